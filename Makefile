@@ -1,0 +1,44 @@
+# make run         environment if needed, then every method on a task     (TASK=, METHOD=, ARGS= to change it)
+# make test        the tests, about five minutes on two cores
+# make test-long   long proofs too
+# make check       lint and types
+# TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
+
+PYTHON ?= python3.11
+TASK ?= logicnlg
+METHOD ?= all
+ARGS ?=
+BIN := .venv/bin
+
+.PHONY: run test test-long check perf clean
+
+run: .venv/ready
+	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
+
+test: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+
+test-long: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
+
+check: .venv/ready .types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+perf: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python tests/benchmarks/histalign_ranking.py
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
+	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The type checkers see the mapped folders through a throw-away folder of links.
+.types:
+	mkdir -p .types/bench
+	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
+	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
+
+clean:
+	rm -rf .types .mypy_cache .ruff_cache .pytest_cache build dist *.egg-info

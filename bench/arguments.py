@@ -1,0 +1,56 @@
+"""What a person asked `bench run` for, before anything is looked up."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RunArguments:
+    """One `bench run`. The second half never enters a key: it changes speed and place, not results.
+
+    Args:
+        tasks: names, `all`, globs.
+        methods: names, `all`, globs, or `package.module:Class`.
+        seeds: one cell each.
+        backbone: overrides the task's own.
+        preset: `small`, `paper` or `auto` (small without a CUDA GPU).
+        sets: `section.name=value`.
+        decode: decodings, as `bench.decoding.parse` reads them; None for the task's own.
+        limit: rows kept of each split; keeps results out of leaderboards.
+    """
+
+    tasks: tuple[str, ...]
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...] = (0,)
+    backbone: str | None = None
+    preset: str = "auto"
+    sets: tuple[str, ...] = ()
+    decode: str | None = None
+    limit: int | None = None
+
+    devices: int = 1
+    accumulate: int = 1
+    threads: int = 0
+    data_dir: str | None = None
+    results: str = "results"
+    wandb: bool = False
+    wandb_project: str = "objective-bench"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, for a worker process."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(content: dict[str, Any]) -> RunArguments:
+        """Undo `as_dict`."""
+        lists = ("tasks", "methods", "seeds", "sets")
+        values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
+        return RunArguments(**values)
+
+    @property
+    def results_folder(self) -> Path:
+        """Where the store lies."""
+        return Path(self.results)

@@ -1,0 +1,180 @@
+"""The command line: thin and lazy. Heavy imports happen inside the commands that need them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bench import __version__
+from bench.errors import BenchError, UsageError, did_you_mean
+
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError and suggests near names."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see: {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code.
+
+    0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted.
+    """
+    try:
+        arguments = parser().parse_args(argv)
+        return int(arguments.command(arguments))
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bench: interrupted; run the same command again to go on", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    top = Parser(prog="bench", description="Compare training objectives for text generation.", allow_abbrev=False)
+    top.add_argument("--version", action="version", version=f"bench {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _add_run(commands.add_parser("run", help="train, evaluate and score what is missing", allow_abbrev=False))
+    _add_list(commands.add_parser("list", help="methods, tasks, backbones and metrics there are", allow_abbrev=False))
+    _add_status(commands.add_parser("status", help="what the store holds", allow_abbrev=False))
+    _add_report(commands.add_parser("report", help="leaderboards from the store", allow_abbrev=False))
+    _add_doctor(commands.add_parser("doctor", help="what this machine has and lacks", allow_abbrev=False))
+    return top
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    which = run.add_argument_group("what")
+    which.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
+    which.add_argument("--method", action="append", metavar="NAMES",
+                       help="names with commas, 'all', globs, or package.module:Class")  # fmt: skip
+    which.add_argument("--seeds", metavar="N,N", help="default 0")
+    which.add_argument("--backbone", metavar="NAME", help="name, hub id or folder; default: the task's own")
+    which.add_argument("--preset", choices=["auto", "small", "paper"], help="auto: small without a CUDA GPU")
+    which.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        nargs="+",
+        metavar="KEY=VALUE",
+        dest="sets",
+        help="section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50",
+    )
+    which.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
+    which.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
+    which.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
+    which.add_argument("--limit", type=_positive, metavar="N", help="first N rows of each split; for debugging")
+    how = run.add_argument_group("how (never changes a result)")
+    how.add_argument("--devices", type=_positive, default=1, metavar="N", help="processes that share a cell")
+    how.add_argument("--accumulate", type=_positive, default=1, metavar="N", help="micro-batches of a step")
+    how.add_argument("--threads", type=_positive, default=0, metavar="N", help="CPU threads of a process")
+    how.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    how.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
+    how.add_argument("--wandb", action="store_true", help="mirror to Weights & Biases")
+    how.add_argument("--wandb-project", default="objective-bench", metavar="NAME")
+    how.add_argument("--dry-run", action="store_true", help="show the plan with what is skipped and why")
+    how.add_argument("--quiet", action="store_true", help="warnings and the table only")
+    how.add_argument("--json", action="store_true", help="machine-readable outcome on stdout")
+    run.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from bench.commands.run import run
+
+    return run(arguments)
+
+
+def _add_list(command: argparse.ArgumentParser) -> None:
+    command.add_argument("kind", nargs="?", default="all", metavar="KIND",
+                         help="methods, tasks, backbones, metrics or all")  # fmt: skip
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_list)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from bench.commands.list import KINDS, listing
+
+    if arguments.kind not in (*KINDS, "all"):
+        raise UsageError(f"no kind '{arguments.kind}'{did_you_mean(arguments.kind, (*KINDS, 'all'))}")
+    print(listing(arguments.kind, arguments.json))
+    return 0
+
+
+def _add_status(command: argparse.ArgumentParser) -> None:
+    _store_options(command)
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_status)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from bench.commands.status import status
+
+    print(status(Path(arguments.results), _names(arguments.task), arguments.json))
+    return 0
+
+
+def _add_report(command: argparse.ArgumentParser) -> None:
+    _store_options(command)
+    command.add_argument("--format", default="terminal", choices=["terminal", "markdown", "csv", "json"])
+    command.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
+    command.add_argument("--columns", default="default", choices=["default", "all"])
+    command.set_defaults(command=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from bench.commands.report import report
+
+    sys.stdout.write(report(Path(arguments.results), _names(arguments.task), arguments.format, arguments.columns))
+    return 0
+
+
+def _add_doctor(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_doctor)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from bench.commands.doctor import doctor
+
+    text, code = doctor(arguments.json)
+    print(text)
+    return code
+
+
+def _store_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
+    command.add_argument("--task", action="append", metavar="NAMES")
+
+
+def _names(given: Sequence[str] | None) -> list[str] | None:
+    """Split names with commas; None where nothing or everything was asked for."""
+    from bench.entries import expand
+    from bench.tasks import TASKS
+
+    names = split_names(given)
+    return None if not names or "all" in names else expand(names, TASKS, "task")
+
+
+def split_names(given: Sequence[str] | None) -> list[str]:
+    """Return names from repeated options with commas.
+
+    >>> split_names(["a,b", "c"])
+    ['a', 'b', 'c']
+    """
+    return [name for text in given or [] for name in text.split(",") if name]
+
+
+def _positive(text: str) -> Any:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number of at least 1, not '{text}'")
+    return int(text)

@@ -1,0 +1,1 @@
+"""What each command of `bench` does; imported only when it is used."""

@@ -1,0 +1,27 @@
+"""`bench report`: leaderboards from the stored files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.errors import MissingError
+from bench.leaderboards.render import render
+from bench.leaderboards.table import tables
+from bench.store import Store
+
+
+def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
+    """Return the leaderboards of a store in one format.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+    """
+    found, notes = tables(Store(results), tasks, columns)
+    if not found:
+        why = f" ({'; '.join(notes)})" if notes else ""
+        raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
+    text = render(found, notes, form)
+    if form in ("terminal", "markdown"):
+        text += "".join(f"{note}\n" for note in notes)
+    return text

@@ -1,0 +1,114 @@
+"""`bench run`: plan, execute, show the table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.arguments import RunArguments
+from bench.cli import split_names
+from bench.config import read_yaml
+from bench.errors import UsageError
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run what was asked for; return the exit code."""
+    arguments = collect(given)
+    from bench.execute import execute
+    from bench.plan import make_plan
+    from bench.progress import Progress
+
+    with Progress(given.quiet) as progress:
+        plan = make_plan(arguments, progress.say)
+        for skip in plan.skips:
+            progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
+        if given.dry_run:
+            print(json.dumps(plan_content(plan), indent=1) if given.json else plan_text(plan))
+            return 0
+        outcome = execute(plan, arguments, progress)
+    if given.json:
+        print(json.dumps({"exit_code": outcome.exit_code, "ok": outcome.ok, "stored": outcome.stored,
+                          "diverged": outcome.diverged, "failed": outcome.failed}, indent=1))  # fmt: skip
+    else:
+        from bench.commands.report import report
+
+        sys.stdout.write(report(arguments.results_folder, sorted({c.config.task for c in plan.cells}), "terminal"))
+    for label, why in outcome.failed.items():
+        print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
+    return outcome.exit_code
+
+
+def collect(given: argparse.Namespace) -> RunArguments:
+    """Join a configuration file and the command line; the command line wins."""
+    file = read_yaml(given.config) if given.config else {}
+    sets = [f"{key}={value}" for key, value in mapping(file.get("set", {})).items() if value != "null"]
+    sets += [text for texts in given.sets for text in texts]
+    precision = given.precision or file.get("precision")
+    if precision:
+        sets.append(f"trainer.precision={precision}")
+    tasks = split_names(given.task) or listed(file.get("task"))
+    if not tasks:
+        raise UsageError("say what to run: --task NAME (see: bench list tasks)")
+    return RunArguments(
+        tasks=tuple(tasks),
+        methods=tuple(split_names(given.method) or listed(file.get("method")) or ["all"]),
+        seeds=whole_numbers(given.seeds.split(",") if given.seeds else listed(file.get("seeds")) or ["0"]),
+        backbone=given.backbone or file.get("backbone"),
+        preset=given.preset or file.get("preset") or "auto",
+        sets=tuple(sets),
+        decode=given.decode or file.get("decode"),
+        limit=given.limit,
+        devices=given.devices,
+        accumulate=given.accumulate,
+        threads=given.threads,
+        data_dir=given.data_dir,
+        results=given.results,
+        wandb=given.wandb,
+        wandb_project=given.wandb_project,
+    )
+
+
+def mapping(value: Any) -> dict[str, str]:
+    """Return a mapping from a configuration file, or refuse."""
+    if not isinstance(value, dict):
+        raise UsageError(f"'set' in a configuration holds 'section.name: value' lines, not {value!r}")
+    return value
+
+
+def listed(value: Any) -> list[str]:
+    """Return a list from a list or a text with commas."""
+    if value is None:
+        return []
+    return [str(v) for v in value] if isinstance(value, list) else split_names([str(value)])
+
+
+def whole_numbers(texts: list[str]) -> tuple[int, ...]:
+    """Return seeds."""
+    try:
+        return tuple(dict.fromkeys(int(text) for text in texts))
+    except ValueError:
+        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'") from None
+
+
+def plan_text(plan: Any) -> str:
+    """Return a plan for people."""
+    lines = [f"preset {plan.preset}"]
+    for cell in plan.cells:
+        state = "stored" if cell.folder.trained() else "to train"
+        rows = sum(cell.folder.rows_path(key).exists() for key in cell.evaluations)
+        lines.append(f"  {cell.label}  [{cell.key}]  {state}, {rows} of {len(cell.evaluations)} evaluations stored")
+    lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
+    return "\n".join(lines)
+
+
+def plan_content(plan: Any) -> dict[str, Any]:
+    """Return a plan as plain content."""
+    return {
+        "preset": plan.preset,
+        "cells": [{"key": c.key, "folder": str(Path(c.folder.path)), "trained": c.folder.trained() is not None,
+                   "config": c.config.as_dict()} for c in plan.cells],
+        "skips": [vars(s) for s in plan.skips],
+    }  # fmt: skip

@@ -1,0 +1,54 @@
+"""Every error a user can meet, with the exit code it ends the program with.
+
+BenchError                1   something failed
+├── UsageError            2   a name, option or config file is wrong
+├── MissingError          3   data, a model or an optional package is not there
+│   └── DataError         3   a data file is there but cannot be read as what it should be
+└── StoreError            1   a result file is unreadable or could not be written
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["BenchError", "DataError", "MissingError", "StoreError", "UsageError", "did_you_mean"]
+
+
+class BenchError(Exception):
+    """Something went wrong that a user can understand; the message says what to do."""
+
+    exit_code = 1
+
+
+class UsageError(BenchError):
+    """A name, option or configuration value is not one we know."""
+
+    exit_code = 2
+
+
+class MissingError(BenchError):
+    """Data, a model or an optional package is missing; the message says how to get it."""
+
+    exit_code = 3
+
+
+class DataError(MissingError):
+    """A data file is malformed; the message names file and row."""
+
+
+class StoreError(BenchError):
+    """A stored result cannot be read or written; nothing that was stored before is lost."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest known name, or the list of names when none is near.
+
+    >>> did_you_mean("logicnl", ["logicnlg", "xsum"])
+    "; did you mean 'logicnlg'?"
+    """
+    known = sorted(names)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    return f"; there are: {', '.join(known)}" if known else ""

@@ -1,0 +1,136 @@
+"""Execute: run a plan cell by cell; what is stored already is not done again, and a failed cell stops nobody."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.arguments import RunArguments
+from bench.errors import BenchError
+from bench.mirror import Mirror
+from bench.plan import Cell, Plan
+from bench.progress import Progress
+from bench.provenance import provenance
+from bench.score import score_cell
+from bench.work import collect, work
+
+
+@dataclass
+class Outcome:
+    """What became of a run's cells, by label."""
+
+    ok: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)  # nothing was missing
+    diverged: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    missing: bool = False  # a failure was for missing data or a missing model
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every wanted cell has a number, 3 when all that failed lacked data or a model, else 1."""
+        if self.failed:
+            return 3 if self.missing and not self.ok and not self.stored else 1
+        return 1 if self.diverged else 0
+
+
+def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
+    """Run every cell of a plan.
+
+    Args:
+        plan: from `make_plan`.
+        arguments: devices, threads, mirroring.
+        progress: told what happens.
+    """
+    if arguments.threads:
+        import torch
+
+        torch.set_num_threads(arguments.threads)
+    outcome, mirror = Outcome(), Mirror(arguments.wandb, arguments.wandb_project, progress.warn)
+    clean(arguments.results_folder)
+    for number, cell in enumerate(plan.cells, start=1):
+        progress.cell(number, len(plan.cells), cell.label)
+        try:
+            run_cell(cell, arguments, progress, mirror, outcome)
+        except Exception as error:
+            fail(cell, error, outcome, progress)
+    return outcome
+
+
+def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mirror, outcome: Outcome) -> None:
+    """Train, evaluate and score one cell, whatever of it is missing."""
+    trained = cell.folder.trained()
+    missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
+    if trained is None or (missing and trained["status"] == "ok"):
+        with mirror.run(cell) as live:
+
+            def on_step(step: int, steps: int, values: dict[str, float]) -> None:
+                progress.step(step, steps, values)
+                live.log(step, values)
+
+            if arguments.devices > 1:
+                in_processes(cell, missing, arguments, progress)
+            else:
+                work(cell, missing, accumulate=arguments.accumulate, on_step=on_step, on_stage=progress.stage)
+            progress.stage("scoring")
+            scores = score_cell(cell)
+            live.scores(scores)
+        kind = outcome.ok
+    else:
+        progress.stage("scoring")
+        score_cell(cell)
+        kind = outcome.stored
+    trained = cell.folder.trained()
+    if trained is not None and trained["status"] != "ok":
+        kind = outcome.diverged
+    kind.append(cell.label)
+    progress.done("diverged" if kind is outcome.diverged else "stored already" if kind is outcome.stored else "done")
+
+
+def in_processes(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress) -> None:
+    """Give a cell to several processes and collect what they leave."""
+    from bench.launch import launch
+
+    started = time.monotonic()
+    scratch = scratch_folder(arguments.results_folder, cell.key)
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        progress.stage(f"on {arguments.devices} processes")
+        launch(cell, missing, arguments, scratch)
+        trained = cell.folder.trained()
+        if trained is not None and trained["status"] == "ok":
+            collect(cell, missing, scratch, arguments.devices, started)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def scratch_folder(results: Path, key: str) -> Path:
+    """Return where processes leave their shares."""
+    return results / ".work" / key
+
+
+def clean(results: Path) -> None:
+    """Remove what a killed run has left: scratch folders and temporary files, never a stored file."""
+    shutil.rmtree(results / ".work", ignore_errors=True)
+    if results.is_dir():
+        for path in results.glob("*/*/*/.*.tmp"):
+            path.unlink(missing_ok=True)
+
+
+def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> None:
+    """Note a failed cell and go on."""
+    ours = isinstance(error, BenchError)
+    text = str(error) if ours else f"{type(error).__name__}: {error}"
+    outcome.failed[cell.label] = text
+    outcome.missing = outcome.missing or getattr(error, "exit_code", 1) == 3
+    progress.failed(text)
+    content: dict[str, Any] = {"key": cell.key, "config": cell.config.as_dict(), "status": "failed", "error": text}
+    if not ours:
+        content["traceback"] = "".join(traceback.format_exception(error))
+    try:
+        cell.folder.write_failed(content, provenance())
+    except BenchError as second:
+        progress.warn(str(second))

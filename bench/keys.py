@@ -1,0 +1,31 @@
+"""Keys: content-addressed names of stored files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+
+def canonical(content: Any) -> bytes:
+    """Return the one JSON text of a value: sorted keys, no spaces, no NaN, UTF-8.
+
+    >>> canonical({"b": 1, "a": [1.5, None]})
+    b'{"a":[1.5,null],"b":1}'
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def key_of(content: Any) -> str:
+    """Return the first 16 hex digits of the SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical(content)).hexdigest()[:16]
+
+
+def sha256(data: bytes | Iterable[bytes]) -> str:
+    """Return the SHA-256 of bytes, or of chunks in order."""
+    digest = hashlib.sha256()
+    for chunk in [data] if isinstance(data, bytes) else data:
+        digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""Launch: several processes for one cell. The parent waits, and takes all of them down when one dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.arguments import RunArguments
+from bench.errors import BenchError
+from bench.plan import Cell
+
+GRACE_S = 10
+
+
+def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratch: Path) -> None:
+    """Start one worker a device and wait for all of them.
+
+    Raises:
+        BenchError: with the end of the log of the first worker that failed.
+    """
+    job = scratch / "job.json"
+    job.write_text(json.dumps({"arguments": arguments.as_dict(), "key": cell.key, "rows": list(rows_keys)}))
+    port, world = free_port(), arguments.devices
+    threads = str(arguments.threads or max(1, (os.cpu_count() or 1) // world))
+    workers = []
+    for rank in range(world):
+        environment = {
+            **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "NODE_RANK": "0",
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": threads,
+        }  # fmt: skip
+        with open(scratch / f"log.{rank}", "wb") as log:
+            command = [sys.executable, "-m", "bench.worker", str(job)]
+            workers.append(subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT))
+    try:
+        wait(workers, scratch)
+    finally:
+        stop(workers)
+
+
+def wait(workers: Sequence[subprocess.Popen[bytes]], scratch: Path) -> None:
+    """Wait until all have ended well, or one has not."""
+    while True:
+        codes = [worker.poll() for worker in workers]
+        for rank, code in enumerate(codes):
+            if code not in (None, 0):
+                tail = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines()[-12:]
+                raise BenchError(f"process {rank} of {len(workers)} ended with code {code}:\n" + "\n".join(tail))
+        if all(code == 0 for code in codes):
+            return
+        time.sleep(0.05)
+
+
+def stop(workers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End what is still running: politely, then not."""
+    for worker in workers:
+        if worker.poll() is None:
+            worker.terminate()
+    deadline = time.monotonic() + GRACE_S
+    for worker in workers:
+        try:
+            worker.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
+
+
+def free_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,90 @@
+"""Options: what users type, checked and turned into values of the right type."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Union
+
+from bench.errors import UsageError, did_you_mean
+
+
+def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return a constructor's keyword-only arguments: name -> (annotation, default).
+
+    >>> def make(task, *, width: int = 8): ...
+    >>> options_of(make)
+    {'width': (<class 'int'>, 8)}
+    """
+    function = make.__init__ if inspect.isclass(make) else make
+    wanted = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: (_annotation(p.annotation, function), p.default) for p in wanted}
+
+
+def _annotation(annotation: Any, function: Any) -> Any:
+    """Resolve one annotation; the others of a constructor may name what is only imported for type checkers."""
+    return eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation  # noqa: S307
+
+
+def coerce(value: Any, annotation: Any, name: str) -> Any:
+    """Turn a typed-in value into what an annotation says; strings only ever become what was asked for.
+
+    Raises:
+        UsageError: naming the option, what was expected and what came.
+
+    >>> coerce("1e-4", float, "trainer.lr"), coerce("all", int | None, "task.eval_rows"), coerce("no", str, "x")
+    (0.0001, None, 'no')
+    """
+    origin = typing.get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        inner = [a for a in typing.get_args(annotation) if a is not type(None)]
+        if value is None or (isinstance(value, str) and value.lower() in ("none", "all", "null")):
+            return None
+        return coerce(value, inner[0], name)
+    if origin is Literal:
+        allowed = typing.get_args(annotation)
+        if value in allowed:
+            return value
+        raise UsageError(f"{name} is one of {', '.join(map(str, allowed))}, not '{value}'")
+    return _plain(value, annotation, name)
+
+
+def _plain(value: Any, annotation: Any, name: str) -> Any:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    try:
+        if annotation is bool:
+            return value if isinstance(value, bool) else words[str(value).lower()]
+        if isinstance(value, bool):
+            raise ValueError
+        if annotation is int:
+            if isinstance(value, float) and value != int(value):
+                raise ValueError
+            return int(value)
+        if annotation is float:
+            return float(value)
+    except (ValueError, KeyError, TypeError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[annotation]
+        raise UsageError(f"{name} is {kind}, not '{value}'") from None
+    return str(value)
+
+
+def fill(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return every option with its value: the given one, else the default.
+
+    Raises:
+        UsageError: for an unknown option or a missing one without a default.
+    """
+    for name in values:
+        if name not in options:
+            raise UsageError(f"{what} has no option '{name}'{did_you_mean(name, options)}")
+    filled = {}
+    for name, (annotation, default) in options.items():
+        if name in values:
+            filled[name] = coerce(values[name], annotation, f"{what} option '{name}'")
+        elif default is inspect.Parameter.empty:
+            raise UsageError(f"{what} needs the option '{name}'")
+        else:
+            filled[name] = default
+    return filled

@@ -1,0 +1,69 @@
+"""Progress: what a run tells people while it works. Everything goes to stderr; stdout is for results."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+
+class Progress:
+    """Plain lines, or a live bar where stderr is a terminal.
+
+    Args:
+        quiet: say nothing but warnings and failures.
+    """
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        self.console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self.quiet = quiet
+        self.live = self.console.is_terminal and not quiet
+        self.bar = Bar(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
+                       TimeElapsedColumn(), console=self.console, transient=True, disable=not self.live)  # fmt: skip
+        self.task = self.bar.add_task("", total=1, note="")
+        self.label = ""
+        self.started = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        if not self.quiet:
+            self.console.print(text, markup=False)
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        self.console.print(f"warning: {text}", markup=False, style="yellow")
+
+    def cell(self, number: int, of: int, label: str) -> None:
+        """Begin a cell."""
+        self.label, self.started = f"[{number}/{of}] {label}", time.monotonic()
+        self.bar.update(self.task, description=self.label, completed=0, total=1, note="")
+
+    def stage(self, name: str) -> None:
+        """Begin a stage of a cell."""
+        self.bar.update(self.task, note=name, completed=0, total=None)
+
+    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
+        """Advance training."""
+        self.bar.update(self.task, completed=step, total=steps, note=f"step {step}/{steps} loss {values['loss']:.3f}")
+
+    def done(self, how: str) -> None:
+        """End a cell."""
+        self.say(f"{self.label}: {how} ({time.monotonic() - self.started:.1f} s)")
+
+    def failed(self, why: str) -> None:
+        """End a cell that failed."""
+        self.console.print(f"{self.label}: failed: {why}", markup=False, style="red")

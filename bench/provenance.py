@@ -1,0 +1,79 @@
+"""Provenance: under what circumstances a file was made. Kept beside the content, never part of its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import bench
+
+PACKAGES = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "numpy", "nltk")
+
+
+def provenance(started: float | None = None) -> dict[str, Any]:
+    """Return versions, code state, host and time.
+
+    Args:
+        started: `time.monotonic()` of the start, for the wall time in seconds.
+
+    Only named things are recorded, never the environment: it may hold keys.
+    """
+    return {
+        "bench": bench.__version__,
+        "code": code_state(),
+        "environment": environment(),
+        "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "wall_s": None if started is None else round(time.monotonic() - started, 2),
+    }
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, Any]:
+    """Return interpreter, package versions and the devices torch sees (if torch is loaded)."""
+    found: dict[str, Any] = {"python": platform.python_version(), "platform": platform.machine()}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found["threads"] = torch.get_num_threads()
+        found["gpu"] = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    return found
+
+
+@lru_cache(maxsize=1)
+def code_state() -> dict[str, Any]:
+    """Return the commit and whether the tree differs from it; a hash of the package's files where there is no git."""
+    root = Path(bench.__file__).resolve().parent.parent
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit and (root / "pyproject.toml").exists():
+        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+    digest = hashlib.sha256()
+    for path in sorted(Path(bench.__file__).resolve().parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return {"commit": None, "files_sha256": digest.hexdigest()[:16]}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

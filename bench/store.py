@@ -1,0 +1,176 @@
+"""The store: three immutable kinds of file under content-addressed names.
+
+results/<task>/<method>/<trained key>/
+    trained.json               what was trained and how; written last, so it vouches for the checkpoint beside it
+    model.safetensors          the checkpoint
+    config.yaml                repeats the cell
+    rows-<rows key>.jsonl.gz   one header line, one line per row, one closing line with the hash of the lines before
+    scores-<scores key>.json   one metric family over one rows file
+    failed.json                the last attempt, if it failed; gone once an attempt succeeds
+
+A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
+canonical (same inputs, same bytes); `provenance` beside it (time, host, versions) is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bench.errors import StoreError
+from bench.files import write_atomic
+from bench.keys import canonical, sha256
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """One rows file: what it is and its rows, sorted by id."""
+
+    key: str
+    content: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class CellFolder:
+    """The folder of one trained cell."""
+
+    path: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the checkpoint lies."""
+        return self.path / "model.safetensors"
+
+    def trained(self) -> dict[str, Any] | None:
+        """Return the content of `trained.json`, or None when the cell is not trained."""
+        return read_record(self.path / "trained.json", "trained")
+
+    def failed(self) -> dict[str, Any] | None:
+        """Return the last failed attempt, or None."""
+        return read_record(self.path / "failed.json", "failed")
+
+    def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Store what was trained; the checkpoint must already lie beside it."""
+        write_record(self.path / "trained.json", "trained", content, provenance)
+        with contextlib.suppress(OSError):
+            (self.path / "failed.json").unlink(missing_ok=True)
+
+    def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Note a failed attempt; the next run tries again."""
+        write_record(self.path / "failed.json", "failed", content, provenance, replace=True)
+
+    def rows_path(self, key: str) -> Path:
+        """Name of a rows file."""
+        return self.path / f"rows-{key}.jsonl.gz"
+
+    def rows(self, key: str) -> StoredRows | None:
+        """Return a rows file, or None when it is not there; a damaged one raises StoreError."""
+        path = self.rows_path(key)
+        return read_rows(path) if path.exists() else None
+
+    def write_rows(
+        self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
+    ) -> None:
+        """Store rows, one per example id, sorted by id."""
+        header = {"schema": SCHEMA, "kind": "rows", "key": key, "content": content}
+        lines = [canonical(header), *(canonical(row) for row in rows)]
+        digest = sha256(line + b"\n" for line in lines)
+        lines.append(canonical({"sha256": digest, "provenance": provenance}))
+        write_atomic(self.rows_path(key), lambda file: _gzip(file, lines))
+
+    def all_rows(self) -> list[StoredRows]:
+        """Return every rows file of the cell."""
+        return [read_rows(path) for path in sorted(self.path.glob("rows-*.jsonl.gz"))]
+
+    def scores(self, key: str) -> dict[str, Any] | None:
+        """Return the content of a scores file, or None."""
+        return read_record(self.path / f"scores-{key}.json", "scores")
+
+    def write_scores(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Store one metric family's values over one rows file."""
+        write_record(self.path / f"scores-{key}.json", "scores", content, provenance)
+
+    def all_scores(self) -> list[dict[str, Any]]:
+        """Return every scores file's content."""
+        found = [read_record(path, "scores") for path in sorted(self.path.glob("scores-*.json"))]
+        return [content for content in found if content is not None]
+
+
+class Store:
+    """All cells below one folder.
+
+    Args:
+        root: the results folder; made when first written to.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def cell(self, task: str, method: str, key: str) -> CellFolder:
+        """Return a cell's folder, whether or not it is there."""
+        return CellFolder(self.root / task / method / key)
+
+    def cells(self) -> Iterator[CellFolder]:
+        """Yield every cell folder there is, in name order."""
+        if self.root.is_dir():
+            for path in sorted(self.root.glob("[a-z0-9]*/*/*")):
+                if path.is_dir() and ((path / "trained.json").exists() or (path / "failed.json").exists()):
+                    yield CellFolder(path)
+
+
+def write_record(
+    path: Path, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
+) -> None:
+    """Write a JSON record with the hash of its canonical content."""
+    record = {"schema": SCHEMA, "kind": kind, "sha256": sha256(canonical(content)), "content": content,
+              "provenance": provenance}  # fmt: skip
+    text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomic(path, text.encode("utf-8", "surrogatepass"), replace=replace)
+
+
+def read_record(path: Path, kind: str) -> dict[str, Any] | None:
+    """Read a JSON record and check its hash; None when the file is not there."""
+    try:
+        record = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        content = record["content"]
+        good = record["kind"] == kind and record["sha256"] == sha256(canonical(content))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
+    if not good:
+        raise StoreError(_damaged(path, "its content does not have the hash it was stored with"))
+    return content if isinstance(content, dict) else {}
+
+
+def read_rows(path: Path) -> StoredRows:
+    """Read a rows file and check it line by line against its closing hash."""
+    try:
+        with gzip.open(path, "rb") as file:
+            lines = file.read().splitlines()
+        header, closing = json.loads(lines[0]), json.loads(lines[-1])
+        digest = sha256(line + b"\n" for line in lines[:-1])
+        if closing["sha256"] != digest:
+            raise ValueError("its lines do not have the hash they were stored with")
+        rows = [json.loads(line) for line in lines[1:-1]]
+        return StoredRows(header["key"], header["content"], rows, digest)
+    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise StoreError(_damaged(path, str(error))) from error
+
+
+def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
+        packed.write(b"".join(line + b"\n" for line in lines))
+
+
+def _damaged(path: Path, why: str) -> str:
+    return f"stored file '{path}' cannot be read ({why}); remove it and run the same command again to make it anew"

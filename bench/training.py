@@ -1,0 +1,173 @@
+"""Training: one cell through a Lightning Trainer, to a checkpoint that says what made it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from safetensors.torch import load_file, save
+
+from bench.config import TrainerConfig
+from bench.errors import StoreError
+from bench.models.objective import Objective, Optimiser
+from bench.seeds import seed_of
+from bench.tasks.codec import Codec
+from bench.tasks.task import Feed, Task
+
+CURVE_POINTS = 100
+"""Points of the training curve that are kept."""
+
+
+def train(
+    objective: Objective,
+    task: Task,
+    codec: Codec,
+    config: TrainerConfig,
+    seed: int,
+    *,
+    world: int = 1,
+    accumulate: int = 1,
+    strategy: str | None = None,
+    on_step: Callable[[int, int, dict[str, float]], None] | None = None,
+) -> dict[str, Any]:
+    """Train an objective on a task's training split.
+
+    Args:
+        objective: with its initial weights.
+        task: loaded.
+        codec: of the objective's backbone.
+        config: everything that decides the result.
+        seed: of order and dropout.
+        world: processes; the global batch is shared among them.
+        accumulate: micro-batches of an optimiser step on each process.
+        strategy: a Lightning strategy; by default one process or `ddp`.
+        on_step: called with step, steps and the logged values, on the first rank.
+
+    Returns:
+        `status` (`ok` or `diverged`), `steps`, `tokens`, `curve` [[step, loss]], `terms`, `truncated`.
+    """
+    rows = task.splits["train"].examples
+    steps = config.n_steps(len(rows))
+    objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)
+    objective.copies_of_step = world * accumulate
+    task.feed = Feed(codec, config.batch_size, steps, seed, accumulate)
+    recorder = Recorder(seed, steps, accumulate, on_step)
+    with quiet():
+        trainer = Trainer(
+            max_epochs=1, accumulate_grad_batches=accumulate, precision=config.precision,
+            gradient_clip_val=config.clip or None, callbacks=[recorder], logger=False,
+            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+            use_distributed_sampler=False, devices=world, strategy=strategy or ("ddp" if world > 1 else "auto"),
+            accelerator="auto", num_sanity_val_steps=0, detect_anomaly=False,
+        )  # fmt: skip
+        trainer.fit(objective, datamodule=task)
+    encoded = task.feed.encoded["train"]
+    task.feed = None
+    return {
+        "status": "diverged" if recorder.diverged_at is not None else "ok",
+        "diverged_at": recorder.diverged_at,
+        "steps": recorder.step,
+        "tokens": recorder.tokens,
+        "rows": len(encoded),
+        "truncated": sum(row.truncated > 0 for row in encoded),
+        "curve": recorder.curve,
+    }
+
+
+class Recorder(Callback):
+    """Seeds each step, keeps the training curve, and stops a run whose loss is no longer finite."""
+
+    def __init__(self, seed: int, steps: int, accumulate: int, on_step: Any) -> None:
+        self.seed, self.steps, self.accumulate, self.on_step = seed, steps, accumulate, on_step
+        self.step = self.tokens = 0
+        self.diverged_at: int | None = None
+        self.curve: list[list[float]] = []
+        self.sums: dict[str, torch.Tensor] = {}
+        self.every = max(1, steps // CURVE_POINTS)
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
+        """Seed dropout as a function of seed, step and rank, so that a resumed run draws the same."""
+        torch.manual_seed(seed_of(self.seed, "step", trainer.global_rank, batch_idx))
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Add the micro-batch's share of the step's loss; at the end of a step, record it."""
+        assert isinstance(module, Objective)
+        for name, value in module.logged.items():
+            self.sums[name] = self.sums.get(name, torch.zeros_like(value)) + value
+        if (batch_idx + 1) % self.accumulate:
+            return
+        self.step += 1
+        self.tokens += int(batch["step_tokens"])
+        if self.step % self.every == 0 or self.step == self.steps:
+            self._record(trainer)
+        self.sums = {}
+
+    def _record(self, trainer: Trainer) -> None:
+        """Average over ranks (each holds its share times the number of copies) and look for NaN."""
+        values = torch.stack([v.float() for v in self.sums.values()]) / self.accumulate
+        values = trainer.strategy.reduce(values, reduce_op="mean")
+        named = dict(zip(self.sums, values.tolist(), strict=True))
+        if not math.isfinite(named["loss"]):
+            self.diverged_at = self.step
+            trainer.should_stop = True
+            return
+        self.curve.append([self.step, round(named["loss"], 6)])
+        if self.on_step is not None and trainer.is_global_zero:
+            self.on_step(self.step, self.steps, named)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence Lightning's advice about hardware and workers; our own checks say what matters."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric", "lightning")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning")
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def save_checkpoint(objective: Objective) -> bytes:
+    """Return all parameters and buffers as safetensors, each shared tensor once."""
+    seen: set[int] = set()
+    kept = {}
+    for name, tensor in objective.state_dict().items():
+        if tensor.data_ptr() not in seen or tensor.numel() == 0:
+            seen.add(tensor.data_ptr())
+            kept[name] = tensor.detach().cpu().contiguous()
+    return save(kept)
+
+
+def load_checkpoint(objective: Objective, path: Path) -> None:
+    """Load a checkpoint into an objective of the same shape; tied tensors follow the one that was stored.
+
+    Raises:
+        StoreError: when the file is damaged or of another model.
+    """
+    try:
+        found = load_file(path)
+    except Exception as error:
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); remove its folder and run again") from error
+    missing, unexpected = objective.load_state_dict(found, strict=False)
+    here = objective.state_dict()
+    stored = {here[name].data_ptr() for name in found if name in here}
+    really_missing = [name for name in missing if here[name].data_ptr() not in stored]
+    if unexpected or really_missing:
+        raise StoreError(
+            f"checkpoint '{path}' is of another model: missing {really_missing[:3]}, unknown {unexpected[:3]}"
+        )

@@ -1,0 +1,1 @@
+"""Leaderboards: tables, published numbers and renderers, all pure functions of the stored files."""

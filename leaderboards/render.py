@@ -1,0 +1,166 @@
+"""Renderers: a table as terminal output, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from bench.leaderboards.table import Table, TableRow, Value
+
+FORMATS = ("terminal", "markdown", "csv", "json")
+
+
+def number(value: Value | float | None) -> str:
+    """Return a value as shown: two decimals, counts without; a conflict is never a number."""
+    if value is None:
+        return ""
+    if isinstance(value, Value):
+        if value.conflict:
+            return "conflict"
+        value = value.mean
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
+
+
+def seeds(row: TableRow) -> str:
+    """Return how many seeds a row is the mean of, and how many diverged."""
+    text = str(max((v.n for v in row.values.values()), default=0))
+    return f"{text} (div {row.diverged}/{len(row.seeds)})" if row.diverged else text
+
+
+def lines(table: Table) -> list[tuple[str, list[str], list[bool]]]:
+    """Return label, cells and boldness of every line: our rows, each followed by what papers publish for it."""
+    found = []
+    best = {column: table.best(column) for column in table.columns}
+    said: set[str] = set()
+    for i, row in enumerate(table.rows):
+        cells = [number(row.values.get(column)) for column in table.columns]
+        found.append((row.label, [row.backbone, seeds(row), *cells],
+                      [False, False, *(i in best[column] for column in table.columns)]))  # fmt: skip
+        for paper in table.published:
+            if paper.method == row.method and (mark := f"{paper.table}{paper.backbone}{paper.method}") not in said:
+                said.add(mark)
+                cells = [number(paper.values.get(column)) for column in table.columns]
+                found.append(
+                    (f"  {paper.paper} {paper.table}", [paper.backbone, "", *cells], [False] * (len(cells) + 2))
+                )
+    return found
+
+
+def headings(table: Table) -> list[str]:
+    """Return the column headings."""
+    return ["method", "backbone", "seeds", *table.columns]
+
+
+def remarks(table: Table) -> list[str]:
+    """Return what stands under a table: watermark, direction, notes on published rows."""
+    found = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
+    found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
+    return found
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """Render tables as Markdown; the best value of a column is bold."""
+    parts = []
+    for table in tables:
+        head = headings(table)
+        rows = [
+            [_md(label), *(f"**{_md(c)}**" if bold and c else _md(c) for c, bold in zip(cells, bolds, strict=True))]
+            for label, cells, bolds in lines(table)
+        ]
+        body = [f"| {' | '.join(row)} |" for row in rows]
+        rule = "|" + "|".join(["---", "---", *("---:" for _ in head[2:])]) + "|"
+        notes = "".join(f"\n*{_md(remark)}*\n" for remark in remarks(table))
+        parts.append("\n".join([f"### {_md(table.title)}", "", f"| {' | '.join(head)} |", rule, *body]) + "\n" + notes)
+    return "\n".join(parts)
+
+
+def _md(text: str) -> str:
+    return "".join("\\" + c if c in "\\|<>[]*_`" else c for c in text.strip("\n")).replace("\n", " ")
+
+
+def comma_separated(tables: Sequence[Table]) -> str:
+    """Render tables as one CSV: one line per row and column, unrounded, with seeds and signature."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["task", "split", "rows", "preset", "watermark", "method", "settings", "backbone", "decoding",
+                     "column", "mean", "seeds", "by_seed", "signature"])  # fmt: skip
+    for table in tables:
+        for row in table.rows:
+            for column, value in row.values.items():
+                writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, row.method,
+                                 row.settings, row.backbone, row.decoding, column,
+                                 "" if value.conflict else repr(value.mean), value.n,
+                                 json.dumps(dict(sorted(value.by_seed.items()))), value.signature])  # fmt: skip
+    return out.getvalue()
+
+
+def as_json(tables: Sequence[Table], notes: Sequence[str]) -> str:
+    """Render tables as JSON, unrounded."""
+    return json.dumps({"tables": [_content(t) for t in tables], "notes": list(notes)}, indent=1, allow_nan=False)
+
+
+def _content(table: Table) -> dict[str, Any]:
+    return {
+        "task": table.task, "split": table.split, "rows": table.n, "preset": table.preset,
+        "status": dict(table.status), "watermark": table.watermark, "columns": table.columns,
+        "published": [{"paper": p.paper, "table": p.table, "method": p.method, "backbone": p.backbone,
+                       "values": dict(p.values), "note": p.note} for p in table.published],
+        "methods": [_row_content(row) for row in table.rows],
+    }  # fmt: skip
+
+
+def _row_content(row: TableRow) -> dict[str, Any]:
+    values = {
+        name: {"mean": None if v.conflict else v.mean, "by_seed": {str(s): x for s, x in sorted(v.by_seed.items())},
+               "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict}
+        for name, v in row.values.items()
+    }  # fmt: skip
+    return {"method": row.method, "settings": row.settings, "backbone": row.backbone, "decoding": row.decoding,
+            "diverged": row.diverged, "cells": sorted(row.keys), "values": values}  # fmt: skip
+
+
+def terminal(tables: Sequence[Table], width: int | None = None) -> str:
+    """Render tables for a terminal; the best value of a column is bold where the terminal can."""
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), width=width or _width(), highlight=False)
+    for table in tables:
+        grid = Grid(title=Text(table.title), title_justify="left", pad_edge=False)
+        for i, heading in enumerate(headings(table)):
+            name = heading.replace("sentence-", "sent-").replace("/", "\n") if i > 2 else heading
+            grid.add_column(Text(name), justify="left" if i < 2 else "right", no_wrap=i > 0)
+        for label, cells, bolds in lines(table):
+            style = "dim" if label.startswith("  ") else ""
+            grid.add_row(Text(label, style=style), *(Text(c, style="bold" if b else style)
+                                                     for c, b in zip(cells, bolds, strict=True)))  # fmt: skip
+        console.print(grid)
+        for remark in remarks(table):
+            console.print(Text(f"  {remark}"))
+        console.print()
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+def _width() -> int:
+    import shutil
+
+    return max(120, shutil.get_terminal_size((150, 24)).columns)
+
+
+def render(tables: Sequence[Table], notes: Sequence[str], form: str) -> str:
+    """Render tables in one of `FORMATS`."""
+    if form == "markdown":
+        return markdown(tables)
+    if form == "csv":
+        return comma_separated(tables)
+    if form == "json":
+        return as_json(tables, notes) + "\n"
+    return terminal(tables)

@@ -1,0 +1,43 @@
+"""Metrics: pure functions and torchmetrics classes over them. Reading METRICS answers: what is there?"""
+
+from dataclasses import dataclass
+
+from bench.entries import Entry
+
+
+@dataclass(frozen=True)
+class Metric(Entry):
+    """A metric family over stored rows of one kind.
+
+    Args:
+        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        version: raise it when the same rows would score otherwise.
+    """
+
+    kind: str = ""
+    version: int = 1
+
+
+METRICS: dict[str, Metric] = {
+    "perplexity": Metric("bench.metrics.scorers:perplexity_scores", "per token, word and byte", kind="likelihood"),
+    "cache_accuracy": Metric(
+        "bench.metrics.scorers:cache_accuracy_scores",
+        "Acc@k of head, cache and both on two-word prompts",
+        "HistAlign section 5.3",
+        kind="probe",
+    ),
+    "matrix_rank": Metric(
+        "bench.metrics.scorers:matrix_rank_scores",
+        "rank of the log-probability matrix",
+        "HistAlign section 4.1",
+        kind="spectrum",
+    ),
+    "table_bleu": Metric(
+        "bench.metrics.scorers:table_bleu_scores",
+        "BLEU-1/2/3 against all sentences of the table, corpus and mean-sentence scale",
+        "Chen et al. 2020",
+        kind="generation",
+    ),
+}
+
+__all__ = ["METRICS", "Metric"]

@@ -1,0 +1,54 @@
+"""Score: one number with everything needed to know what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+Row = Mapping[str, Any]
+Gold = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One value of a metric over stored rows.
+
+    Args:
+        name: column name, e.g. `bleu-3`.
+        value: the number; None when the metric is not defined on these rows.
+        unit: e.g. `percent`, `nats`, `count`.
+        higher_is_better: direction; None where neither is better.
+        n: rows the number comes from.
+        signature: package, version, tokenizer and options; unlike signatures never share a column.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    higher_is_better: bool | None
+    n: int
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content for a stored file."""
+        return asdict(self)
+
+
+class Scorer(Protocol):
+    """A metric family over stored rows of one kind: no model, float64, the same bits on every machine size."""
+
+    def __call__(self, rows: Sequence[Row], gold: Gold) -> list[Score]: ...
+
+
+def check_ids(rows: Sequence[Row], gold: Gold) -> None:
+    """Raise ValueError unless rows and gold have exactly the same ids, each once."""
+    ids = [row["id"] for row in rows]
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"expected one row per id, got {len(ids) - len(set(ids))} repeated ids")
+    if set(ids) != set(gold):
+        missing, extra = set(gold) - set(ids), set(ids) - set(gold)
+        raise ValueError(
+            f"expected rows for exactly the {len(gold)} ids of the split; "
+            f"missing {len(missing)} {sorted(missing)[:3]}, extra {len(extra)} {sorted(extra)[:3]}"
+        )

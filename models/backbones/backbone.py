@@ -1,0 +1,93 @@
+"""Backbone: the base of what turns a batch into states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypedDict
+
+from torch import Tensor, nn
+
+from bench.models.states import Rows, States
+
+
+class Batch(TypedDict, total=False):
+    """A collated batch. Decoder-only: `labels` lie on `input_ids`; encoder-decoder: `labels` are the target."""
+
+    input_ids: Tensor  # [B, T] or, for encoder-decoder, the source [B, S]
+    attention_mask: Tensor  # same shape, 1 for a real token
+    labels: Tensor  # [B, T], IGNORED where there is no loss
+    step_tokens: int  # target tokens of the whole optimiser step, over all ranks and micro-batches
+
+
+class TextSource(Protocol):
+    """What a backbone wants from a task: the words it needs."""
+
+    markers: tuple[str, ...]
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        """Return a tokenizer made for the task's training text."""
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
+        """Return fixed token embeddings with a known geometry, or None."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What generation hands a backbone: new tokens, and all it needs to know of what came before."""
+
+    ids: Tensor  # [B, N] new tokens; the whole prompt in the first step
+    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.generation
+    mask: Tensor | None  # decoder-only: of all tokens so far, [B, T], None if all are real; else of the source, [B, S]
+    positions: Tensor | None = None  # [B, N] decoder-only
+    source: Tensor | None = None  # [B, S] encoder-decoder
+    encoded: Any = None  # output of the encoder
+
+
+class Backbone(nn.Module, ABC):
+    """A `transformers` model seen as states plus a head.
+
+    Args:
+        model: a language model of `transformers` with an output embedding.
+        tokenizer: its tokenizer.
+    """
+
+    architecture: ClassVar[str]
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.tokenizer = tokenizer
+
+    @abstractmethod
+    def states(self, batch: Batch) -> States:
+        """Run the model over a batch with the true targets given (teacher forcing)."""
+
+    @abstractmethod
+    def extend(self, step: Step) -> Rows:
+        """Run the new tokens of a generation step on top of its cache; return the last position of each row.
+
+        The rows hold what `states` would hold at that position, were the text so far given (teacher forcing).
+        """
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """Logits of the softmax head, [..., D] -> [..., V]."""
+        return self.model.get_output_embeddings()(hidden)
+
+    def embedding(self) -> Tensor:
+        """Input embedding of every token, [V, D]."""
+        return self.model.get_input_embeddings().weight
+
+    def head_parameters(self) -> list[nn.Parameter]:
+        """The parameters the head uses."""
+        return list(self.model.get_output_embeddings().parameters())
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of columns of the head."""
+        return int(self.model.get_output_embeddings().weight.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Width D of the hidden states."""
+        return int(self.model.get_output_embeddings().weight.shape[1])

@@ -1,0 +1,64 @@
+"""Decoder-only backbones: GPT-2, LLaMA and their like."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.states import IGNORED, Rows, States, last_rows
+
+
+class Causal(Backbone):
+    """A decoder-only model: the memory is the row's own earlier states, labelled with the tokens that followed."""
+
+    architecture: ClassVar[str] = "decoder-only"
+
+    def states(self, batch: Batch) -> States:
+        """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
+        ids, mask = batch["input_ids"], batch["attention_mask"]
+        hidden = self.model.base_model(
+            input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=False
+        ).last_hidden_state
+        targets = batch["labels"][:, 1:]
+        return States(
+            hidden=hidden[:, :-1],
+            targets=targets,
+            memory=hidden[:, :-1],
+            memory_tokens=ids[:, 1:],
+            readable=strictly_past(mask),
+            labelled=targets != IGNORED,
+        )
+
+    def extend(self, step: Step) -> Rows:
+        """Entry m holds state m and token m+1: the last state reads all entries but itself."""
+        hidden = self.model.base_model(
+            input_ids=step.ids,
+            attention_mask=step.mask,
+            position_ids=step.positions,
+            past_key_values=step.cache,
+            use_cache=True,
+        ).last_hidden_state
+        states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)
+        mask = torch.ones_like(tokens) if step.mask is None else step.mask
+        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask))
+
+
+def positions(mask: Tensor) -> Tensor:
+    """Position of each token counted from the first real one, 0 on padding, [B, T]; generation counts the same."""
+    return (mask.long().cumsum(-1) - 1).clamp_min(0)
+
+
+def strictly_past(mask: Tensor) -> Tensor:
+    """Which entries each position may read, [B, T-1, T-1]: earlier ones whose state and token are both real."""
+    real = both_real(mask)
+    steps = real.shape[1]
+    past = torch.ones(steps, steps, dtype=torch.bool, device=mask.device).tril(-1)
+    return past[None] & real[:, None, :]
+
+
+def both_real(mask: Tensor) -> Tensor:
+    """Which entries have a real state and a real token behind it, [B, T-1]."""
+    return (mask[:, :-1] > 0) & (mask[:, 1:] > 0)

@@ -1,0 +1,96 @@
+"""Pretrained backbones: a hub id or a local folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import torch
+
+from bench.errors import MissingError
+from bench.models.backbones import BACKBONES
+from bench.models.backbones.backbone import Backbone, TextSource
+from bench.models.backbones.causal import Causal
+from bench.models.backbones.encoder_decoder import EncoderDecoder
+
+
+def hub(
+    name: str, texts: TextSource, seed: int, *, path: str = "", revision: str = "main", freeze_embeddings: bool = False
+) -> Backbone:
+    """Load a pretrained model and its tokenizer; the task's markers become tokens of their own.
+
+    Args:
+        name: a name of `BACKBONES`, a hub id, or a folder.
+        texts: the task.
+        seed: unused; weights are given.
+        path: a local folder to use in place of the hub.
+        revision: of the hub repository.
+        freeze_embeddings: keep token embeddings (and a tied head) fixed, as HistAlign A.1 does.
+
+    Raises:
+        MissingError: when neither folder, cache nor hub has it.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    place = path or location(name)
+    where = {"revision": revision} if not Path(place).is_dir() else {}
+    offline = {"local_files_only": True} if not where or not hub_reachable() else {}
+    try:
+        config = AutoConfig.from_pretrained(place, **where, **offline)
+        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        tokenizer = AutoTokenizer.from_pretrained(place, **where, **offline)
+        model = kind.from_pretrained(place, dtype=torch.float32, **where, **offline)
+    except (OSError, ValueError) as error:
+        raise MissingError(
+            f"backbone '{name}' ({place}) is neither a folder nor in the hub cache, and the hub cannot give it: "
+            f"{str(error).splitlines()[0]}. Download it where there is a network, or point at a folder with "
+            f"--set backbone.path=FOLDER"
+        ) from error
+    if texts.markers:
+        tokenizer.add_tokens(list(texts.markers), special_tokens=True)
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    backbone = EncoderDecoder(model, tokenizer) if config.is_encoder_decoder else Causal(model, tokenizer)
+    if freeze_embeddings:
+        backbone.embedding().requires_grad_(False)
+    return backbone
+
+
+def location(name: str) -> str:
+    """Return the hub id or folder a backbone name stands for."""
+    return BACKBONES[name].paper if name in BACKBONES else name
+
+
+def identity(name: str, path: str, revision: str) -> dict[str, Any]:
+    """Return what a pretrained model is, for a cell's key: id and revision, or the hash of a folder's small files.
+
+    Weights of a folder enter by file name and size; hashing gigabytes at every start would cost minutes.
+    """
+    place = path or location(name)
+    if not Path(place).is_dir():
+        return {"hub": place, "revision": revision}
+    digest = hashlib.sha256()
+    for file in sorted(Path(place).iterdir()):
+        if file.is_file():
+            digest.update(f"{file.name}:{file.stat().st_size}".encode())
+            if file.suffix in (".json", ".txt"):
+                digest.update(file.read_bytes())
+    return {"folder_sha256": digest.hexdigest()}
+
+
+def hub_reachable(timeout: float = 3.0) -> bool:
+    """Return whether the hub answers at all, so that a closed network costs seconds, not minutes of retries."""
+    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+        return False
+    endpoint = urlparse(os.environ.get("HF_ENDPOINT", "https://huggingface.co"))
+    port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
+    try:
+        with socket.create_connection((endpoint.hostname or "", port), timeout=timeout):
+            return True
+    except OSError:
+        return False

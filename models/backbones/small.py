@@ -1,0 +1,106 @@
+"""Small backbones, built from a configuration and trained from scratch: minutes on two CPU cores."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Backbone, TextSource
+from bench.models.backbones.causal import Causal
+from bench.models.backbones.encoder_decoder import EncoderDecoder
+from bench.seeds import seed_of
+
+Embeddings = Literal["trained", "frozen", "reference"]
+
+
+def small_causal(
+    name: str,
+    texts: TextSource,
+    seed: int,
+    *,
+    vocabulary: int = 4000,
+    width: int = 128,
+    layers: int = 2,
+    heads: int = 4,
+    context: int = 512,
+    dropout: float = 0.0,
+    embeddings: Embeddings = "trained",
+) -> Backbone:
+    """Return a GPT-2 of a few hundred thousand parameters (plus embeddings) with random weights.
+
+    Args:
+        name: unused.
+        texts: the task, which trains the tokenizer and may know reference embeddings.
+        seed: of the weights.
+        vocabulary: tokens of the BPE trained on the task's own training text.
+        context: most positions of a row.
+        embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
+    """
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = texts.tokenizer(vocabulary)
+    torch.manual_seed(seed_of(seed, "weights"))
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=context, n_embd=width, n_layer=layers, n_head=heads,
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, **special_ids(tokenizer),
+    )  # fmt: skip
+    return _fixed(Causal(GPT2LMHeadModel(config), tokenizer), texts, embeddings, seed)
+
+
+def small_encdec(
+    name: str,
+    texts: TextSource,
+    seed: int,
+    *,
+    vocabulary: int = 4000,
+    width: int = 128,
+    layers: int = 2,
+    heads: int = 4,
+    context: int = 512,
+    dropout: float = 0.0,
+    embeddings: Embeddings = "trained",
+) -> Backbone:
+    """Return a BART of a few hundred thousand parameters (plus embeddings) with random weights.
+
+    Args: as `small_causal`.
+    """
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    tokenizer = texts.tokenizer(vocabulary)
+    torch.manual_seed(seed_of(seed, "weights"))
+    config = BartConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=context, d_model=width,
+        encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,
+        encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, dropout=dropout,
+        decoder_start_token_id=tokenizer.bos_token_id, forced_eos_token_id=None, **special_ids(tokenizer),
+    )  # fmt: skip
+    return _fixed(EncoderDecoder(BartForConditionalGeneration(config), tokenizer), texts, embeddings, seed)
+
+
+def special_ids(tokenizer: Any) -> dict[str, int]:
+    """Return the special token ids a configuration needs; the defaults lie outside a small vocabulary."""
+    return {
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _fixed(backbone: Backbone, texts: TextSource, embeddings: Embeddings, seed: int) -> Backbone:
+    """Fix the tied token embeddings if asked, so that the head cannot learn its way around the softmax bottleneck.
+
+    Source: HistAlign A.1 freezes the output vocabulary.
+    """
+    if embeddings == "trained":
+        return backbone
+    weight = backbone.embedding()
+    if embeddings == "reference":
+        vectors = texts.reference_embeddings(backbone.tokenizer, backbone.width, seed)
+        if vectors is None:
+            raise UsageError("backbone.embeddings=reference needs a task with reference embeddings; this one has none")
+        with torch.no_grad():
+            weight.copy_(vectors)
+    weight.requires_grad_(False)
+    return backbone

@@ -1,0 +1,155 @@
+"""Cache language models: eq. 3 of HistAlign.
+
+The head's scores and the similarities to remembered states share one softmax, so that a token of the history can be
+copied. HistAlign (Wan et al. 2023) section 3.2, after Grave et al. (2017) and TRIME (Zhong et al. 2022):
+
+    P(w | c_t)  is proportional to  exp(z_w) + sum over entries i labelled w of exp(sim(h_t, h_i))
+    sim(a, b) = a . b / sqrt(D)
+
+Letters: n positions (rows of a slice), P query positions, M memory entries, V tokens, D width. A row may be unable to
+read any entry (the first of a text); it then gets the head's distribution. Everything is at least fp32, also under
+autocast: with states that share a large common part, bf16 similarities are off by more than the margins HistAlign uses.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+__all__ = ["cache_log_probs", "cache_nll", "cache_scores", "scaled_similarity"]
+
+
+def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
+    """Dot product over the square root of the width: HistAlign section 3.2, the ``sim`` of eq. 3 and eq. 5.
+
+    On CUDA, ``torch.set_float32_matmul_precision("high")`` lowers this product too (TF32); leave it at "highest" for
+    training with a ranking term.
+
+    Args:
+        hidden: ``[..., P, D]`` states that ask, any floating dtype.
+        memory: ``[..., M, D]`` states that were remembered.
+
+    Returns:
+        ``[..., P, M]`` in fp32, or fp64 when an input is fp64.
+
+    >>> scaled_similarity(torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.tensor([[3.0, 1.0, 0.0, 0.0]]))
+    tensor([[3.]])
+    """
+    dtype = _working_dtype(hidden, memory)
+    with torch.autocast(device_type=hidden.device.type, enabled=False):
+        queries = hidden.to(dtype) / math.sqrt(hidden.shape[-1])
+        return queries @ memory.to(dtype).mT
+
+
+def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int) -> Tensor:
+    """Unnormalised log scores of the cache alone: the second term of HistAlign eq. 3, as a logarithm.
+
+    Each token's own maximum is subtracted before the exponential, so a remembered token never falls to -inf because
+    another one is far more similar.
+
+    Args:
+        similarity: ``[n, M]`` scaled similarities.
+        memory_tokens: ``[n, M]`` int64 token of each entry.
+        readable: ``[n, M]`` bool, the entries that the row may read.
+        vocabulary_size: V.
+
+    Returns:
+        ``[n, V]`` log-sum-exp of the similarities of each token's entries; -inf for a token the row cannot read.
+
+    >>> tokens, readable = torch.tensor([[2, 0, 2]]), torch.tensor([[True, False, True]])
+    >>> cache_scores(torch.tensor([[0.0, 9.0, 0.0]]), tokens, readable, 3)
+    tensor([[  -inf,   -inf, 0.6931]])
+    """
+    similarity = similarity.to(_working_dtype(similarity)).masked_fill(~readable, -math.inf)
+    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)
+    peak.scatter_reduce_(1, memory_tokens, similarity.detach(), "amax")
+    # An unreadable entry keeps -inf here; the peak of a token without a readable entry is -inf and must not meet it.
+    shifted = similarity - peak.gather(1, memory_tokens).masked_fill(~readable, 0.0)
+    total = torch.zeros_like(peak).scatter_add_(1, memory_tokens, shifted.exp())
+    # A total is 0 for unread tokens and at least 1 otherwise; log(0) would send nan back through the zero.
+    return total.masked_fill(total == 0, 1.0).log() + peak
+
+
+def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, readable: Tensor) -> Tensor:
+    """Log of HistAlign eq. 3 over the whole vocabulary; each row's probabilities sum to one.
+
+    Args:
+        logits: ``[n, V]`` scores of the output head, normalised or not as eq. 3 is to weigh them.
+        similarity: ``[n, M]`` scaled similarities.
+        memory_tokens: ``[n, M]`` int64 token of each entry.
+        readable: ``[n, M]`` bool, the entries that the row may read.
+
+    Returns:
+        ``[n, V]`` log-probabilities; ``log_softmax(logits)`` for a row that can read nothing.
+
+    >>> tokens = torch.tensor([[2, 0, 2]])
+    >>> cache_log_probs(torch.zeros(1, 3), torch.zeros(1, 3), tokens, tokens > 0).exp()
+    tensor([[0.2000, 0.2000, 0.6000]])
+    """
+    dtype = _working_dtype(logits, similarity)
+    scores = cache_scores(similarity.to(dtype), memory_tokens, readable, logits.shape[-1])
+    return _logaddexp(logits.to(dtype), scores).log_softmax(-1)
+
+
+def cache_nll(
+    logits: Tensor,
+    targets: Tensor,
+    similarity: Tensor,
+    memory_tokens: Tensor,
+    readable: Tensor,
+    comparable: Tensor | None = None,
+) -> Tensor:
+    """Negative log of HistAlign eq. 3 at the targets, the terms of TRIME's loss, without a scatter to the vocabulary.
+
+    Equals ``-cache_log_probs(...)`` gathered at the targets; the cache part costs ``[n, M]`` and not ``[n, V]``.
+
+    Args:
+        logits: ``[n, V]`` scores of the output head.
+        targets: ``[n]`` int64, each in [0, V): the caller leaves out positions that carry no loss.
+        similarity: ``[n, M]`` scaled similarities.
+        memory_tokens: ``[n, M]`` int64 token of each entry.
+        readable: ``[n, M]`` bool, the entries that the row may read.
+        comparable: ``[n, M]`` bool, the entries that may count for the target; the others only enter the normaliser.
+            None is eq. 3. The released TRIME and HistAlign code compares labels after masking them with -100, which
+            is ``comparable`` = "the entry's token is a label"; with labels on the last token only nothing is left.
+
+    Returns:
+        ``[n]`` negative log-likelihoods in nats.
+
+    >>> zeros, tokens = torch.zeros(1, 3), torch.tensor([[2, 0, 2]])
+    >>> cache_nll(zeros, torch.tensor([2]), zeros, tokens, tokens > 0).neg().exp()
+    tensor([0.6000])
+    """
+    dtype = _working_dtype(logits, similarity)
+    logits, similarity = logits.to(dtype), similarity.to(dtype)
+    positive = readable & (memory_tokens == targets[:, None])
+    if comparable is not None:
+        positive = positive & comparable
+    at_target = logits.gather(1, targets[:, None]).squeeze(1)
+    numerator = _logaddexp(at_target, _masked_logsumexp(similarity, positive))
+    normaliser = _logaddexp(logits.logsumexp(1), _masked_logsumexp(similarity, readable))
+    return normaliser - numerator
+
+
+def _logaddexp(head: Tensor, cache: Tensor) -> Tensor:
+    """``torch.logaddexp`` whose gradient is zero, and not nan, where both are -inf (a head may rule tokens out)."""
+    unread = cache.isneginf()
+    return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
+
+
+def _masked_logsumexp(values: Tensor, mask: Tensor) -> Tensor:
+    """``[n]`` log-sum-exp of each row's masked-in values; -inf, with zero gradient, for a row that has none."""
+    none = ~mask.any(1)
+    # A row of -inf alone gives nan gradients, so such a row is filled with zeros first and its result replaced.
+    filled = values.masked_fill(~mask, -math.inf).masked_fill(none[:, None], 0.0)
+    return filled.logsumexp(1).masked_fill(none, -math.inf)
+
+
+def _working_dtype(*tensors: Tensor) -> torch.dtype:
+    """The widest dtype among the tensors, and at least fp32."""
+    dtype = torch.float32
+    for tensor in tensors:
+        dtype = torch.promote_types(dtype, tensor.dtype)
+    return dtype

@@ -1,0 +1,151 @@
+"""MefMax: cut the vocabulary into frequency classes that are as even as they can be.
+
+F2-Softmax (Choi et al. 2020) section 3.3, eq. 5 and 6 and Algorithm 1. Tokens are sorted by frequency and cut into K
+runs of about equal mass; the K whose classes and whose tokens within classes are most uniform wins.
+
+Letters: V tokens, K classes. Class 0 holds the most frequent tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+__all__ = ["Classes", "mefmax", "released_cuts"]
+
+Array = npt.NDArray[Any]
+
+_TIE = 1e-12  # scores nearer than this are equal: rounding must not choose between candidates
+
+
+class Classes(NamedTuple):
+    """Frequency classes of a vocabulary."""
+
+    boundaries: tuple[int, ...]  # where classes end in the order of falling frequency; V, the last end, is left out
+    of_token: Tensor  # [V] int64 class of each token
+
+
+def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> Classes:
+    """Choose the number of frequency classes and their boundaries.
+
+    A candidate K puts a boundary behind the first token at which the cumulative count exceeds j/K of the total, for
+    j = 1..K-1, and is scored by eq. 5: U(classes) + mean over classes of U(tokens of the class), where U is entropy
+    over its maximum. K runs from 1 to total / largest count; the smallest K with the highest score wins.
+
+    Left open by the paper and settled here: a single number is perfectly uniform, U = 1 (so a uniform table keeps one
+    class); targets are j/K and not sums of 1/K, whose rounding would add an empty class; tokens never seen belong to
+    the last class.
+
+    Args:
+        counts: ``[V]`` how often each token occurs, any numeric dtype, at least one above 0, in any order.
+        variant: ``released`` cuts as the authors' program does: each boundary comes before the token that would
+            reach the target, the rest of the mass is shared out anew after each cut, K starts at 2, U(classes)
+            leaves one token out of the last class and is multiplied by the mean. Where that program fails (one token
+            has more than half of the mass) there is one class; a token never seen counts once, as in its vocabulary.
+
+    Returns:
+        The classes, on the counts' device; equal counts are ordered by token id.
+
+    >>> classes = mefmax(torch.tensor([1, 50, 30, 20, 10, 5, 5, 2]))
+    >>> classes.boundaries, classes.of_token
+    ((2,), tensor([1, 0, 0, 1, 1, 1, 1, 1]))
+    """
+    if not (counts > 0).any():
+        raise ValueError("no token has a positive count, so there are no frequencies to make classes from")
+    values, order = counts.detach().cpu().double().sort(descending=True, stable=True)
+    boundaries = _paper(values.numpy()) if variant == "paper" else _released(values.clamp_min(1).numpy())
+    of_token = torch.empty_like(order)
+    of_token[order] = torch.bucketize(torch.arange(len(order)), torch.from_numpy(boundaries), right=True)
+    return Classes(tuple(boundaries.tolist()), of_token.to(counts.device))
+
+
+def _paper(counts: Array) -> Array:
+    """Algorithm 1 with eq. 5 over falling counts, ``[K-1]``."""
+    table = _Table(counts)
+    best, chosen = 0.0, np.zeros(0, dtype=np.int64)
+    for classes in range(1, table.most_classes + 1):
+        boundaries = _cuts(table.mass, classes)
+        ends = table.ends(boundaries)
+        score = _evenness(np.diff(table.mass[ends])) + table.mean_uniformity(ends)
+        if score > best + _TIE:
+            best, chosen = score, boundaries
+        if best > 2 - _TIE:  # nothing is more uniform
+            break
+    return chosen
+
+
+def _cuts(mass: Array, classes: int) -> Array:
+    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K."""
+    targets = np.arange(1, classes) * mass[-1]
+    cuts = np.searchsorted(mass, targets / classes, side="right")
+    # The quotient is rounded; without division whole counts compare exactly, and a table may well hit j/K.
+    cuts -= mass[cuts - 1] * classes > targets
+    cuts += mass[cuts] * classes <= targets
+    return cuts[mass[cuts] < mass[-1]]
+
+
+def _released(counts: Array) -> Array:
+    """The authors' choice over falling counts, ``[K-1]``."""
+    table = _Table(counts)
+    shares = np.cumsum(counts / table.mass[-1]).tolist()
+    best, chosen = 0.0, np.zeros(0, dtype=np.int64)
+    for classes in range(2, table.most_classes + 1):
+        boundaries = np.array(released_cuts(shares, classes))
+        ends = table.ends(boundaries)
+        masses = np.diff(table.mass[ends])
+        masses[-1] -= counts[boundaries[-1]]
+        score = _evenness(masses) * table.mean_uniformity(ends)
+        if score > best + _TIE:
+            best, chosen = score, boundaries
+    return chosen
+
+
+def released_cuts(shares: list[float], classes: int) -> list[int]:
+    """Boundaries of one candidate K as the authors' program sets them, from cumulative shares of falling counts.
+
+    >>> released_cuts([0.5, 0.8, 0.9, 1.0], 3)
+    [1, 2]
+    """
+    cuts: list[int] = []
+    for left in range(classes, 1, -1):
+        last, given = (cuts[-1], shares[cuts[-1] - 1]) if cuts else (0, 0.0)
+        cuts.append(max(last + 1, bisect_left(shares, given + (1.0 - given) / left)))
+    return cuts
+
+
+class _Table:
+    """Falling counts with prefix sums, which make the entropy of any class a difference of two entries."""
+
+    def __init__(self, counts: Array) -> None:
+        self.size = len(counts)
+        self.mass = np.concatenate([[0.0], np.cumsum(counts)])  # [V+1] sum of the first i counts c
+        self.information = np.concatenate([[0.0], np.cumsum(_c_log_c(counts))])  # [V+1] sum of the first i
+        self.most_classes = int(self.mass[-1] / counts[0])  # line 3: beyond it two targets fall on one token
+
+    def ends(self, boundaries: Array) -> Array:
+        """Boundaries with 0 and V, ``[K+1]``."""
+        return np.concatenate([[0], boundaries, [self.size]])
+
+    def mean_uniformity(self, ends: Array) -> float:
+        """Mean over classes of eq. 6 of their tokens: entropy = log mass - (sum of c log c) / mass, over log size."""
+        masses, sizes = np.diff(self.mass[ends]), np.diff(ends)
+        entropy = np.log(masses) - np.diff(self.information[ends]) / masses
+        return float(np.where(sizes > 1, entropy / np.log(np.maximum(sizes, 2)), 1.0).mean())
+
+
+def _evenness(masses: Array) -> float:
+    """Eq. 6 of the classes' masses."""
+    if len(masses) == 1:
+        return 1.0
+    return float(-_c_log_c(masses / masses.sum()).sum()) / math.log(len(masses))
+
+
+def _c_log_c(values: Array) -> Array:
+    """Each value times its logarithm, 0 for 0."""
+    return values * np.log(np.maximum(values, np.finfo(np.float64).tiny))

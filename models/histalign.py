@@ -1,0 +1,120 @@
+"""HistAlign: a cache language model whose states are taught to point at the right memories."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from bench.models.backbones.backbone import Backbone
+from bench.models.chunks import LossSum, summed
+from bench.models.functional.cache import cache_log_probs, cache_nll
+from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.models.objective import SLICE, Objective
+from bench.models.states import Rows, States, blocks, rows_of
+
+DEFAULTS = {
+    "paper": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},
+    "released": {"base": "trime", "reduction": "authors", "rank_scope": "sequence"},
+}
+
+
+class HistAlign(Objective):
+    """l_histalign = l_base + alpha * l_cont: memories are ranked by how similar their token is to the target.
+
+    Source: Wan et al. 2023, eq. 3 (distribution), eq. 5 (l_cont) and eq. 6 (sum). At test time eq. 3 is used.
+
+    Where paper and released code differ, `variant` chooses and the three options below may override it:
+
+    ========== ====================================== ===================================================
+    option     `paper`                                `released`
+    ========== ====================================== ===================================================
+    base       `mle`: l_xe of eq. 6                   `trime`: with the released comparison of labels
+    reduction  `pair_mean`, see below                 `authors`: mean over the pairs of each rank offset,
+                                                      then mean (decoder-only) or sum (encoder-decoder)
+    rank_scope `cache`: ranks over readable entries   `sequence`: ranks also count unreadable positions
+    ========== ====================================== ===================================================
+
+    `reduction="sum"` is eq. 5 to the letter; at T = 512 it is 500,000 times the cross-entropy, so that no alpha or
+    margin of the paper can have been meant for it. `pair_mean` takes the mean over a position's pairs instead.
+
+    Args:
+        backbone: any.
+        alpha: weight of the ranking term; 1.0, and 0.5 on LogicNLG (paper, A and A.4).
+        margin: lambda of eq. 5, the margin per rank; 0.001 (paper, A).
+    """
+
+    name: ClassVar[str] = "histalign"
+    paper: ClassVar[str] = "Wan et al. 2023"
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        variant: Literal["paper", "released"] = "paper",
+        base: Literal["mle", "trime"] | None = None,
+        reduction: Literal["sum", "pair_mean", "authors"] | None = None,
+        rank_scope: Literal["cache", "sequence"] | None = None,
+        alpha: float = 1.0,
+        margin: float = 0.001,
+    ) -> None:
+        super().__init__(backbone)
+        defaults = DEFAULTS[variant]
+        self.variant, self.alpha, self.margin = variant, alpha, margin
+        self.base = base or defaults["base"]
+        self.reduction = reduction or defaults["reduction"]
+        self.rank_scope = rank_scope or defaults["rank_scope"]
+        self.batch_invariant = self.reduction != "authors"
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Eq. 3, [n, V]."""
+        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+
+    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        """Eq. 6 at each position, with the ranking term summed or averaged over its own pairs."""
+        similarity = rows.similarity()
+        nll = self._base_nll(rows, similarity)
+        if self.reduction == "authors":
+            return nll, {self.base: nll.sum()}
+        positive = rows.readable & (rows.memory_tokens == rows.targets[:, None])
+        ranks = self._ranks(rows, rows.memory_tokens, rows.readable)
+        reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
+        ranking = ranked_hinge(similarity, ranks, positive, rows.readable, self.margin, reduction)
+        return nll + self.alpha * ranking, {self.base: nll.sum(), "ranking": ranking.sum()}
+
+    def loss(self, states: States) -> LossSum:
+        """Eq. 6 summed over target tokens; the authors' reduction needs all pairs of the micro-batch at once."""
+        found = summed(states, self.position_loss, self.head_parameters(), SLICE)
+        if self.reduction != "authors":
+            return found
+        ranking = self._authors(states) * found.n_target_tokens
+        terms = {**found.terms, "ranking": ranking.detach()}
+        return LossSum(found.total + self.alpha * ranking, found.n_target_tokens, terms)
+
+    def _base_nll(self, rows: Rows, similarity: Tensor) -> Tensor:
+        if self.base == "mle":
+            return -torch.log_softmax(self.logits(rows), -1).gather(1, rows.targets[:, None]).squeeze(1)
+        comparable = rows.labelled if self.variant == "released" else None
+        return cache_nll(self.logits(rows), rows.targets, similarity, rows.memory_tokens, rows.readable, comparable)
+
+    def _ranks(self, rows: Rows, tokens: Tensor, readable: Tensor) -> Tensor:
+        ranked = torch.ones_like(readable) if self.rank_scope == "sequence" else readable
+        return cosine_ranks(rows.targets, tokens, ranked, self.backbone.embedding())
+
+    def _authors(self, states: States) -> Tensor:
+        """The released reduction over a whole micro-batch, a scalar; a finite 0 where no pair exists."""
+        every = list(blocks(states.targets, limit=states.targets.numel()))
+        if not every:
+            return states.hidden.sum() * 0.0
+        rows = rows_of(states, every[0])
+        similarity, tokens, readable = rows.similarity(), rows.memory_tokens, rows.readable
+        decoder_only = self.backbone.architecture == "decoder-only"
+        if decoder_only:  # the released code also ranks the last position, whose label it sets to token 0
+            similarity, tokens = pad(similarity, (0, 1)), pad(tokens, (0, 1))
+            readable = pad(readable, (0, 1))
+        positive = readable & (tokens == rows.targets[:, None])
+        ranks = self._ranks(rows, tokens, readable)
+        over: Literal["mean", "sum"] = "mean" if decoder_only else "sum"
+        return released_ranking(similarity, ranks, positive, readable, self.margin, over)

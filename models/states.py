@@ -1,0 +1,183 @@
+"""States: what every backbone turns a batch into, and the slices of it that objectives work on.
+
+Legend of shapes: B batch rows, T positions, V vocabulary, D width, M memory entries, n positions of a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from bench.models.functional.cache import scaled_similarity
+
+IGNORED = -100
+"""The target of a position that carries no loss."""
+
+
+@dataclass(frozen=True)
+class States:
+    """One batch after the backbone.
+
+    Decoder-only: the memory is the row's own earlier states, each labelled with the token that followed it.
+    Encoder-decoder: the memory is the encoder's states, labelled with the input tokens. Memory tokens come from
+    input ids, never from labels, so that a masked label is still in the cache.
+    """
+
+    hidden: Tensor  # [B, T, D] meets the output embedding to predict targets[:, t]
+    targets: Tensor  # [B, T] token predicted by each state, IGNORED where there is no loss
+    memory: Tensor  # [B, M, D]
+    memory_tokens: Tensor  # [B, M]
+    readable: Tensor  # [B, T, M] bool: entry m may be read at position t (strictly past, no padding)
+    labelled: Tensor  # [B, M] bool: the entry's token is itself a target (the released TRIME compares only those)
+
+    def detached(self) -> States:
+        """Return the same states outside the graph."""
+        return replace(self, hidden=self.hidden.detach(), memory=self.memory.detach())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A slice of n positions that carry a target, taken from G neighbouring batch rows.
+
+    `grid` keeps the G x P rectangle the positions were cut from, because a similarity to the memory is one
+    batched product over batch rows, not n products with n copies of a memory.
+    """
+
+    hidden: Tensor  # [n, D]
+    targets: Tensor  # [n]
+    grid: Tensor  # [G, P, D]
+    kept: Tensor  # [n] which cells of the flattened grid are real
+    position: Tensor  # [n] position within the batch row
+    group: Tensor  # [n] which of the G batch rows
+    memory: Tensor  # [G, M, D]
+    group_memory_tokens: Tensor  # [G, M]
+    readable: Tensor  # [n, M] bool
+    group_labelled: Tensor  # [G, M] bool
+    group_targets: Tensor  # [G, T]
+    start: int = 0  # batch row of group 0
+
+    def __len__(self) -> int:
+        return self.hidden.shape[0]
+
+    @cached_property
+    def memory_tokens(self) -> Tensor:
+        """Token of each memory entry, [n, M]."""
+        return self.group_memory_tokens[self.group]
+
+    @cached_property
+    def labelled(self) -> Tensor:
+        """Whether each memory entry's token is itself a target, [n, M]."""
+        return self.group_labelled[self.group]
+
+    @cached_property
+    def earlier(self) -> Tensor:
+        """Targets before each position in its own row, IGNORED elsewhere, [n, T]."""
+        targets = self.group_targets[self.group]
+        steps = torch.arange(targets.shape[1], device=targets.device)
+        return targets.masked_fill(steps[None, :] >= self.position[:, None], IGNORED)
+
+    def similarity(self) -> Tensor:
+        """Scaled dot product with every memory entry, h_t . h_i / sqrt(d), [n, M].
+
+        In float32 even under autocast: in bf16 6 % of the ranking term's hinges flip sign on anisotropic states.
+        Source: HistAlign section 3.2 (after TRIME).
+        """
+        scores = scaled_similarity(self.grid, self.memory)
+        return scores.flatten(0, 1).index_select(0, self.kept)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Which positions of which batch rows one slice holds."""
+
+    batch: slice
+    positions: Tensor  # [G, P] into T; cells that are not kept repeat position 0
+    kept: Tensor  # [n]
+
+
+def blocks(targets: Tensor, limit: int = 512) -> Iterator[Block]:
+    """Cut the positions that carry a target into slices of at most `limit`.
+
+    Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time.
+
+    Args:
+        targets: [B, T], IGNORED where there is no loss.
+        limit: most positions in a slice.
+    """
+    real = targets != IGNORED
+    counts: list[int] = real.sum(1).tolist()
+    order = torch.argsort((~real).to(torch.int8), dim=1, stable=True)  # real positions first, in time order
+    start = 0
+    while start < len(counts):
+        widest, stop = counts[start], start + 1
+        while stop < len(counts) and (stop + 1 - start) * max(widest, counts[stop]) <= limit:
+            widest, stop = max(widest, counts[stop]), stop + 1
+        batch = slice(start, stop)
+        for left in range(0, widest, limit):
+            positions = order[batch, left : min(left + limit, widest)]
+            kept = real[batch].gather(1, positions).flatten().nonzero().squeeze(1)
+            if kept.numel():
+                yield Block(batch, positions, kept)
+        start = stop
+
+
+def rows_of(states: States, block: Block, grid: Tensor | None = None, memory: Tensor | None = None) -> Rows:
+    """Return the slice of `states` that `block` names; `grid` and `memory` replace its own (autograd leaves)."""
+    if grid is None:
+        grid = grid_of(states, block)
+    flat = block.positions.flatten().index_select(0, block.kept)
+    group = block.kept // block.positions.shape[1]
+    targets = states.targets[block.batch]
+    return Rows(
+        hidden=grid.flatten(0, 1).index_select(0, block.kept),
+        targets=targets[group, flat],
+        grid=grid,
+        kept=block.kept,
+        position=flat,
+        group=group,
+        memory=states.memory[block.batch] if memory is None else memory,
+        group_memory_tokens=states.memory_tokens[block.batch],
+        readable=states.readable[block.batch][group, flat],
+        group_labelled=states.labelled[block.batch],
+        group_targets=targets,
+        start=block.batch.start,
+    )
+
+
+def grid_of(states: States, block: Block) -> Tensor:
+    """Return the rectangle of hidden states a block is cut from, [G, P, D]."""
+    index = block.positions[:, :, None].expand(-1, -1, states.hidden.shape[-1])
+    return states.hidden[block.batch].gather(1, index)
+
+
+def slices(states: States, limit: int = 512) -> Iterator[Rows]:
+    """Yield the positions that carry a target, at most `limit` at a time."""
+    for block in blocks(states.targets, limit):
+        yield rows_of(states, block)
+
+
+def last_rows(hidden: Tensor, memory: Tensor, memory_tokens: Tensor, readable: Tensor) -> Rows:
+    """Return one position of each batch row, the one generation continues from; there are no targets.
+
+    Args:
+        hidden: [G, D] last state of each row.
+        memory: [G, M, D] what that state may read, with memory_tokens [G, M] and readable [G, M].
+    """
+    each = torch.arange(len(hidden), device=hidden.device)
+    return Rows(
+        hidden=hidden,
+        targets=each.new_full((len(each),), IGNORED),
+        grid=hidden[:, None],
+        kept=each,
+        position=torch.zeros_like(each),
+        group=each,
+        memory=memory,
+        group_memory_tokens=memory_tokens,
+        readable=readable,
+        group_labelled=readable,
+        group_targets=each.new_full((len(each), 1), IGNORED),
+    )

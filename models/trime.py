@@ -1,0 +1,44 @@
+"""TRIME: a cache language model trained with its cache."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from bench.models.backbones.backbone import Backbone
+from bench.models.functional.cache import cache_log_probs, cache_nll
+from bench.models.objective import Objective
+from bench.models.states import Rows
+
+
+class TRIME(Objective):
+    """Maximum likelihood of eq. 3: the softmax head and the local memory share one normaliser.
+
+    Source: Zhong et al. 2022; HistAlign (Wan et al. 2023) section 3.2, l_trime.
+
+    Args:
+        backbone: any.
+        variant: `paper` compares the target with the tokens in the memory. `released` compares labels with labels, as
+            HistAlign's code does (modeling_gpt2.py, calc_loss): where a task masks the labels of its prompt, no entry
+            is ever positive and the cache only enters the normaliser. Encoder-decoder models are not affected.
+    """
+
+    name: ClassVar[str] = "trime"
+    paper: ClassVar[str] = "Zhong et al. 2022"
+
+    def __init__(self, backbone: Backbone, *, variant: Literal["paper", "released"] = "paper") -> None:
+        super().__init__(backbone)
+        self.variant = variant
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Eq. 3, [n, V]."""
+        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+
+    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        """-log P_clm of the target without scattering the cache to the vocabulary."""
+        comparable = rows.labelled if self.variant == "released" else None
+        nll = cache_nll(
+            self.logits(rows), rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
+        )
+        return nll, {}

@@ -1,0 +1,98 @@
+"""Ambiguous Template: two words fit equally well; can the model name both? (Chang and McCallum 2022)
+
+Source: HistAlign section 5.1 and A.1; word pairs of the Google analogy set. One instance, from the analogy
+`Athens Greece Baghdad Iraq`, whose diagonals are (Athens, Iraq) and (Greece, Baghdad):
+
+    prompt "I went to Athens and Iraq before, and I love one of the places more, which is", target "Iraq"
+
+The loss is on the target word only. The published recipe leaks: its five lists are split independently although two of
+them hold the same words, so that a third of the test diagonals are training diagonals too. `split=clean` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor
+
+from bench.seeds import seed_of
+from bench.tasks.analogies import pairs_of, read
+from bench.tasks.example import Example
+from bench.tasks.manifest import Split
+from bench.tasks.samples.ambiguous_template import sample
+from bench.tasks.task import Task, TaskInfo
+from bench.tasks.words import analogy_embeddings, word_tokenizer
+
+
+class AmbiguousTemplate(Task):
+    """Two-word prompts.
+
+    Args:
+        split: `paper` splits five lists independently, as published, with its leak; `clean` splits the three location
+            lists as one, and drops repeated rows; `folder` reads the data folder's own `split_0.5`.
+        split_seed: shuffles word pairs before they are halved; the authors' own order is not known.
+    """
+
+    name: str = "ambiguous_template"
+    ends: ClassVar[bool] = False
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="two words fit equally well; can the model name both?",
+        source="https://github.com/meetdavidwan/histalign (recipe), word2vec questions-words.txt (word pairs)",
+        licence="Apache-2.0 (word pairs)",
+        sizes={},
+        evaluations=("likelihood", "probe", "spectrum"),
+        metrics=("cache_accuracy", "matrix_rank", "perplexity"),
+        fields=frozenset({"words"}),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {
+            "backbone": "small-causal",
+            "backbone.embeddings": "reference",
+            "backbone.context": 64,
+            "trainer.steps": 300,
+            "trainer.batch_size": 64,
+            "trainer.lr": 1e-3,
+            "trainer.warmup": 0.1,
+            "trainer.max_source": 40,
+            "trainer.max_target": 8,
+            "evaluation.rows": 2000,
+            "evaluation.batch_size": 250,
+        },
+        "paper": {  # HistAlign Table 8, A.1
+            "backbone": "gpt2",
+            "backbone.freeze_embeddings": "true",
+            "trainer.epochs": 5,
+            "trainer.batch_size": 256,
+            "trainer.lr": 1e-5,
+            "trainer.warmup": 0.0,
+            "trainer.max_source": 64,
+            "trainer.max_target": 16,
+            "trainer.precision": "bf16-mixed",
+            "evaluation.batch_size": 250,
+        },
+    }
+
+    def __init__(self, *, split: Literal["paper", "clean", "folder"] = "paper", split_seed: int = 42) -> None:
+        super().__init__()
+        self.variant, self.split_seed = split, split_seed
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Expand analogies into rows; the count does not depend on the seed, which half a pair is in does."""
+        examples = read(folder, split, self.variant, self.split_seed)
+        return Split(split, examples, "official" if self.variant == "paper" else "subset", str(folder))
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Pairs and templates of this project's own making, split cleanly."""
+        return sample(split)
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        """Return a word-level tokenizer: the words are known beforehand, as in a pretrained vocabulary."""
+        texts = [e.source for split in self.splits.values() for e in split.examples]
+        return word_tokenizer(dict.fromkeys(texts))
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
+        """Return embeddings in which an analogy is nearly a parallelogram: what makes a softmax fail here."""
+        rows = [e for split in self.splits.values() for e in split.examples]
+        return analogy_embeddings(tokenizer, pairs_of(rows), width, seed=seed_of(seed, "embeddings") % 2**31)

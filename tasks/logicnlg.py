@@ -1,0 +1,109 @@
+"""LogicNLG: write a sentence that a table entails (Chen et al. 2020).
+
+Source: https://github.com/wenhuchen/LogicNLG (MIT). One instance, as published:
+
+    table 2-18424778-6.html.csv, title "black ice (album)", linked columns [0, 1]
+    region | date | label | format | catalog
+    "Black Ice was released in 6 Country in 2008"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from bench.tasks.codec import Codec
+from bench.tasks.example import Example
+from bench.tasks.logicnlg_files import Skipped, read_split
+from bench.tasks.manifest import Split
+from bench.tasks.samples.logicnlg import sample
+from bench.tasks.tables import MARKERS, linearise
+from bench.tasks.task import Task, TaskInfo
+
+
+class LogicNLG(Task):
+    """Table to text.
+
+    Args:
+        train: `official` reads train_lm.json; `proxy` trains on TabFact statements about part of the same tables,
+            lower-cased, and lower-cases the other splits too. Results of the proxy are marked as such.
+        style: `plog` writes tables with markers, ranks, sums and averages (PLOG's numerical pre-computation, as the
+            HistAlign paper does, A.4); `compact` is a short plain form for small models.
+    """
+
+    name: str = "logicnlg"
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="write a sentence that a table entails",
+        source="https://github.com/wenhuchen/LogicNLG",
+        licence="MIT (tables from Wikipedia, CC BY-SA)",
+        sizes={"train": 28450, "valid": 4260, "test": 4305},
+        evaluations=("likelihood", "generation"),
+        metrics=("table_bleu", "perplexity"),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {
+            "backbone": "small-encdec",
+            "decode": "greedy",
+            "task.style": "compact",
+            "backbone.vocabulary": 4000,
+            "trainer.steps": 600,
+            "trainer.batch_size": 32,
+            "trainer.lr": 1e-3,
+            "trainer.warmup": 0.1,
+            "trainer.weight_decay": 0.01,
+            "trainer.max_source": 128,
+            "trainer.max_target": 40,
+            "evaluation.rows": 1000,
+            "evaluation.batch_size": 50,
+            "histalign:method.alpha": 0.5,
+        },
+        # HistAlign Table 8 and A.4; weight decay and the precision of `released` from the authors' script.
+        "paper": {
+            "backbone": "bart-large",
+            "decode": "beam=4",
+            "trainer.epochs": 10,
+            "trainer.batch_size": 64,
+            "trainer.lr": 5e-5,
+            "trainer.warmup": 0.0,
+            "trainer.weight_decay": 0.01,
+            "trainer.max_source": 500,
+            "trainer.max_target": 200,
+            "trainer.precision": "bf16-mixed",
+            "trime.released:trainer.precision": "32-true",
+            "histalign.released:trainer.precision": "32-true",
+            "histalign:method.alpha": 0.5,
+        },
+    }
+
+    def __init__(
+        self, *, train: Literal["official", "proxy"] = "official", style: Literal["plog", "compact"] = "plog"
+    ) -> None:
+        super().__init__()
+        self.train_from, self.style = train, style
+        self.markers = MARKERS if style == "plog" else ()
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the published files; only training rows may be skipped, and are counted."""
+        skipped: list[Skipped] = []
+        examples = read_split(folder, split, self.train_from, skipped=skipped)  # type: ignore[arg-type]
+        proxy = split == "train" and self.train_from == "proxy"
+        status = "proxy" if proxy else self.status_of(split, len(examples))
+        return Split(split, examples, status, str(folder), tuple((s.file, s.row, s.reason) for s in skipped))
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated tables and statements that are true of them."""
+        return sample(split)  # type: ignore[arg-type]
+
+    def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
+        """Linearise the linked columns; cells that do not fit are left out whole, and counted."""
+        fields, tokenizer = example.fields, codec.tokenizer
+        found = linearise(
+            fields["table"],
+            fields["title"],
+            fields["columns"],
+            style=self.style,
+            cost=lambda text: len(codec.ids([text])[0]),
+            budget=None if tokenizer is None else codec.max_source,
+        )
+        return found.text, found.n_dropped

@@ -1,0 +1,1 @@
+"""Built-in samples, one generator per task, so that every task runs on a bare machine."""

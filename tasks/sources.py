@@ -1,0 +1,50 @@
+"""Where a task's rows come from: a data folder, the cache, or the built-in sample, in this order."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import MissingError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder with the publisher's files, or None for the built-in sample; `why` is printed and recorded."""
+
+    folder: Path | None
+    why: str
+
+
+def cache_folder() -> Path:
+    """Return the folder prepared data is kept in."""
+    return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
+
+
+def resolve(task: str, data_dir: Path | None = None) -> Source:
+    """Find a task's folder.
+
+    Order: `--data-dir`, `BENCH_DATA`, the cache, the built-in sample. A folder that was asked for and is not there is
+    an error, never a silent fall back to the sample.
+
+    Args:
+        task: the task's name; its folder lies below the given ones.
+        data_dir: what `--data-dir` said.
+
+    Raises:
+        MissingError: when `data_dir` or `BENCH_DATA` is given and does not exist.
+    """
+    asked = [("--data-dir", data_dir), ("BENCH_DATA", os.environ.get("BENCH_DATA"))]
+    for label, place in asked:
+        if place is None or place == "":
+            continue
+        root = Path(place).expanduser()
+        if not root.is_dir():
+            raise MissingError(f"{label} names '{root}', which is no folder; it should hold '{task}/' with its files")
+        if (root / task).is_dir():
+            return Source(root / task, f"{label}: {root / task}")
+    cached = cache_folder() / task
+    if cached.is_dir():
+        return Source(cached, f"cache: {cached}")
+    return Source(None, f"built-in sample (no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()})")

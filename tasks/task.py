@@ -1,0 +1,171 @@
+"""Task: the base of every task. A task says what its rows are; batching, splits and statuses are done here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lightning.pytorch import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from bench.tasks.batches import MicroBatches, Order, chosen
+from bench.tasks.bpe import train_bpe
+from bench.tasks.codec import Codec, Encoded
+from bench.tasks.example import Example
+from bench.tasks.manifest import Manifest, Split
+from bench.tasks.sources import Source
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What a reader wants to know of a task before running it.
+
+    Args:
+        summary: one line.
+        source: link to the publisher.
+        licence: of the data, as stated by its publisher.
+        sizes: official rows of each split.
+        evaluations: of `likelihood`, `probe`, `spectrum`, `generation`.
+        metrics: metric families that score it.
+        fields: extra fields its rows have, which some methods need.
+        language: ISO 639-1 code.
+    """
+
+    summary: str
+    source: str
+    licence: str
+    sizes: Mapping[str, int]
+    evaluations: tuple[str, ...]
+    metrics: tuple[str, ...]
+    fields: frozenset[str] = frozenset()
+    language: str = "en"
+
+
+@dataclass
+class Feed:
+    """How training rows are fed: set by the program before `fit`."""
+
+    codec: Codec
+    batch: int
+    steps: int
+    seed: int
+    accumulate: int = 1
+    encoded: dict[str, list[Encoded]] = field(default_factory=dict)
+
+
+class Task(LightningDataModule, ABC):
+    """A text-generation task.
+
+    Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
+    (truncation by rule), `ends`, `tokenizer` and `reference_embeddings`. Options are keyword-only constructor
+    arguments, so `--set task.<name>=...` finds them.
+    """
+
+    name: str
+    version: ClassVar[int] = 1
+    info: ClassVar[TaskInfo]
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
+    ends: ClassVar[bool] = True
+    markers: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.splits: dict[str, Split] = {}
+        self.feed: Feed | None = None
+        self._manifests: dict[str, Manifest] = {}
+
+    # What a task fills in ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> Split:
+        """Read one split from the publisher's files; raise DataError naming file and row for a malformed one."""
+
+    @abstractmethod
+    def sample(self, split: str) -> Sequence[Example]:
+        """Return the built-in rows of a split, made by this project."""
+
+    def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
+        """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
+        return example.source, 0
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        """Return the tokenizer of a from-scratch backbone: a BPE of the training text."""
+        texts = []
+        unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
+        for example in self.splits["train"].examples:
+            texts += [self.source_text(example, unlimited)[0], " " + example.target]
+        return train_bpe(texts, vocabulary, self.markers)
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
+        """Return fixed token embeddings with a known geometry, [V, width], where a task has them."""
+        return None
+
+    # Done here --------------------------------------------------------------------------------------------------
+
+    def load(self, source: Source, limit: int | None = None) -> None:
+        """Read all splits; `limit` keeps the first rows of each, for debugging only."""
+        for name in SPLITS:
+            if source.folder is None:
+                split = Split(name, self.sample(name), "sample", "built-in sample")
+            else:
+                split = self.read(source.folder, name)
+            if limit is not None:
+                split = Split(name, split.examples[:limit], split.status, split.origin, split.skipped)
+            self.splits[name] = split
+
+    def status_of(self, split: str, rows: int) -> str:
+        """Return `official` when a split has as many rows as published, else `subset`."""
+        return "official" if rows == self.info.sizes.get(split) else "subset"
+
+    def evaluation_examples(self, split: str, n: int | None) -> list[Example]:
+        """Return n rows of a split, the same ones for every run; all of them for None."""
+        examples = {example.id: example for example in self.splits[split].examples}
+        return [examples[name] for name in chosen(list(examples), n)]
+
+    def probe_examples(self, examples: Sequence[Example]) -> Sequence[Example]:
+        """Return the rows whose prompts are probed, one for each distinct prompt."""
+        return list({e.source: e for e in reversed(examples)}.values())[::-1]
+
+    def manifest(self, split: str) -> Manifest:
+        """Count and hash a split, once."""
+        if split not in self._manifests:
+            self._manifests[split] = self.splits[split].manifest()
+        return self._manifests[split]
+
+    def encode(self, examples: Sequence[Example], codec: Codec) -> list[Encoded]:
+        """Turn rows into token ids; sources and targets are cut by rule, and what was cut is counted."""
+        sources = [self.source_text(example, codec) for example in examples]
+        source_ids = codec.ids([text for text, _ in sources])
+        space = " " if codec.architecture == "decoder-only" and any(text for text, _ in sources) else ""
+        target_ids = codec.ids([space + example.target for example in examples])
+        return [
+            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped)
+            for e, source, target, (_, dropped) in zip(examples, source_ids, target_ids, sources, strict=True)
+        ]
+
+    def gold(self, examples: Sequence[Example]) -> dict[str, dict[str, Any]]:
+        """Return what metrics compare with, by row id."""
+        return {e.id: {"target": e.target, "references": list(e.references)} for e in examples}
+
+    def train_dataloader(self) -> DataLoader[dict[str, Any]]:
+        """Micro-batches of this rank; item i is a pure function of seed and i."""
+        feed = self._feed()
+        rows = feed.encoded.setdefault("train", self.encode(self.splits["train"].examples, feed.codec))
+        trainer = self.trainer
+        batches = MicroBatches(
+            rows, Order(len(rows), feed.batch, feed.seed), feed.steps, feed.codec.train_batch,
+            rank=trainer.global_rank if trainer else 0, world=trainer.world_size if trainer else 1,
+            accumulate=feed.accumulate,
+        )  # fmt: skip
+        return DataLoader(batches, batch_size=None, shuffle=False, num_workers=0)
+
+    def _feed(self) -> Feed:
+        if self.feed is None:
+            raise RuntimeError("set task.feed before asking for batches")
+        return self.feed

@@ -1,0 +1,224 @@
+"""models/functional/cache.py against golden vectors, a plain re-computation of eq. 3, and its hard corners."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.functional.cache import cache_log_probs, cache_nll, cache_scores, scaled_similarity
+from tests.models import golden_cases
+from tests.models.golden_cases import Case
+
+# Golden values are float64. fp32 leaves 1e-5 relative; log-probabilities near 0 need an absolute floor beside it.
+TOLERANCE = {torch.float64: {"rtol": 1e-10, "atol": 1e-12}, torch.float32: {"rtol": 1e-5, "atol": 1e-5}}
+EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in TOLERANCE]
+NEG_INF = -math.inf
+
+
+def same(actual: Tensor, expected: np.ndarray, dtype: torch.dtype) -> None:
+    """Equal within the tolerance of the dtype, infinities and shapes (up to flattening) included."""
+    np.testing.assert_allclose(actual.detach().double().numpy().ravel(), expected.ravel(), **TOLERANCE[dtype])
+
+
+def nll(case: Case, comparable: bool = False) -> Tensor:
+    """``cache_nll`` of the labelled rows."""
+    rows = case.at_labels(case.logits, case.targets, case.similarity, case.memory_tokens, case.readable)
+    return cache_nll(*rows, case.at_labels(case.comparable)[0] if comparable else None)
+
+
+class TestGolden:
+    @pytest.mark.parametrize("dtype", EXACT)
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_full_distribution(self, name: str, dtype: torch.dtype) -> None:
+        case = golden_cases.load(name, dtype)
+        log_probs = cache_log_probs(case.logits, case.similarity, case.memory_tokens, case.readable)
+        same(log_probs, case.expected["as_written_logp_full"], dtype)
+        same(log_probs, case.expected["as_coded_logp_full"], dtype)
+
+    @pytest.mark.parametrize("dtype", EXACT)
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_cache_only(self, name: str, dtype: torch.dtype) -> None:
+        case = golden_cases.load(name, dtype)
+        scores = cache_scores(case.similarity, case.memory_tokens, case.readable, case.logits.shape[1])
+        normaliser = scores.logsumexp(1, keepdim=True).masked_fill(~case.readable.any(1, keepdim=True), 0.0)
+        same(scores - normaliser, case.expected["as_written_logp_cache"], dtype)
+
+    @pytest.mark.parametrize("dtype", EXACT)
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_trime(self, name: str, dtype: torch.dtype) -> None:
+        case = golden_cases.load(name, dtype)
+        losses = nll(case)
+        same(losses, case.expected["as_written_trime"].ravel()[case.labelled], dtype)
+        same(losses.sum(), np.array(case.scalars["trime_sum"]), dtype)
+
+    @pytest.mark.parametrize("dtype", EXACT)
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_released_trime(self, name: str, dtype: torch.dtype) -> None:
+        """The authors' code, including the masked labels of d10: value and gradient by the states."""
+        case = golden_cases.load(name, dtype)
+        loss = nll(case, comparable=True).mean()
+        same(loss, np.array(case.scalars["as_coded_trime"]), dtype)
+        for kind, gradient in case.gradients(loss).items():
+            np.testing.assert_allclose(gradient, case.expected[f"as_coded_trime_{kind}"], **TOLERANCE[dtype])
+
+    def test_masked_labels_take_the_positives_away(self) -> None:
+        """Finding 4 of the reference report: 3.7539 as released, 2.6176 by eq. 3."""
+        case = golden_cases.load("d10_lastlabel")
+        assert nll(case, comparable=True).mean().item() == pytest.approx(3.7539, abs=5e-5)
+        assert nll(case).mean().item() == pytest.approx(2.6176, abs=5e-5)
+
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_bf16_states(self, name: str) -> None:
+        """bf16 states are upcast first: fp32-close to float64 from the same rounded states.
+
+        Against the golden values, made from unrounded states, the rounding itself stays: 2**-9 relative per factor,
+        hence 1 % of logits of a few units.
+        """
+        rounded = nll(golden_cases.load(name, torch.float64, states=torch.bfloat16))
+        case = golden_cases.load(name, torch.float32, states=torch.bfloat16)
+        same(nll(case), rounded.detach().numpy(), torch.float32)
+        expected = case.expected["as_written_trime"].ravel()[case.labelled]
+        np.testing.assert_allclose(rounded.detach().numpy(), expected, rtol=2e-2, atol=2e-2)
+
+
+def random_rows(seed: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """logits [n, V], targets [n], similarity, memory_tokens, readable [n, M]; row 0 reads nothing."""
+    draw = torch.Generator().manual_seed(seed)
+    n, entries, vocabulary = 6, 1 + seed % 9, 5
+    similarity = torch.randn(n, entries, generator=draw, dtype=dtype).mul(3).round() / 2  # ties
+    readable = torch.rand(n, entries, generator=draw) < 0.6
+    readable[0] = False
+    return (
+        torch.randn(n, vocabulary, generator=draw, dtype=dtype),
+        torch.randint(vocabulary, (n,), generator=draw),
+        similarity,
+        torch.randint(vocabulary, (n, entries), generator=draw),
+        readable,
+    )
+
+
+def eq3(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, readable: Tensor) -> list[list[float]]:
+    """Eq. 3 one term at a time, as probabilities."""
+    table = []
+    for row in range(len(logits)):
+        weights = [math.exp(z) for z in logits[row].tolist()]
+        for entry in range(similarity.shape[1]):
+            if readable[row, entry]:
+                weights[int(memory_tokens[row, entry])] += math.exp(float(similarity[row, entry]))
+        table.append([weight / math.fsum(weights) for weight in weights])
+    return table
+
+
+class TestEquation3:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_plain_recomputation(self, seed: int) -> None:
+        logits, targets, *cache = random_rows(seed)
+        log_probs = cache_log_probs(logits, *cache)
+        expected = torch.tensor(eq3(logits, *cache), dtype=torch.float64)
+        torch.testing.assert_close(log_probs.exp(), expected, rtol=1e-12, atol=1e-14)
+        at_targets = log_probs.gather(1, targets[:, None]).squeeze(1)
+        torch.testing.assert_close(cache_nll(logits, targets, *cache), -at_targets, rtol=1e-12, atol=1e-14)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_sums_to_one(self, seed: int) -> None:
+        logits, _, *cache = random_rows(seed, torch.float32)
+        total = cache_log_probs(logits * 30, cache[0] * 30, *cache[1:]).exp().sum(1)
+        torch.testing.assert_close(total, torch.ones_like(total))
+
+    def test_empty_cache_gives_the_head(self) -> None:
+        logits, targets, similarity, tokens, readable = random_rows(3)
+        cache = (similarity, tokens, torch.zeros_like(readable))
+        assert torch.equal(cache_log_probs(logits, *cache), logits.log_softmax(1))
+        expected = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+        torch.testing.assert_close(cache_nll(logits, targets, *cache), expected)
+        assert cache_scores(*cache, 5).isneginf().all()
+
+    def test_no_entries_at_all(self) -> None:
+        logits, targets, similarity, tokens, readable = random_rows(3)
+        cache = (similarity[:, :0], tokens[:, :0], readable[:, :0])
+        assert torch.equal(cache_log_probs(logits, *cache), logits.log_softmax(1))
+        torch.testing.assert_close(cache_nll(logits, targets, *cache), -logits.log_softmax(1)[range(6), targets])
+
+    def test_incomparable_entries_enter_the_normaliser_only(self) -> None:
+        """By hand: head 1 + 1, cache 1 (target) + 1 (target, incomparable) + 1 (other); 2 of 5 instead of 3 of 5."""
+        tokens = torch.tensor([[1, 1, 0]])
+        comparable = torch.tensor([[True, False, True]])
+        rows = (torch.zeros(1, 2), torch.tensor([1]), torch.zeros(1, 3), tokens, torch.ones_like(comparable))
+        assert cache_nll(*rows, comparable).item() == pytest.approx(-math.log(2 / 5))
+        assert cache_nll(*rows).item() == pytest.approx(-math.log(3 / 5))
+
+
+class TestNumbers:
+    def test_a_far_weaker_token_keeps_its_score(self) -> None:
+        """exp(-300) is 0 in fp32; a shared maximum would send token 0 to -inf and its gradient to nan."""
+        similarity = torch.tensor([[300.0, 0.0, 0.0]], requires_grad=True)
+        tokens = torch.tensor([[1, 0, 0]])
+        scores = cache_scores(similarity, tokens, tokens >= 0, 3)
+        torch.testing.assert_close(scores, torch.tensor([[math.log(2), 300.0, NEG_INF]]))
+        (gradient,) = torch.autograd.grad(scores[0, 0], similarity)
+        torch.testing.assert_close(gradient, torch.tensor([[0.0, 0.5, 0.5]]))
+
+    @pytest.mark.parametrize("scale", [1.0, 1e4])
+    def test_gradients_are_finite(self, scale: float) -> None:
+        """Empty caches, unread tokens, masked infinities, tokens the head rules out: no nan and no inf comes back."""
+        logits, targets, similarity, tokens, readable = random_rows(8, torch.float32)
+        similarity = (similarity * scale).masked_fill(~readable, math.inf).requires_grad_()
+        logits = (logits * scale).index_fill(1, torch.tensor([4]), NEG_INF).requires_grad_()
+        targets = targets.clamp(max=3)
+        log_probs = cache_log_probs(logits, similarity, tokens, readable)
+        assert not log_probs.isnan().any()
+        for loss in (cache_nll(logits, targets, similarity, tokens, readable).sum(), log_probs[:, :4].sum()):
+            for gradient in torch.autograd.grad(loss, (logits, similarity), retain_graph=True):
+                assert gradient.isfinite().all()
+                assert gradient.any()
+            assert not torch.autograd.grad(loss, similarity, retain_graph=True)[0][~readable].any()
+
+    @pytest.mark.parametrize("seed", [5, 8])
+    def test_gradcheck(self, seed: int) -> None:
+        logits, targets, similarity, tokens, readable = random_rows(seed)
+        leaves = logits.requires_grad_(), similarity.requires_grad_()
+        assert torch.autograd.gradcheck(lambda z, s: cache_nll(z, targets, s, tokens, readable), leaves)
+        assert torch.autograd.gradcheck(lambda z, s: cache_log_probs(z, s, tokens, readable), leaves)
+        assert torch.autograd.gradcheck(lambda s: cache_scores(s, tokens, readable, 5).exp(), leaves[1:])
+
+    def test_low_precision_inputs_are_upcast(self) -> None:
+        logits, targets, *cache = random_rows(8, torch.float32)
+        half = logits.bfloat16()
+        with torch.autocast("cpu", torch.bfloat16):
+            losses = cache_nll(half, targets, *cache)
+            log_probs = cache_log_probs(half, *cache)
+        assert losses.dtype == log_probs.dtype == torch.float32
+        assert torch.equal(losses, cache_nll(half.float(), targets, *cache))
+        assert torch.equal(log_probs, cache_log_probs(half.float(), *cache))
+
+
+class TestSimilarity:
+    def test_by_hand(self) -> None:
+        hidden, memory = (
+            torch.tensor([[1.0, 2.0, 3.0, 4.0]]),
+            torch.tensor([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 3.0]]),
+        )
+        torch.testing.assert_close(scaled_similarity(hidden, memory), torch.tensor([[5.0, 6.0]]))
+
+    def test_autocast_leaves_it_in_fp32(self) -> None:
+        """States with a common part, as real ones have: a bf16 product is off by more than the margins of eq. 5."""
+        states = torch.randn(2, 20, 256, generator=torch.Generator().manual_seed(0)) + 4.0
+        expected = scaled_similarity(states, states)
+        with torch.autocast("cpu", torch.bfloat16):
+            actual = scaled_similarity(states, states)
+            careless = states @ states.mT / 16
+        assert actual.dtype == torch.float32
+        assert torch.equal(actual, expected)
+        assert (careless.float() - expected).abs().mean() > 0.1
+
+    def test_bf16_states(self) -> None:
+        states = torch.randn(3, 32, generator=torch.Generator().manual_seed(0)).bfloat16()
+        assert torch.equal(scaled_similarity(states, states), scaled_similarity(states.float(), states.float()))
+
+    def test_float64_stays(self) -> None:
+        states = torch.randn(3, 8, dtype=torch.float64)
+        assert scaled_similarity(states, states).dtype == torch.float64
