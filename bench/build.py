@@ -31,6 +31,6 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
 def target_counts(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Count how often each token is a training target, [V]; decoding over frequency classes needs it."""
     counts = torch.zeros(vocabulary_size, dtype=torch.long)
-    for row in cell.task.encode(cell.task.splits["train"].examples, codec):
+    for row in cell.task.encode(cell.task.split("train").examples, codec):
         counts.index_add_(0, torch.tensor(row.target), torch.ones(len(row.target), dtype=torch.long))
     return counts

@@ -6,7 +6,7 @@ split. So any number of processes gives the same rows, also more processes than 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from bench.models.states import slices
 from bench.seeds import seed_of
 from bench.tasks.batches import evaluation_batches
 from bench.tasks.codec import Codec, Encoded
+from bench.tasks.example import Example
 from bench.tasks.task import Task
 
 VERSION = 1
@@ -30,6 +31,9 @@ VERSION = 1
 
 TOP = 25
 """Tokens kept of each ranking of a probe row."""
+
+
+Examples = Mapping[str, Example]
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def evaluate(
         rank: this process.
         world: number of processes.
     """
-    examples = {e.id: e for e in task.splits[what.split].examples}
+    ids = set(what.ids)
+    examples = {e.id: e for e in task.split(what.split).examples if e.id in ids}
     encoded = task.encode([examples[i] for i in what.ids], codec)
     make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation, "spectrum": _spectrum}[what.kind]
     size = len(encoded) if what.kind == "spectrum" else what.batch_size
@@ -78,7 +83,7 @@ def evaluate(
         for number, batch in enumerate(batches):
             if number % world == rank:
                 with torch.no_grad(), autocast(what.precision, objective.device):
-                    yield from make(objective, task, codec, what, batch)
+                    yield from make(objective, examples, codec, what, batch)
     finally:
         objective.train(was_training)
 
@@ -112,27 +117,25 @@ def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
 
 
 def _likelihood(
-    objective: Objective, task: Task, codec: Codec, what: Evaluation, batch: list[Encoded]
+    objective: Objective, examples: Examples, codec: Codec, what: Evaluation, batch: list[Encoded]
 ) -> Iterator[dict[str, Any]]:
     """Negative log-likelihood of each target in nats, summed in float64."""
     states = objective.backbone.states(to_device(codec.train_batch(batch), objective.device))  # type: ignore[arg-type]
     sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
     for rows, nll in objective.nll(states):
         sums.index_add_(0, rows.start + rows.group, nll.double())
-    targets = {e.id: e.target for e in task.splits[what.split].examples}
     for row, nll_sum in zip(batch, sums.tolist(), strict=True):
-        text = targets[row.id]
+        text = examples[row.id].target
         yield {"id": row.id, "nll_sum": nll_sum, "n_tokens": len(row.target), "n_words": len(text.split()),
                "n_bytes": len(text.encode("utf-8", "surrogatepass")), "truncated": row.truncated}  # fmt: skip
 
 
 def _probe(
-    objective: Objective, task: Task, codec: Codec, what: Evaluation, batch: list[Encoded]
+    objective: Objective, examples: Examples, codec: Codec, what: Evaluation, batch: list[Encoded]
 ) -> Iterator[dict[str, Any]]:
     """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
     first = [Encoded(row.id, row.source, row.target[:1], row.truncated) for row in batch]
     states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
-    examples = {e.id: e for e in task.splits[what.split].examples}
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
         for at, group in enumerate(rows.group.tolist()):
@@ -157,7 +160,7 @@ def first_pieces(word: str, codec: Codec) -> list[int]:
 
 
 def _generation(
-    objective: Objective, task: Task, codec: Codec, what: Evaluation, batch: list[Encoded]
+    objective: Objective, examples: Examples, codec: Codec, what: Evaluation, batch: list[Encoded]
 ) -> Iterator[dict[str, Any]]:
     """Text and token ids of each continuation; samples depend on run seed and id only."""
     from bench.generation import generate
@@ -172,7 +175,7 @@ def _generation(
 
 
 def _spectrum(
-    objective: Objective, task: Task, codec: Codec, what: Evaluation, batch: list[Encoded]
+    objective: Objective, examples: Examples, codec: Codec, what: Evaluation, batch: list[Encoded]
 ) -> Iterator[dict[str, Any]]:
     """Singular values of the log-probability matrix A [N, V] over every position of the rows, in float64.
 

@@ -125,7 +125,8 @@ def load_task(
     source = resolve(kind.name, Path(arguments.data_dir) if arguments.data_dir else None)
     say(f"{kind.name}: data from {source.why}")
     task.load(source, arguments.limit)
-    counts = ", ".join(f"{s.name} {len(s.examples):,} ({s.status})" for s in task.splits.values())
+    used = [task.split(name) for name in ("train", config.evaluation.split)]
+    counts = ", ".join(f"{s.name} {len(s.examples):,} ({s.status})" for s in used)
     lines.append(f"{kind.name}: {counts}; {source.why}")
     say(f"{kind.name}: {counts}")
     return task

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import LogitsProcessor, TopPLogitsWarper
+from transformers import LogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 from bench.decoding import Decoding
 
@@ -86,22 +86,22 @@ class SeededSampler(LogitsProcessor):
         return (mass < self.p).sum(1, keepdim=True).add_(1).clamp_(max=values.shape[1]), mass[:, -1] >= self.p
 
     def kept(self, values: Tensor, floor: Tensor, count: Tensor) -> Tensor:
-        """Which candidates, in the order of ids, are kept; as in the library, ties at the floor differ by mode.
+        """Which of some tokens, in the order of ids, are kept.
 
-        Top-k keeps all of them; a nucleus keeps as many as it needs, those with the highest ids.
+        Top-k keeps all that tie with the last one, as the library does. A nucleus keeps as many as it needs, those
+        with the lowest ids; the library keeps as many, but which ones its sort decides.
         """
         if self.k:
             return values >= floor
         above, level = values > floor, values == floor
-        needed = count - above.sum(1, keepdim=True)
-        return above | (level & (level.flip(1).cumsum(1).flip(1) <= needed))
+        return above | (level & (level.cumsum(1) <= count - above.sum(1, keepdim=True)))
 
     def cut(self, scores: Tensor) -> Tensor:
         """The library's own routine over the whole vocabulary, [B, V]: for flat distributions and wide ties."""
-        if self.k:
-            return scores.masked_fill(scores < scores.topk(min(self.k, scores.shape[1])).values[:, -1:], -math.inf)
-        cut: Tensor = TopPLogitsWarper(self.p)(None, scores)
-        return cut
+        warper = TopKLogitsWarper(self.k) if self.k else TopPLogitsWarper(self.p)
+        kept = warper(None, scores) > -math.inf
+        floor = scores.masked_fill(~kept, math.inf).amin(1, keepdim=True)
+        return scores.masked_fill(~self.kept(scores, floor, kept.sum(1, keepdim=True)), -math.inf)
 
 
 def inverse_cdf(scores: Tensor, uniform: Tensor) -> Tensor:

@@ -49,6 +49,6 @@ def score_rows(cell: Cell, family: str, metric: Metric, stored: StoredRows) -> d
 
 def gold_of(cell: Cell, stored: StoredRows) -> Gold:
     """Return what the metrics compare a rows file with, for exactly its rows."""
-    split = cell.task.splits[stored.content["split"]]
+    split = cell.task.split(stored.content["split"])
     ids = {row["id"] for row in stored.rows}
     return cell.task.gold([e for e in split.examples if e.id in ids])

@@ -53,7 +53,7 @@ def train(
     Returns:
         `status` (`ok` or `diverged`), `steps`, `tokens`, `curve` [[step, loss]], `terms`, `truncated`.
     """
-    rows = task.splits["train"].examples
+    rows = task.split("train").examples
     steps = config.n_steps(len(rows))
     objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)
     objective.copies_of_step = world * accumulate

@@ -96,7 +96,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
     what = cell.evaluations[key]
     ids = ("singular_values",) if what.kind == "spectrum" else what.ids
     rows = merge(parts, ids, f"{cell.label}, {what.kind}")
-    split = cell.task.splits[what.split]
+    split = cell.task.split(what.split)
     content = {
         "trained": cell.key,
         **evaluation_content(what),
@@ -134,7 +134,7 @@ def store_trained(
         "method": cell.method.code,
         "batch_invariant": objective.batch_invariant,
         "status": found["status"],
-        "data": {name: cell.task.manifest(name).as_dict() for name in cell.task.splits},
+        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
         "train": {name: value for name, value in found.items() if name != "status"},
         "model": {
             "parameters": sum(p.numel() for p in objective.parameters()),

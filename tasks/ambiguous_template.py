@@ -18,11 +18,12 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor
 
 from bench.seeds import seed_of
-from bench.tasks.analogies import pairs_of, read
+from bench.tasks.analogies import read, read_lists
 from bench.tasks.example import Example
 from bench.tasks.manifest import Split
-from bench.tasks.samples.ambiguous_template import sample
+from bench.tasks.samples.ambiguous_template import TEMPLATES, WORD_PAIRS, sample
 from bench.tasks.task import Task, TaskInfo
+from bench.tasks.templates import read_templates
 from bench.tasks.words import analogy_embeddings, word_tokenizer
 
 
@@ -89,10 +90,21 @@ class AmbiguousTemplate(Task):
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return a word-level tokenizer: the words are known beforehand, as in a pretrained vocabulary."""
-        texts = [e.source for split in self.splits.values() for e in split.examples]
-        return word_tokenizer(dict.fromkeys(texts))
+        texts = [" ".join(pair) for pairs in self.pairs().values() for pair in pairs]
+        folder = self.source.folder
+        templates = TEMPLATES if folder is None else read_templates(folder / "templates.json")
+        return word_tokenizer([*texts, *(text.replace("{}", " ") for kind in templates.values() for text in kind)])
+
+    def pairs(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the word pairs of each list, of all splits."""
+        folder = self.source.folder
+        if folder is None:
+            return {name: list(pairs) for name, pairs in WORD_PAIRS.items()}
+        lists = read_lists(folder, self.variant)
+        return {
+            name: sorted({pair for a, b, c, d in rows for pair in ((a, b), (c, d))}) for name, rows in lists.items()
+        }
 
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
         """Return embeddings in which an analogy is nearly a parallelogram: what makes a softmax fail here."""
-        rows = [e for split in self.splits.values() for e in split.examples]
-        return analogy_embeddings(tokenizer, pairs_of(rows), width, seed=seed_of(seed, "embeddings") % 2**31)
+        return analogy_embeddings(tokenizer, self.pairs(), width, seed=seed_of(seed, "embeddings") % 2**31)

@@ -97,6 +97,7 @@ def read_split(
     proxy = split == "train" and train == "proxy"
     reader = _Reader(folder, lower_case=train == "proxy" if lower_case is None else lower_case)
     rows, file = (_proxy_rows(folder), PROXY) if proxy else (_published_rows(folder, split), _sentences_file(split))
+    path = _find(folder, file) or folder / file
     kept, tables = [], set()
     for row in rows:
         try:
@@ -104,10 +105,10 @@ def read_split(
             kept.append(reader.example(row))
         except _BadRow as problem:
             if split != "train" or skipped is None:
-                raise DataError(f"{folder / file}, {row.where}: {problem}") from None
-            skipped.append(Skipped(file, row.where, str(problem)))
+                raise DataError(f"{path}, {row.where}: {problem}") from None
+            skipped.append(Skipped(path.name, row.where, str(problem)))
     if not kept:
-        raise DataError(f"{folder / file}: expected sentences, found no usable one; download it again")
+        raise DataError(f"{path}: expected sentences, found no usable one; download it again")
     _check_tables(folder, split, tables, complete=not proxy)
     return _with_references(kept)
 
@@ -129,7 +130,7 @@ def linked_columns(table: Table, sentence: str) -> tuple[int, ...]:
 
     A column is linked when its name or one of its cells stands in the sentence word for word, or when a word of four
     letters or more of a cell does; a plural -s does not count. On LogicNLG's valid sentences, whose columns are
-    published, 86 % of the columns found are right and 85 % of the right ones are found.
+    published, 84 % of the columns found are right and 85 % of the right ones are found.
 
     >>> linked_columns(Table(("player", "goals", "club"), (("ada lund", "7", "vale"),)), "lund scored 7 goal")
     (0, 1)
@@ -186,7 +187,7 @@ class _Reader:
 
     def _read(self, table_id: str) -> Table | str:
         if re.search(r"[/\\]|^\.*$", table_id):
-            return f"expected a table's file name, found {table_id!r}"
+            return f"expected a table's file name, found {table_id!r:.80}"
         self.text_of = self.text_of or _table_source(self.folder)
         try:
             return read_table(self.text_of(table_id), f"all_csv/{table_id}")
@@ -205,25 +206,27 @@ def _table_source(folder: Path) -> Callable[[str], str]:
         archive = zipfile.ZipFile(path)
         places = {name.rsplit("/", 1)[-1]: name for name in archive.namelist()}
     except _UNREADABLE as problem:
-        raise DataError(f"{path}: expected a zip archive of tables, found: {problem}; download it again") from None
-    return lambda table_id: _decode(_archive_bytes(archive, places, table_id), f"all_csv.zip, table '{table_id}'")
+        raise DataError(
+            f"{path}: expected a zip archive of tables, found: {problem!s:.200}; download it again"
+        ) from None
+    return lambda table_id: _decode(_archive_bytes(archive, places, table_id), f"all_csv.zip, table '{table_id:.80}'")
 
 
 def _folder_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except _UNREADABLE as problem:  # ValueError: a NUL in the name
-        raise DataError(f"table '{path.name}' cannot be read from all_csv: {problem}") from None
+        raise DataError(f"table '{path.name:.80}' cannot be read from all_csv: {problem!s:.200}") from None
 
 
 def _archive_bytes(archive: zipfile.ZipFile, places: dict[str, str], table_id: str) -> bytes:
     if table_id not in places:
-        raise DataError(f"table '{table_id}' is not in all_csv.zip, which has {len(places)} tables")
+        raise DataError(f"table '{table_id:.80}' is not in all_csv.zip, which has {len(places)} tables")
     try:
         with archive.open(places[table_id]) as stream:
-            return _read_capped(stream, f"table '{table_id}'")
+            return _read_capped(stream, f"table '{table_id:.80}'")
     except _UNREADABLE as problem:
-        raise DataError(f"table '{table_id}' cannot be unpacked from all_csv.zip: {problem}") from None
+        raise DataError(f"table '{table_id:.80}' cannot be unpacked from all_csv.zip: {problem!s:.200}") from None
 
 
 def _published_rows(folder: Path, split: SplitName) -> Iterator[_Row]:
@@ -234,9 +237,9 @@ def _published_rows(folder: Path, split: SplitName) -> Iterator[_Row]:
         raise DataError(f"{folder / name}: expected {{table: [row, ...]}}, found {_kind(content)}")
     for table_id, rows in content.items():
         if not isinstance(rows, list) or not rows:
-            raise DataError(f"{folder / name}, table '{table_id}': expected a list of rows, found {_kind(rows)}")
+            raise DataError(f"{folder / name}, table '{table_id:.80}': expected a list of rows, found {_kind(rows)}")
         for number, row in enumerate(rows):
-            where = f"table '{table_id}', row {number}"
+            where = f"table '{table_id:.80}', row {number}"
             wrong = _Wrong(row, "[sentence, columns, title, template]")
             parts = row if isinstance(row, list) and len(row) == 4 else [wrong] * 4
             yield _Row(where, number, table_id, *parts[:3])
@@ -319,11 +322,11 @@ def _read_json(folder: Path, name: str) -> Any:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             content = _read_capped(stream, path.name)
     except _UNREADABLE as problem:
-        raise DataError(f"{path}: cannot be read: {problem}; download it again") from None
+        raise DataError(f"{path}: cannot be read: {problem!s:.200}; download it again") from None
     try:
         return json.loads(_decode(content, str(path)), object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
-        raise DataError(f"{path}: expected JSON, found: {problem}; download it again") from None
+        raise DataError(f"{path}: expected JSON, found: {problem!s:.200}; download it again") from None
 
 
 def _read_capped(stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
@@ -344,7 +347,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise ValueError(f"the key {twice!r} twice")
+        raise ValueError(f"the key {twice!r:.80} twice")
     return content
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,8 +18,6 @@ from bench.tasks.codec import Codec, Encoded
 from bench.tasks.example import Example
 from bench.tasks.manifest import Manifest, Split
 from bench.tasks.sources import Source
-
-SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,10 @@ class Task(LightningDataModule, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.splits: dict[str, Split] = {}
+        self.source = Source(None, "built-in sample")
+        self.limit: int | None = None
         self.feed: Feed | None = None
+        self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class Task(LightningDataModule, ABC):
         """Return the tokenizer of a from-scratch backbone: a BPE of the training text."""
         texts = []
         unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
-        for example in self.splits["train"].examples:
+        for example in self.split("train").examples:
             texts += [self.source_text(example, unlimited)[0], " " + example.target]
         return train_bpe(texts, vocabulary, self.markers)
 
@@ -109,15 +109,18 @@ class Task(LightningDataModule, ABC):
     # Done here --------------------------------------------------------------------------------------------------
 
     def load(self, source: Source, limit: int | None = None) -> None:
-        """Read all splits; `limit` keeps the first rows of each, for debugging only."""
-        for name in SPLITS:
-            if source.folder is None:
+        """Set where rows come from; `limit` keeps the first rows of each split, for debugging only."""
+        self.source, self.limit = source, limit
+
+    def split(self, name: str) -> Split:
+        """Return a split, read when it is first asked for."""
+        if name not in self._splits:
+            if self.source.folder is None:
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
-                split = self.read(source.folder, name)
-            if limit is not None:
-                split = Split(name, split.examples[:limit], split.status, split.origin, split.skipped)
-            self.splits[name] = split
+                split = self.read(self.source.folder, name)
+            self._splits[name] = replace(split, examples=split.examples[: self.limit])
+        return self._splits[name]
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
@@ -125,7 +128,7 @@ class Task(LightningDataModule, ABC):
 
     def evaluation_examples(self, split: str, n: int | None) -> list[Example]:
         """Return n rows of a split, the same ones for every run; all of them for None."""
-        examples = {example.id: example for example in self.splits[split].examples}
+        examples = {example.id: example for example in self.split(split).examples}
         return [examples[name] for name in chosen(list(examples), n)]
 
     def probe_examples(self, examples: Sequence[Example]) -> Sequence[Example]:
@@ -135,7 +138,7 @@ class Task(LightningDataModule, ABC):
     def manifest(self, split: str) -> Manifest:
         """Count and hash a split, once."""
         if split not in self._manifests:
-            self._manifests[split] = self.splits[split].manifest()
+            self._manifests[split] = self.split(split).manifest()
         return self._manifests[split]
 
     def encode(self, examples: Sequence[Example], codec: Codec) -> list[Encoded]:
@@ -156,7 +159,7 @@ class Task(LightningDataModule, ABC):
     def train_dataloader(self) -> DataLoader[dict[str, Any]]:
         """Micro-batches of this rank; item i is a pure function of seed and i."""
         feed = self._feed()
-        rows = feed.encoded.setdefault("train", self.encode(self.splits["train"].examples, feed.codec))
+        rows = feed.encoded.setdefault("train", self.encode(self.split("train").examples, feed.codec))
         trainer = self.trainer
         batches = MicroBatches(
             rows, Order(len(rows), feed.batch, feed.seed), feed.steps, feed.codec.train_batch,

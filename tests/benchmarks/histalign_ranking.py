@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -95,10 +96,14 @@ def loop_over_distances(
 
 
 def hinge_total(
-    similarity: Tensor, ranks: Tensor, positive: Tensor, readable: Tensor, reduction: str = "sum"
+    similarity: Tensor,
+    ranks: Tensor,
+    positive: Tensor,
+    readable: Tensor,
+    reduction: Literal["sum", "pair_mean"] = "sum",
 ) -> Tensor:
     """``ranked_hinge`` over all rows."""
-    return ranked_hinge(similarity, ranks, positive, readable, MARGIN, reduction).sum()  # type: ignore[arg-type]
+    return ranked_hinge(similarity, ranks, positive, readable, MARGIN, reduction).sum()
 
 
 # name: loss, rank scope, whether rows without a positive are left out

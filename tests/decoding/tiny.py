@@ -28,13 +28,13 @@ END = 2
 
 
 class CacheLM(Objective):
-    """Eq. 3 of HistAlign: what reads the memory, and so what shows whether it is right."""
+    """Eq. 3 of HistAlign: it shows whether the memory is right. Similarities are sharpened, so that they matter."""
 
     name = "cache-lm"
     paper = "for tests"
 
     def log_probs(self, rows: Rows) -> Tensor:
-        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+        return cache_log_probs(self.logits(rows), 3 * rows.similarity(), rows.memory_tokens, rows.readable)
 
 
 def backbone(kind: str, seed: int = 0, *, pad: int = 0, dtype: torch.dtype = torch.float32, **options: Any) -> Backbone:

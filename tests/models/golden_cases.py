@@ -131,3 +131,16 @@ def _encoder_decoder(given: dict[str, Tensor], pad: int) -> dict[str, Tensor]:
         "targets": labels,
         "labelled": labels != -100,
     }
+
+
+def target_cosines(case: Case) -> Tensor:
+    """[n, M] cosines of the labelled rows, rounded so that equal tokens tie."""
+    unit = torch.nn.functional.normalize(case.embedding, dim=1)
+    targets, tokens = case.at_labels(case.targets, case.memory_tokens)
+    return (unit @ unit.T)[targets[:, None], tokens].mul(1e6).round()
+
+
+def position_ranks(case: Case, ranked: Tensor) -> Tensor:
+    """Ranks by cosine, ties by position, without a place of honour for the target's own entries."""
+    cosines = target_cosines(case).masked_fill(~ranked, -torch.inf)
+    return cosines.argsort(dim=1, descending=True, stable=True).argsort(dim=1)

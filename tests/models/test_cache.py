@@ -172,7 +172,9 @@ class TestNumbers:
         log_probs = cache_log_probs(logits, similarity, tokens, readable)
         assert not log_probs.isnan().any()
         for loss in (cache_nll(logits, targets, similarity, tokens, readable).sum(), log_probs[:, :4].sum()):
-            for gradient in torch.autograd.grad(loss, (logits, similarity), retain_graph=True):
+            with torch.autograd.set_detect_anomaly(True):  # no step in between may be nan either
+                gradients = torch.autograd.grad(loss, (logits, similarity), retain_graph=True)
+            for gradient in gradients:
                 assert gradient.isfinite().all()
                 assert gradient.any()
             assert not torch.autograd.grad(loss, similarity, retain_graph=True)[0][~readable].any()

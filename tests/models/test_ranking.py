@@ -14,7 +14,7 @@ from bench.models.functional.cache import cache_nll, scaled_similarity
 from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
 from tests.benchmarks import histalign_ranking as benchmark
 from tests.models import golden_cases
-from tests.models.golden_cases import Case
+from tests.models.golden_cases import Case, position_ranks, target_cosines
 
 RELATIVE = {torch.float64: 1e-10, torch.float32: 1e-5}
 EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in RELATIVE]
@@ -172,19 +172,6 @@ class TestTies:
         assert released(case).item() == pytest.approx(authors, rel=2e-2)
 
 
-def target_cosines(case: Case) -> Tensor:
-    """[n, M] cosines of the labelled rows, rounded so that equal tokens tie."""
-    unit = torch.nn.functional.normalize(case.embedding, dim=1)
-    targets, tokens = case.at_labels(case.targets, case.memory_tokens)
-    return (unit @ unit.T)[targets[:, None], tokens].mul(1e6).round()
-
-
-def position_ranks(case: Case, ranked: Tensor) -> Tensor:
-    """Ranks by cosine, ties by position, without a place of honour for the target's own entries."""
-    cosines = target_cosines(case).masked_fill(~ranked, -torch.inf)
-    return cosines.argsort(dim=1, descending=True, stable=True).argsort(dim=1)
-
-
 def plain_hinge(similarity: Tensor, ranks: Tensor, positive: Tensor, candidates: Tensor, margin: float) -> Tensor:
     """Eq. 5, pair by pair."""
     losses = []
@@ -325,7 +312,6 @@ class TestPairByPair:
         similarity = rows.similarity.requires_grad_()
         actual = value_and_gradient(released_ranking(similarity, *rows.rest(scope), over_offsets), similarity)
         plain = plain_released(similarity, *rows.rest(scope), over_offsets) + 0.0 * similarity.sum()
-        # Where a_j equals a_i (margin * distance = a difference on the grid) relu's side is decided by the last bit.
         torch.testing.assert_close(actual, value_and_gradient(plain, similarity), rtol=1e-12, atol=1e-12)
 
     def test_benchmark_loop(self) -> None:
@@ -410,6 +396,15 @@ class TestNumbers:
         (rounded,) = torch.autograd.grad(actual, hidden)  # through the cast: rounded to bf16 where it meets the states
         torch.testing.assert_close(rounded, gradient, rtol=2**-7, atol=2**-7 * gradient.abs().max().item())
 
+    def test_autocast_keeps_count_of_pairs(self) -> None:
+        """More pairs at one distance than bf16 can count (256)."""
+        similarity = torch.randn(601, 3, generator=torch.Generator().manual_seed(0))
+        ranks = torch.arange(3).expand(601, 3)
+        rest = (ranks, ranks == 0, torch.ones_like(ranks, dtype=torch.bool), 0.1)
+        expected = released_ranking(similarity, *rest)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert released_ranking(similarity, *rest) == expected
+
     def test_twice_the_same(self) -> None:
         batch = benchmark.make_batch(1, 64, 32)
         for loss, scope, skip in benchmark.FORMS.values():
@@ -448,12 +443,3 @@ class TestCost:
         assert loop / times["ranked_hinge sum"] > 20
         assert loop / times["ranked_hinge pair_mean"] > 20
         assert loop / times["released_ranking"] > 10
-
-    def test_similarity_is_the_only_way_back(self) -> None:
-        batch = benchmark.make_batch(1, 24, 8)
-        similarity = scaled_similarity(batch.hidden, batch.hidden)[0].requires_grad_()
-        tokens = batch.tokens.expand(24, -1)
-        targets, readable = batch.tokens[0], batch.readable[0]
-        ranks = cosine_ranks(targets, tokens, readable, batch.embedding.requires_grad_())
-        loss = ranked_hinge(similarity, ranks, readable & (tokens == targets[:, None]), readable, 0.1).sum()
-        assert torch.autograd.grad(loss, batch.embedding, allow_unused=True)[0] is None
