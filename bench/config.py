@@ -11,8 +11,15 @@ from bench.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.options import coerce
 
+PRESETS = ("auto", "small", "paper")
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
 ALIASES = {"task.eval_rows": "evaluation.rows", "task.eval_split": "evaluation.split"}
+AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "spectrum_rows": 1}
+"""Smallest value of an option; 0 for a number that is not here."""
+
+AT_MOST = {"warmup": 1}
+KEYS = {"task", "method", "seeds", "decode", "backbone", "preset", "precision", "set"}
+LISTS = {"task", "method", "seeds", "decode"}
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
 
 
@@ -132,7 +139,7 @@ def parse_sets(texts: Iterable[str]) -> list[Override]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a configuration file: strict keys, values checked later by the type of what they set.
+    """Read a configuration file: strict keys, each once; values stay text, checked by the type of what they set.
 
     Raises:
         UsageError: naming file and what is wrong with it.
@@ -140,16 +147,42 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506  all strings
+        text = path.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+        content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  every scalar stays text: no, 012, 1e-4
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"cannot read the configuration '{path}': {error}") from error
+        raise UsageError(f"cannot read the configuration '{path}': {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
-    known = {"task", "method", "backbone", "seeds", "preset", "decode", "set", "precision"}
-    for name in content:
-        if name not in known:
-            raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(str(name), known)}")
+    _refuse_repeats(root, path)
+    for name, value in content.items():
+        if name not in KEYS:
+            raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(name, KEYS)}")
+        _check_shape(name, value, path)
     return content
+
+
+def _refuse_repeats(node: Any, path: Path) -> None:
+    """Refuse a key that stands twice in one mapping; YAML would let the last one win."""
+    names = [key.value for key, _ in node.value]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"'{path}' has the key '{name}' twice")
+    for _, value in node.value:
+        if value.id == "mapping":
+            _refuse_repeats(value, path)
+
+
+def _check_shape(name: str, value: Any, path: Path) -> None:
+    if name == "set":
+        good, expected = value == "" or isinstance(value, dict), "'section.name: value' lines"
+        inner = list(value.values()) if isinstance(value, dict) else []
+    else:
+        good, expected = isinstance(value, (str, list) if name in LISTS else str), "one value"
+        inner = value if isinstance(value, list) else []
+    if not good or not all(isinstance(v, str) for v in inner):
+        expected += " or a list of them" if name in LISTS else ""
+        raise UsageError(f"'{name}' in '{path}' holds {expected}, not something nested deeper")
 
 
 def section_values(overrides: Iterable[Override], section: str, scopes: Iterable[str]) -> dict[str, Any]:
@@ -160,10 +193,16 @@ def section_values(overrides: Iterable[Override], section: str, scopes: Iterable
 
 
 def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Build a configuration from values of any type; unknown names are refused."""
+    """Build a configuration from values of any type; unknown names and values out of range are refused."""
     hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)]
     for name in values:
         if name not in names:
             raise UsageError(f"no option '{what}.{name}'{did_you_mean(name, names)}")
-    return kind(**{name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()})
+    found = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
+    for name, value in found.items():
+        least, most = AT_LEAST.get(name, 0), AT_MOST.get(name, float("inf"))
+        if isinstance(value, (int, float)) and not least <= value <= most:
+            bounds = f"at least {least}" + (f" and at most {most}" if name in AT_MOST else "")
+            raise UsageError(f"{what}.{name} is {bounds}, not {value}")
+    return kind(**found)

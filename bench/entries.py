@@ -38,34 +38,46 @@ def load(target: str) -> Any:
     """Import `package.module:Name`.
 
     Raises:
-        MissingError: when the module cannot be imported.
-        UsageError: when the module has no such name.
+        MissingError: when the module is not there, or needs one that is not.
+        UsageError: when the module breaks while it is imported, or has no such name.
     """
     module_name, _, name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise MissingError(f"cannot import '{module_name}' for '{target}': {error}") from error
+    except Exception as error:
+        raise UsageError(f"importing '{module_name}' for '{target}' fails: {type(error).__name__}: {error}") from error
     if not hasattr(module, name):
-        raise UsageError(f"module '{module_name}' has no '{name}'{did_you_mean(name, vars(module))}")
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise UsageError(f"module '{module_name}' has no '{name}'{did_you_mean(name, public)}")
     return getattr(module, name)
 
 
-def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str) -> list[str]:
+def all_names(table: Mapping[str, Entry]) -> list[str]:
+    """Return every name of a table, variants behind the name they belong to."""
+    return [n for name, entry in table.items() for n in (name, *(f"{name}.{v}" for v in entry.variants or ()))]
+
+
+def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str, *, own: bool = False) -> list[str]:
     """Turn names, `all` and globs into names, in table order for groups, without repeats.
 
-    A name with a colon is a user's own class and passes through.
+    Args:
+        wanted: as typed.
+        table: what there is.
+        kind: for messages.
+        own: whether a name with a colon is a user's own class and passes through.
 
     >>> table = {"mle": Entry("m:M", ""), "trime": Entry("t:T", "", variants={"released": {}})}
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")
     (['mle', 'trime'], ['trime', 'trime.released'])
     """
-    full = [n for name, entry in table.items() for n in (name, *(f"{name}.{v}" for v in entry.variants or ()))]
+    full = all_names(table)
     chosen: dict[str, None] = {}
     for name in wanted:
         if name == "all":
             chosen |= dict.fromkeys(table)
-        elif ":" in name:
+        elif own and ":" in name:
             chosen[name] = None
         elif any(c in name for c in "*?["):
             found = fnmatch.filter(full, name)

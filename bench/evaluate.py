@@ -134,12 +134,15 @@ def _probe(
     objective: Objective, examples: Examples, codec: Codec, what: Evaluation, batch: list[Encoded]
 ) -> Iterator[dict[str, Any]]:
     """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
-    first = [Encoded(row.id, row.source, row.target[:1], row.truncated) for row in batch]
+    before = len(codec.frame[0]) if codec.architecture == "encoder-decoder" else 0  # e.g. the <s> of BART's targets
+    first = [Encoded(row.id, row.source, row.target[: before + 1], row.truncated) for row in batch]
     states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
-        for at, group in enumerate(rows.group.tolist()):
+        for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):
             row = batch[rows.start + group]
+            if position - (0 if codec.architecture == "encoder-decoder" else len(row.source) - 1) != before:
+                continue
             wanted = [first_pieces(word, codec) for word in examples[row.id].fields["words"]]
             yield {"id": row.id, **{mode: ids[at] for mode, ids in ranked.items()}, "wanted": wanted}
 

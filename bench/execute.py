@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,14 @@ class Outcome:
     stored: list[str] = field(default_factory=list)  # nothing was missing
     diverged: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    missing: bool = False  # a failure was for missing data or a missing model
+    missing: int = 0  # how many of the failed lacked data or a model
 
     @property
     def exit_code(self) -> int:
-        """0 when every wanted cell has a number, 3 when all that failed lacked data or a model, else 1."""
+        """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
         if self.failed:
-            return 3 if self.missing and not self.ok and not self.stored else 1
+            any_number = self.ok or self.stored or self.diverged
+            return 3 if self.missing == len(self.failed) and not any_number else 1
         return 1 if self.diverged else 0
 
 
@@ -83,6 +85,7 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
         progress.stage("scoring")
         score_cell(cell)
         kind = outcome.stored
+    cell.folder.clear_failed()
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         kind = outcome.diverged
@@ -117,7 +120,8 @@ def clean(results: Path) -> None:
     shutil.rmtree(results / ".work", ignore_errors=True)
     if results.is_dir():
         for path in results.glob("*/*/*/.*.tmp"):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
 
 def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> None:
@@ -125,7 +129,7 @@ def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> 
     ours = isinstance(error, BenchError)
     text = str(error) if ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
-    outcome.missing = outcome.missing or getattr(error, "exit_code", 1) == 3
+    outcome.missing += getattr(error, "exit_code", 1) == 3
     progress.failed(text)
     content: dict[str, Any] = {"key": cell.key, "config": cell.config.as_dict(), "status": "failed", "error": text}
     if not ours:

@@ -39,7 +39,7 @@ class Live:
         def act() -> None:
             for scores in found:
                 decoding = scores["of"]["decoding"]
-                suffix = f"/{decoding['mode']}" if decoding else ""
+                suffix = f"/{decoding['name']}" if decoding else ""
                 for value in scores["values"]:
                     self.run.summary[f"test/{value['name']}{suffix}"] = value["value"]
 

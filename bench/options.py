@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -62,10 +63,12 @@ def _plain(value: Any, annotation: Any, name: str) -> Any:
             if isinstance(value, float) and value != int(value):
                 raise ValueError
             return int(value)
-        if annotation is float:
+        if annotation is float and math.isfinite(float(value)):
             return float(value)
-    except (ValueError, KeyError, TypeError):
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}[annotation]
+        if annotation is float:
+            raise ValueError
+    except (ValueError, OverflowError, KeyError, TypeError):
+        kind = {bool: "true or false", int: "a whole number", float: "a finite number"}.get(annotation, "text")
         raise UsageError(f"{name} is {kind}, not '{value}'") from None
     return str(value)
 

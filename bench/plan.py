@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.arguments import RunArguments
-from bench.config import CellConfig, parse_sets
+from bench.config import PRESETS, CellConfig, parse_sets
 from bench.entries import expand
-from bench.errors import UsageError
+from bench.errors import UsageError, did_you_mean
 from bench.evaluate import VERSION, Evaluation
 from bench.keys import key_of
 from bench.models import METHODS
+from bench.models.backbones.hub import architecture, hub, identity
 from bench.resolve import Method, backbone_factory, cell_config, check_overrides, find_method
 from bench.store import CellFolder, Store
 from bench.tasks import TASKS
@@ -76,7 +76,7 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
     preset = chosen_preset(arguments.preset)
     given = parse_sets(arguments.sets)
     kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
-    methods = [find_method(name) for name in expand(arguments.methods, METHODS, "method")]
+    methods = [find_method(name) for name in expand(arguments.methods, METHODS, "method", own=True)]
     backbones = [arguments.backbone or str(kind.recipes[preset]["backbone"]) for kind in kinds]
     check_overrides(given, kinds, methods, backbones)
     plan, store, loaded = Plan(preset), Store(arguments.results_folder), {}
@@ -85,11 +85,13 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
             for seed in arguments.seeds:
                 config = cell_config(kind, method, arguments.backbone, seed, preset, given, arguments.decode,
                                      arguments.limit)  # fmt: skip
-                reason = method.kind.why_not(architecture_of(config.backbone), kind.info.fields)
+                check_shares(config, arguments)
+                form = architecture(config.backbone, str(config.backbone_options.get("path", "")))
+                reason = method.kind.why_not(form, kind.info.fields)
                 if reason:
                     plan.skips.append(Skip(config.task, config.method, config.backbone, reason))
                     break
-                named = json.dumps([config.task, config.task_options], sort_keys=True)
+                named = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
                 if named not in loaded:
                     loaded[named] = load_task(kind, config, arguments, plan.data, say)
                 plan.cells.append(make_cell(config, method, loaded[named], store))
@@ -98,23 +100,24 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
     return plan
 
 
+def check_shares(config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse more micro-batches than a batch has rows."""
+    if config.trainer.batch_size < arguments.devices * arguments.accumulate:
+        raise UsageError(
+            f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
+            f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
+        )
+
+
 def chosen_preset(preset: str) -> str:
     """Turn `auto` into `paper` where there is a CUDA GPU, else `small`."""
+    if preset not in PRESETS:
+        raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}")
     if preset != "auto":
         return preset
     import torch
 
     return "paper" if torch.cuda.is_available() else "small"
-
-
-def architecture_of(backbone: str) -> str:
-    """Return a backbone's architecture without building it."""
-    if backbone in ("small-encdec", "bart-large") or fnmatch.fnmatch(backbone, "*bart*"):
-        return "encoder-decoder"
-    config = Path(backbone) / "config.json"
-    if config.is_file() and json.loads(config.read_text()).get("is_encoder_decoder"):
-        return "encoder-decoder"
-    return "decoder-only"
 
 
 def load_task(
@@ -124,7 +127,7 @@ def load_task(
     task = kind(**config.task_options)
     source = resolve(kind.name, Path(arguments.data_dir) if arguments.data_dir else None)
     say(f"{kind.name}: data from {source.why}")
-    task.load(source, arguments.limit)
+    task.load(source, config.trainer.limit)
     used = [task.split(name) for name in ("train", config.evaluation.split)]
     counts = ", ".join(f"{s.name} {len(s.examples):,} ({s.status})" for s in used)
     lines.append(f"{kind.name}: {counts}; {source.why}")
@@ -153,8 +156,6 @@ def make_cell(config: CellConfig, method: Method, task: Task, store: Store) -> C
 
 def weights(config: CellConfig) -> dict[str, Any]:
     """Return what a pretrained backbone is; nothing for one trained from scratch."""
-    from bench.models.backbones.hub import hub, identity
-
     if backbone_factory(config.backbone) is not hub:
         return {}
     options = config.backbone_options

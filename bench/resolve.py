@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
 from bench.decoding import parse
-from bench.entries import Entry, load
+from bench.entries import Entry, all_names, load
 from bench.errors import UsageError, did_you_mean
 from bench.models import METHODS
 from bench.models.backbones import BACKBONES
@@ -37,6 +37,12 @@ class Method:
         """The name without its variant."""
         return self.kind.name
 
+    @property
+    def asked(self) -> str:
+        """What to type after --method to get it again."""
+        where = str(self.code["class"])
+        return where if ":" in where else self.name
+
 
 def find_method(name: str) -> Method:
     """Return a built-in method (`histalign`, `histalign.released`) or a user's class (`package.module:Class`)."""
@@ -54,11 +60,11 @@ def find_method(name: str) -> Method:
     return Method(name, kind, options, {"class": kind.name, "version": kind.version})
 
 
-def _check_name(name: str, where: str) -> None:
-    if not NAME.fullmatch(name):
+def _check_name(name: Any, where: str) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(f"'{where}' should have a class attribute `name` of letters, digits, '.', '_' and '-', "
                          f"starting with a lower-case letter or digit; it is '{name}'")  # fmt: skip
-    if name in METHODS:
+    if name in all_names(METHODS):
         raise UsageError(f"'{where}' is named '{name}', which is a built-in method; choose another name")
 
 

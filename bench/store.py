@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,16 +62,20 @@ class CellFolder:
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store what was trained; the checkpoint must already lie beside it."""
         write_record(self.path / "trained.json", "trained", content, provenance)
-        with contextlib.suppress(OSError):
-            (self.path / "failed.json").unlink(missing_ok=True)
+        self.clear_failed()
 
     def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Note a failed attempt; the next run tries again."""
         write_record(self.path / "failed.json", "failed", content, provenance, replace=True)
 
+    def clear_failed(self) -> None:
+        """Forget the failed attempt: a later one has succeeded."""
+        with contextlib.suppress(OSError):
+            (self.path / "failed.json").unlink(missing_ok=True)
+
     def rows_path(self, key: str) -> Path:
         """Name of a rows file."""
-        return self.path / f"rows-{key}.jsonl.gz"
+        return self.path / rows_name(key)
 
     def rows(self, key: str) -> StoredRows | None:
         """Return a rows file, or None when it is not there; a damaged one raises StoreError."""
@@ -127,6 +132,11 @@ class Store:
                     yield CellFolder(path)
 
 
+def rows_name(key: str) -> str:
+    """Return the file name of rows."""
+    return f"rows-{key}.jsonl.gz"
+
+
 def write_record(
     path: Path, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
 ) -> None:
@@ -141,15 +151,18 @@ def read_record(path: Path, kind: str) -> dict[str, Any] | None:
     """Read a JSON record and check its hash; None when the file is not there."""
     try:
         record = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-        content = record["content"]
+        content: dict[str, Any] = dict(record["content"])
         good = record["kind"] == kind and record["sha256"] == sha256(canonical(content))
+        schema = record["schema"]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
     if not good:
         raise StoreError(_damaged(path, "its content does not have the hash it was stored with"))
-    return content if isinstance(content, dict) else {}
+    if schema != SCHEMA:
+        raise StoreError(_damaged(path, f"it has schema {schema}, this version reads schema {SCHEMA}"))
+    return content
 
 
 def read_rows(path: Path) -> StoredRows:
@@ -161,10 +174,12 @@ def read_rows(path: Path) -> StoredRows:
         digest = sha256(line + b"\n" for line in lines[:-1])
         if closing["sha256"] != digest:
             raise ValueError("its lines do not have the hash they were stored with")
+        if header["schema"] != SCHEMA or path.name != rows_name(header["key"]):
+            raise ValueError(f"it is schema {header['schema']}, key {header['key']}")
         rows = [json.loads(line) for line in lines[1:-1]]
         return StoredRows(header["key"], header["content"], rows, digest)
-    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise StoreError(_damaged(path, str(error))) from error
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, IndexError, TypeError) as error:
+        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
 
 
 def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:

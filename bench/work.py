@@ -119,7 +119,7 @@ def store_trained(
     described = cell.config.as_dict()
     as_config = {
         "task": described["task"],
-        "method": described["method"],
+        "method": cell.method.asked,
         "seeds": [cell.config.seed],
         "preset": described["preset"],
         "backbone": described["backbone"],

@@ -95,68 +95,83 @@ class Table:
         return {i for i, mean in shown.items() if mean == top}
 
 
-def tables(store: Store, tasks: Iterable[str] | None = None, columns: str = "default") -> tuple[list[Table], list[str]]:
+def tables(
+    store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
+) -> tuple[list[Table], list[str]]:
     """Build every leaderboard a store can give.
 
     Args:
         store: read only.
         tasks: names; None for all.
         columns: `default` or `all`.
+        limited: show the cells run with --limit, marked as such, and no others.
 
     Returns:
         Tables, and notes about what was left out and why.
     """
     groups: dict[str, dict[str, Any]] = {}
     notes: dict[str, int] = defaultdict(int)
+    diverged = []
     wanted = None if tasks is None else set(tasks)
     for cell in store.cells():
-        trained = cell.trained()
-        if trained is None:
-            notes["failed cells have no number"] += 1
-            continue
-        config = trained["config"]
+        record = cell.trained() or cell.failed() or {}
+        config = record["config"]
         if wanted is not None and config["task"] not in wanted:
             continue
-        if config["trainer"]["limit"] is not None:
-            notes["cells run with --limit are left out"] += 1
-            continue
-        _add_cell(groups, trained, cell.all_scores())
-    built = [_finish(group, columns) for _, group in sorted(groups.items())]
-    built = [table for table in built if table.rows]
+        if (config["trainer"]["limit"] is not None) != limited:
+            notes["cells run with --limit are left out"] += not limited
+        elif record["status"] == "ok":
+            _add_cell(groups, record, cell.all_scores())
+        elif record["status"] == "diverged":
+            diverged.append(record)
+        else:
+            notes["cells failed and have no number"] += 1
+    for record in diverged:
+        _add_diverged(groups, record)
+    built = [table for _, group in sorted(groups.items()) if (table := _finish(group, columns)).rows]
     order = list(TASKS)
     built.sort(key=lambda t: (order.index(t.task) if t.task in order else len(order), t.preset, t.split, -t.n))
-    return built, [f"{n} {note}" for note, n in sorted(notes.items())]
+    return built, [f"{n} {note}" for note, n in sorted(notes.items()) if n]
+
+
+def _base(trained: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what all cells of one table share, whatever rows they are evaluated on."""
+    config = trained["config"]
+    return {
+        "task": config["task"],
+        "preset": config["preset"],
+        "data": {name: [m["status"], m["sha256"]] for name, m in trained["data"].items()},
+        "limit": config["trainer"]["limit"],
+    }
+
+
+def _add_diverged(groups: dict[str, dict[str, Any]], trained: Mapping[str, Any]) -> None:
+    """Count a diverged cell in every table it would be in; it is never a number."""
+    base = _base(trained)
+    for group in groups.values():
+        if all(group[name] == value for name, value in base.items()):
+            _row(group, trained, "").diverged += 1
 
 
 def _add_cell(
     groups: dict[str, dict[str, Any]], trained: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]
 ) -> None:
     """File one cell's scores under the examples they come from."""
-    config = trained["config"]
-    if trained["status"] != "ok":
-        for group in groups.values():
-            if group["task"] == config["task"] and group["preset"] == config["preset"]:
-                _row(group, trained, "").diverged += 1
-        return
-    base = {"task": config["task"], "preset": config["preset"],
-            "data": {name: [m["status"], m["sha256"]] for name, m in trained["data"].items()}}  # fmt: skip
-    main = [s for s in scores if s["of"]["kind"] in ("likelihood", "generation")]
+    base = _base(trained)
+    main = [s["of"] for s in scores if s["of"]["kind"] in ("likelihood", "generation")]
     for score in scores:
         of = score["of"]
-        if of["kind"] in ("likelihood", "generation"):
-            homes = [of]
-        else:  # a probe belongs to every likelihood evaluation of the same cell whose rows it was taken from
-            homes = [m["of"] for m in main if m["of"]["split"] == of["split"]] or [of]
-            homes = [h for h in homes if h["of_rows"] == of["of_rows"]]
+        homes = [of]
+        if of["kind"] not in ("likelihood", "generation"):  # a probe belongs to the evaluation its prompts are from
+            homes = [home for home in main if home["split"] == of["split"] and home["of_rows"] == of["of_rows"]]
         for home in homes:
             key = key_of({**base, "split": home["split"], "ids": home["ids"]})
-            group = groups.setdefault(key, {**base, "split": home["split"], "n": home["ids"]["n"], "rows": {},
-                                            "whole": home["whole_split"]})  # fmt: skip
-            decoding = decoding_name(of["decoding"])
-            row = _row(group, trained, decoding)
+            about = {"split": home["split"], "n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}}
+            group = groups.setdefault(key, {**base, **about})
+            row = _row(group, trained, decoding_name(of["decoding"]))
             for value in score["values"]:
                 if value["value"] is not None:
-                    _put(row, value, config["seed"])
+                    _put(row, value, trained["config"]["seed"])
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
@@ -197,8 +212,19 @@ def _finish(group: Mapping[str, Any], columns: str) -> Table:
     rows.sort(key=lambda r: (-(_sortable(r, primary)), r.method, r.decoding))
     _name_settings(rows)
     status = {name: data[0] for name, data in group["data"].items()}
-    return Table(group["task"], group["split"], group["n"], status, rows, shown, published(group["task"]),
-                 group["preset"], group["whole"])  # fmt: skip
+    if group["limit"] is not None:
+        status = {**status, "all": f"cut by --limit {group['limit']}"}
+    return Table(
+        group["task"],
+        group["split"],
+        group["n"],
+        status,
+        rows,
+        shown,
+        published(group["task"]),
+        group["preset"],
+        group["whole"],
+    )
 
 
 def _sortable(row: TableRow, primary: str) -> float:

@@ -71,14 +71,13 @@ class _InForward(torch.autograd.Function):
                        states.labelled)  # fmt: skip
         for block in blocks(states.targets, limit):
             total = total + _one_slice(plain, block, loss, parameters, grads, terms)
-        ctx.grads = grads
+        ctx.save_for_backward(*grads)
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> Any:
-        grads = [None if g is None else g * scale.to(g.dtype) for g in ctx.grads]
-        ctx.grads = None
+        grads = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
         return (None, None, None, None, *grads)
 
 
@@ -106,7 +105,8 @@ def _one_slice(
     for at, grad in enumerate(found[2:], start=2):
         if grad is not None:
             before = grads[at]
-            grads[at] = grad if before is None else before.add_(grad)
+            # Autograd may hand out one tensor for two parameters, or a view of one number: neither can be added to.
+            grads[at] = grad.clone() if before is None else before.add_(grad)
     return total.detach()
 
 

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from bench.models.backbones.backbone import Backbone
 from bench.models.chunks import LossSum, summed
@@ -74,14 +73,16 @@ class HistAlign(Objective):
 
     def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
         """Eq. 6 at each position, with the ranking term summed or averaged over its own pairs."""
-        similarity = rows.similarity()
-        nll = self._base_nll(rows, similarity)
+        nll = self._base_nll(rows)
         if self.reduction == "authors":
             return nll, {self.base: nll.sum()}
-        positive = rows.readable & (rows.memory_tokens == rows.targets[:, None])
-        ranks = self._ranks(rows, rows.memory_tokens, rows.readable)
+        paired = rows.positive().any(1).nonzero().squeeze(1)  # a position without a positive has no pair
+        some = rows.take(paired)
         reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
-        ranking = ranked_hinge(similarity, ranks, positive, rows.readable, self.margin, reduction)
+        hinge = ranked_hinge(
+            some.similarity(), self._ranks(some), some.positive(), some.readable, self.margin, reduction
+        )
+        ranking = nll.new_zeros(len(rows), dtype=hinge.dtype).index_add(0, paired, hinge)
         return nll + self.alpha * ranking, {self.base: nll.sum(), "ranking": ranking.sum()}
 
     def loss(self, states: States) -> LossSum:
@@ -93,15 +94,17 @@ class HistAlign(Objective):
         terms = {**found.terms, "ranking": ranking.detach()}
         return LossSum(found.total + self.alpha * ranking, found.n_target_tokens, terms)
 
-    def _base_nll(self, rows: Rows, similarity: Tensor) -> Tensor:
+    def _base_nll(self, rows: Rows) -> Tensor:
         if self.base == "mle":
             return -torch.log_softmax(self.logits(rows), -1).gather(1, rows.targets[:, None]).squeeze(1)
         comparable = rows.labelled if self.variant == "released" else None
-        return cache_nll(self.logits(rows), rows.targets, similarity, rows.memory_tokens, rows.readable, comparable)
+        return cache_nll(
+            self.logits(rows), rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
+        )
 
-    def _ranks(self, rows: Rows, tokens: Tensor, readable: Tensor) -> Tensor:
-        ranked = torch.ones_like(readable) if self.rank_scope == "sequence" else readable
-        return cosine_ranks(rows.targets, tokens, ranked, self.backbone.embedding())
+    def _ranks(self, rows: Rows) -> Tensor:
+        ranked = torch.ones_like(rows.readable) if self.rank_scope == "sequence" else rows.readable
+        return cosine_ranks(rows.targets, rows.memory_tokens, ranked, self.backbone.embedding())
 
     def _authors(self, states: States) -> Tensor:
         """The released reduction over a whole micro-batch, a scalar; a finite 0 where no pair exists."""
@@ -109,12 +112,6 @@ class HistAlign(Objective):
         if not every:
             return states.hidden.sum() * 0.0
         rows = rows_of(states, every[0])
-        similarity, tokens, readable = rows.similarity(), rows.memory_tokens, rows.readable
-        decoder_only = self.backbone.architecture == "decoder-only"
-        if decoder_only:  # the released code also ranks the last position, whose label it sets to token 0
-            similarity, tokens = pad(similarity, (0, 1)), pad(tokens, (0, 1))
-            readable = pad(readable, (0, 1))
-        positive = readable & (tokens == rows.targets[:, None])
-        ranks = self._ranks(rows, tokens, readable)
-        over: Literal["mean", "sum"] = "mean" if decoder_only else "sum"
-        return released_ranking(similarity, ranks, positive, readable, self.margin, over)
+        some = rows.take(rows.positive().any(1).nonzero().squeeze(1))
+        over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
+        return released_ranking(some.similarity(), self._ranks(some), some.positive(), some.readable, self.margin, over)

@@ -86,8 +86,26 @@ class Rows:
         In float32 even under autocast: in bf16 6 % of the ranking term's hinges flip sign on anisotropic states.
         Source: HistAlign section 3.2 (after TRIME).
         """
+        if len(self.memory) == 1:
+            return scaled_similarity(self.hidden, self.memory[0])
         scores = scaled_similarity(self.grid, self.memory)
         return scores.flatten(0, 1).index_select(0, self.kept)
+
+    def positive(self) -> Tensor:
+        """Which readable entries hold the target itself, [n, M]: P_t of HistAlign eq. 4."""
+        return self.readable & (self.memory_tokens == self.targets[:, None])
+
+    def take(self, index: Tensor) -> Rows:
+        """Return some of the positions, [k]."""
+        return replace(
+            self,
+            hidden=self.hidden[index],
+            targets=self.targets[index],
+            kept=self.kept[index],
+            position=self.position[index],
+            group=self.group[index],
+            readable=self.readable[index],
+        )
 
 
 @dataclass(frozen=True)

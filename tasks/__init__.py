@@ -23,8 +23,8 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.ambiguous_template:AmbiguousTemplate",
         "two words fit equally well; can the model name both?",
         "Chang and McCallum 2022; HistAlign section 5.1",
-        columns=("acc@2/full", "acc@5/full", "acc@10/full", "acc@25/full", "acc@2/cache", "acc@5/cache", "acc@10/cache",
-                 "acc@25/cache", "acc@2/head", "acc@5/head", "rank/float32", "rank/float64", "ppl/token"),
+        columns=("acc@2/full", "acc@5/full", "acc@10/full", "acc@2/cache", "acc@5/cache", "acc@10/cache", "acc@2/head",
+                 "rank/float32", "rank/float64", "ppl/token"),
         primary="acc@2/full",
     ),
     "logicnlg": TaskEntry(

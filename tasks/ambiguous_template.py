@@ -71,6 +71,7 @@ class AmbiguousTemplate(Task):
             "trainer.max_source": 64,
             "trainer.max_target": 16,
             "trainer.precision": "bf16-mixed",
+            "llama2-7b:trainer.precision": "bf16-true",
             "evaluation.batch_size": 250,
         },
     }

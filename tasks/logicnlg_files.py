@@ -11,7 +11,6 @@ import gzip
 import json
 import lzma
 import re
-import struct
 import zipfile
 import zlib
 from collections import Counter
@@ -34,16 +33,7 @@ PROXY = "train_proxy_tabfact_pairs.json"
 TITLES = "table_to_page.json"
 _PUBLISHED_NAME = {"train": "train", "valid": "val", "test": "test"}
 _LARGEST_FILE = 1 << 28  # bytes after unpacking: an archive that promises more is broken or hostile
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError, ValueError)
 
 
 class Skipped(NamedTuple):

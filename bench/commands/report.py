@@ -11,13 +11,15 @@ from bench.leaderboards.table import tables
 from bench.store import Store
 
 
-def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
+def report(
+    results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default", limited: bool = False
+) -> str:
     """Return the leaderboards of a store in one format.
 
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    found, notes = tables(Store(results), tasks, columns)
+    found, notes = tables(Store(results), tasks, columns, limited)
     if not found:
         why = f" ({'; '.join(notes)})" if notes else ""
         raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

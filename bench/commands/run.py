@@ -11,7 +11,7 @@ from typing import Any
 from bench.arguments import RunArguments
 from bench.cli import split_names
 from bench.config import read_yaml
-from bench.errors import UsageError
+from bench.errors import MissingError, UsageError
 
 
 def run(given: argparse.Namespace) -> int:
@@ -28,27 +28,38 @@ def run(given: argparse.Namespace) -> int:
         if given.dry_run:
             print(json.dumps(plan_content(plan), indent=1) if given.json else plan_text(plan))
             return 0
+        if not plan.cells:
+            raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         outcome = execute(plan, arguments, progress)
+    for label, why in outcome.failed.items():
+        print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
     if given.json:
         print(json.dumps({"exit_code": outcome.exit_code, "ok": outcome.ok, "stored": outcome.stored,
                           "diverged": outcome.diverged, "failed": outcome.failed}, indent=1))  # fmt: skip
-    else:
-        from bench.commands.report import report
-
-        sys.stdout.write(report(arguments.results_folder, sorted({c.config.task for c in plan.cells}), "terminal"))
-    for label, why in outcome.failed.items():
-        print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
+    elif outcome.ok or outcome.stored or outcome.diverged:
+        show(plan, arguments)
     return outcome.exit_code
+
+
+def show(plan: Any, arguments: RunArguments) -> None:
+    """Print the tables of what was run, or say why there is none; the run's exit code stays."""
+    from bench.commands.report import report
+
+    tasks = sorted({cell.config.task for cell in plan.cells})
+    limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
+    try:
+        sys.stdout.write(report(arguments.results_folder, tasks, "terminal", limited=limited))
+    except MissingError as error:
+        print(f"bench: {error}", file=sys.stderr)
 
 
 def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line; the command line wins."""
     file = read_yaml(given.config) if given.config else {}
-    sets = [f"{key}={value}" for key, value in mapping(file.get("set", {})).items() if value != "null"]
+    sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
+    sets += precision_of(file.get("precision"))
     sets += [text for texts in given.sets for text in texts]
-    precision = given.precision or file.get("precision")
-    if precision:
-        sets.append(f"trainer.precision={precision}")
+    sets += precision_of(given.precision)
     tasks = split_names(given.task) or listed(file.get("task"))
     if not tasks:
         raise UsageError("say what to run: --task NAME (see: bench list tasks)")
@@ -56,10 +67,10 @@ def collect(given: argparse.Namespace) -> RunArguments:
         tasks=tuple(tasks),
         methods=tuple(split_names(given.method) or listed(file.get("method")) or ["all"]),
         seeds=whole_numbers(given.seeds.split(",") if given.seeds else listed(file.get("seeds")) or ["0"]),
-        backbone=given.backbone or file.get("backbone"),
+        backbone=given.backbone or file.get("backbone") or None,
         preset=given.preset or file.get("preset") or "auto",
         sets=tuple(sets),
-        decode=given.decode or file.get("decode"),
+        decode=given.decode or ",".join(listed(file.get("decode"))) or None,
         limit=given.limit,
         devices=given.devices,
         accumulate=given.accumulate,
@@ -71,18 +82,14 @@ def collect(given: argparse.Namespace) -> RunArguments:
     )
 
 
-def mapping(value: Any) -> dict[str, str]:
-    """Return a mapping from a configuration file, or refuse."""
-    if not isinstance(value, dict):
-        raise UsageError(f"'set' in a configuration holds 'section.name: value' lines, not {value!r}")
-    return value
+def precision_of(value: str | None) -> list[str]:
+    """Return the override that --precision stands for."""
+    return [f"trainer.precision={value}"] if value else []
 
 
-def listed(value: Any) -> list[str]:
+def listed(value: list[str] | str | None) -> list[str]:
     """Return a list from a list or a text with commas."""
-    if value is None:
-        return []
-    return [str(v) for v in value] if isinstance(value, list) else split_names([str(value)])
+    return split_names(value if isinstance(value, list) else [value or ""])
 
 
 def whole_numbers(texts: list[str]) -> tuple[int, ...]:

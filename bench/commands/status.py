@@ -26,7 +26,7 @@ def status(results: Path, tasks: Sequence[str] | None, as_json: bool) -> str:
 
 def describe(cell: CellFolder) -> dict[str, Any]:
     """Return a cell's state as plain content."""
-    record = cell.trained() or cell.failed() or {}
+    record = cell.failed() or cell.trained() or {}
     config = record.get("config", {})
     return {
         "status": record.get("status", "?"),

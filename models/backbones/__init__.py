@@ -1,15 +1,36 @@
-"""What turns a batch into states: GPT-2, LLaMA, BART and small models trained from scratch."""
+"""What turns a batch into states. Reading BACKBONES answers: what is there?"""
+
+from dataclasses import dataclass
 
 from bench.entries import Entry
 
-BACKBONES: dict[str, Entry] = {
-    "small-causal": Entry("bench.models.backbones.small:small_causal", "2-layer GPT-2 from scratch"),
-    "small-encdec": Entry("bench.models.backbones.small:small_encdec", "2-layer BART from scratch"),
-    "gpt2": Entry("bench.models.backbones.hub:hub", "GPT-2 small, 124 M", "openai-community/gpt2"),
-    "gpt2-large": Entry("bench.models.backbones.hub:hub", "GPT-2 large, 774 M", "openai-community/gpt2-large"),
-    "bart-large": Entry("bench.models.backbones.hub:hub", "BART large, 406 M", "facebook/bart-large"),
-    "llama2-7b": Entry("bench.models.backbones.hub:hub", "LLaMA-2, 6.7 B", "meta-llama/Llama-2-7b-hf"),
-}
-"""For a pretrained backbone, `paper` holds its hub id; a hub id or a folder works as a name too."""
+SMALL, HUB = "bench.models.backbones.small", "bench.models.backbones.hub:hub"
 
-__all__ = ["BACKBONES"]
+
+@dataclass(frozen=True)
+class BackboneEntry(Entry):
+    """A backbone by name; any hub id or folder works as a name too.
+
+    Args:
+        architecture: `decoder-only` or `encoder-decoder`.
+        hub: repository of a pretrained one.
+    """
+
+    architecture: str = "decoder-only"
+    hub: str = ""
+
+
+BACKBONES: dict[str, BackboneEntry] = {
+    "small-causal": BackboneEntry(f"{SMALL}:small_causal", "2-layer GPT-2, from scratch"),
+    "small-encdec": BackboneEntry(
+        f"{SMALL}:small_encdec", "2-layer BART, from scratch", architecture="encoder-decoder"
+    ),
+    "gpt2": BackboneEntry(HUB, "GPT-2 small, 124 M", "Radford et al. 2019", hub="openai-community/gpt2"),
+    "gpt2-large": BackboneEntry(HUB, "GPT-2 large, 774 M", "Radford et al. 2019", hub="openai-community/gpt2-large"),
+    "bart-large": BackboneEntry(
+        HUB, "BART large, 406 M", "Lewis et al. 2020", architecture="encoder-decoder", hub="facebook/bart-large"
+    ),
+    "llama2-7b": BackboneEntry(HUB, "LLaMA-2, 6.7 B", "Touvron et al. 2023", hub="meta-llama/Llama-2-7b-hf"),
+}
+
+__all__ = ["BACKBONES", "BackboneEntry"]

@@ -29,13 +29,15 @@ def hub(
         seed: unused; weights are given.
         path: a local folder to use in place of the hub.
         revision: of the hub repository.
-        freeze_embeddings: keep token embeddings (and a tied head) fixed, as HistAlign A.1 does.
+        freeze_embeddings: keep token embeddings and head fixed, as HistAlign A.1 does.
 
     Raises:
         MissingError: when neither folder, cache nor hub has it.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     place = path or location(name)
     where = {"revision": revision} if not Path(place).is_dir() else {}
     offline = {"local_files_only": True} if not where or not hub_reachable() else {}
@@ -45,11 +47,7 @@ def hub(
         tokenizer = AutoTokenizer.from_pretrained(place, **where, **offline)
         model = kind.from_pretrained(place, dtype=torch.float32, **where, **offline)
     except (OSError, ValueError) as error:
-        raise MissingError(
-            f"backbone '{name}' ({place}) is neither a folder nor in the hub cache, and the hub cannot give it: "
-            f"{str(error).splitlines()[0]}. Download it where there is a network, or point at a folder with "
-            f"--set backbone.path=FOLDER"
-        ) from error
+        raise MissingError(_unavailable(name, place, error)) from error
     if texts.markers:
         tokenizer.add_tokens(list(texts.markers), special_tokens=True)
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
@@ -57,13 +55,33 @@ def hub(
         tokenizer.pad_token = tokenizer.eos_token
     backbone = EncoderDecoder(model, tokenizer) if config.is_encoder_decoder else Causal(model, tokenizer)
     if freeze_embeddings:
-        backbone.embedding().requires_grad_(False)
+        for weight in (backbone.embedding(), *backbone.head_parameters()):
+            weight.requires_grad_(False)
     return backbone
+
+
+def architecture(name: str, path: str = "") -> str:
+    """Return a backbone's architecture without building it.
+
+    Raises:
+        MissingError: when the configuration of a hub id or folder cannot be had.
+    """
+    if name in BACKBONES and not path:
+        return BACKBONES[name].architecture
+    from transformers import AutoConfig
+
+    place = path or location(name)
+    offline = {"local_files_only": True} if Path(place).is_dir() or not hub_reachable() else {}
+    try:
+        config = AutoConfig.from_pretrained(place, **offline)
+    except (OSError, ValueError) as error:
+        raise MissingError(_unavailable(name, place, error)) from error
+    return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
 
 
 def location(name: str) -> str:
     """Return the hub id or folder a backbone name stands for."""
-    return BACKBONES[name].paper if name in BACKBONES else name
+    return BACKBONES[name].hub if name in BACKBONES else name
 
 
 def identity(name: str, path: str, revision: str) -> dict[str, Any]:
@@ -81,6 +99,14 @@ def identity(name: str, path: str, revision: str) -> dict[str, Any]:
             if file.suffix in (".json", ".txt"):
                 digest.update(file.read_bytes())
     return {"folder_sha256": digest.hexdigest()}
+
+
+def _unavailable(name: str, place: str, error: Exception) -> str:
+    return (
+        f"backbone '{name}' ({place}) is neither a folder with a model nor in the hub cache, and the hub cannot give "
+        f"it: {str(error).splitlines()[0]} Download it where there is a network, or point at a folder with "
+        f"--set backbone.path=FOLDER"
+    )
 
 
 def hub_reachable(timeout: float = 3.0) -> bool:

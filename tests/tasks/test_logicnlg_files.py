@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError
+from bench.tasks import logicnlg_files
 from bench.tasks.logicnlg_files import linked_columns, missing_files, read_split
 from bench.tasks.tables import Table, read_table
 
@@ -272,6 +273,13 @@ def test_a_truncated_archive_is_named(folder):
     (folder / "all_csv.zip").write_bytes((folder / "all_csv.zip").read_bytes()[:-30])
     with pytest.raises(DataError, match=r"all_csv\.zip: expected a zip archive"):
         read_split(folder, "test")
+
+
+@pytest.mark.parametrize(("split", "train"), [("test", "official"), ("train", "proxy")])
+def test_a_file_that_unpacks_to_too_much_is_refused(folder, monkeypatch, split, train):
+    monkeypatch.setattr(logicnlg_files, "_LARGEST_FILE", 60)
+    with pytest.raises(DataError, match="larger than 60 bytes"):
+        read_split(folder, split, train)
 
 
 @pytest.mark.parametrize(

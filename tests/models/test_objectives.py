@@ -1,0 +1,301 @@
+"""What holds for every objective on both small backbones: distributions, fast paths, padding, memory, batches."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.entries import expand
+from bench.models import METHODS
+from bench.models.backbones.backbone import Batch
+from bench.models.backbones.small import small_causal, small_encdec
+from bench.models.histalign import HistAlign
+from bench.models.mle import MLE
+from bench.models.objective import Objective
+from bench.models.states import IGNORED, States, slices
+from bench.models.trime import TRIME
+from bench.resolve import find_method
+from bench.tasks.codec import Codec, Encoded
+from bench.tasks.logicnlg import LogicNLG
+from bench.tasks.sources import Source
+
+NAMES = [*expand(["*"], METHODS, "method")]
+FACTORIES: dict[str, Any] = {"small-causal": small_causal, "small-encdec": small_encdec}
+KINDS = list(FACTORIES)
+EXACT = {"rtol": 1e-10, "atol": 1e-10}
+
+
+@cache
+def task() -> LogicNLG:
+    """Twenty built-in tables; markers off, so that rows stay short."""
+    found = LogicNLG(style="compact")
+    found.load(Source(None, "built-in sample"), 20)
+    return found
+
+
+@cache
+def rows(kind: str) -> tuple[Encoded, ...]:
+    """Eight rows of uneven length."""
+    return tuple(task().encode(task().split("train").examples[:8], codec(kind)))
+
+
+@cache
+def codec(kind: str) -> Codec:
+    architecture = "decoder-only" if kind == "small-causal" else "encoder-decoder"
+    return Codec(task().tokenizer(300), architecture, 40, 12)
+
+
+def made(kind: str, name: str, **options: Any) -> Objective:
+    """A method in float64 over a small backbone, its weights made large enough to have opinions."""
+    backbone = FACTORIES[kind](kind, task(), 0, vocabulary=300, width=16, heads=2, layers=1, context=128)
+    generator = torch.Generator().manual_seed(0)
+    for parameter in backbone.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+    method = find_method(name)
+    objective: Objective = method.kind(backbone, **{**method.preset_options, **options})
+    return objective.double().eval()
+
+
+def batch_of(kind: str, some: list[Encoded] | tuple[Encoded, ...]) -> Batch:
+    return codec(kind).train_batch(some)  # type: ignore[return-value]
+
+
+def states_of(objective: Objective, kind: str, some: tuple[Encoded, ...] | None = None) -> States:
+    return objective.backbone.states(batch_of(kind, some or rows(kind)))
+
+
+def row_nll(objective: Objective, states: States) -> Tensor:
+    """Negative log-likelihood of each batch row."""
+    sums = torch.zeros(len(states.targets), dtype=torch.float64)
+    for part, nll in objective.nll(states):
+        sums.index_add_(0, part.start + part.group, nll.detach())
+    return sums
+
+
+def test_names() -> None:
+    """The list these tests run over holds every method with its variants."""
+    assert NAMES == ["mle", "trime", "trime.released", "histalign", "histalign.released"]
+
+
+class TestDistribution:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_sums_to_one(self, kind: str, name: str) -> None:
+        objective = made(kind, name)
+        with torch.no_grad():
+            for part in slices(states_of(objective, kind), 50):
+                log_probs = objective.log_probs(part)
+                assert log_probs.shape == (len(part), objective.backbone.vocabulary_size)
+                torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(len(part), dtype=torch.float64), **EXACT)
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_components(self, kind: str, name: str) -> None:
+        """Head and cache are what eq. 3 adds up, for every method."""
+        objective = made(kind, name)
+        with torch.no_grad():
+            for part in slices(states_of(objective, kind)):
+                found = objective.components(part)
+                together = torch.logaddexp(found["head"], found["cache"])
+                torch.testing.assert_close(found["full"], together, **EXACT)
+                expected = found["head"] if name == "mle" else found["full"]
+                torch.testing.assert_close(objective.log_probs(part), expected.log_softmax(1), **EXACT)
+
+
+class TestFastPaths:
+    """A faster form of a loss has the value of the plain one, through the distribution the method evaluates with."""
+
+    @pytest.mark.parametrize("name", ["mle", "trime"])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_position_loss(self, kind: str, name: str) -> None:
+        objective = made(kind, name)
+        for part in slices(states_of(objective, kind), 50):
+            plain = objective.row_loss(objective.log_probs(part), part, part.targets)
+            torch.testing.assert_close(objective.position_loss(part)[0], plain, **EXACT)
+
+    @pytest.mark.parametrize("base", ["mle", "trime"])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_histalign_without_its_ranking_term(self, kind: str, base: str) -> None:
+        objective, plain = made(kind, "histalign", base=base, alpha=0.0), made(kind, base)
+        states = states_of(objective, kind)
+        torch.testing.assert_close(objective.loss(states).total, plain.loss(states).total, **EXACT)
+
+    def test_released_trime_of_an_encoder_decoder_is_the_paper_one(self) -> None:
+        """Its memory is the input, which no label masks."""
+        released, paper = made("small-encdec", "trime.released"), made("small-encdec", "trime")
+        states = states_of(paper, "small-encdec")
+        torch.testing.assert_close(released.loss(states).total, paper.loss(states).total, **EXACT)
+
+    def test_released_trime_of_a_decoder_only_model_is_not(self) -> None:
+        released, paper = made("small-causal", "trime.released"), made("small-causal", "trime")
+        states = states_of(paper, "small-causal")
+        assert released.loss(states).total > paper.loss(states).total + 1e-3
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_terms_add_up(self, kind: str, name: str) -> None:
+        """What is logged beside the loss is what the loss is made of."""
+        objective = made(kind, name)
+        found = objective.loss(states_of(objective, kind))
+        weight = {"ranking": getattr(objective, "alpha", 0.0)}
+        if found.terms:
+            total = sum(weight.get(part, 1.0) * value for part, value in found.terms.items())
+            torch.testing.assert_close(torch.as_tensor(total), found.total.detach(), **EXACT)
+
+
+def repadded(kind: str, row: Encoded, left: int, right: int) -> Batch:
+    """One row with so many padding columns on either side."""
+    batch = batch_of(kind, [row])
+    sizes = {"input_ids": codec(kind).pad, "attention_mask": 0, "labels": IGNORED}
+    return {
+        name: torch.nn.functional.pad(batch[name], (left, right), value=fill)  # type: ignore[literal-required]
+        for name, fill in sizes.items()
+    }
+
+
+class TestPadding:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_row_does_not_feel_its_neighbours(self, kind: str, name: str) -> None:
+        """Alone or in a batch padded to the longest, a row has one likelihood, and one loss where rows are summed."""
+        objective = made(kind, name)
+        together = row_nll(objective, states_of(objective, kind))
+        for at, row in enumerate(rows(kind)):
+            alone = states_of(objective, kind, (row,))
+            torch.testing.assert_close(row_nll(objective, alone), together[at : at + 1], **EXACT)
+
+    @pytest.mark.parametrize(
+        ("kind", "left", "right"),
+        [("small-causal", 0, 5), ("small-causal", 5, 0), ("small-causal", 3, 4), ("small-encdec", 0, 5)],
+    )
+    @pytest.mark.parametrize("name", NAMES)
+    def test_either_side(self, name: str, kind: str, left: int, right: int) -> None:
+        """Decoder-only rows may be padded on the left as well: positions are counted from the first real token."""
+        objective = made(kind, name)
+        for row in rows(kind)[:3]:
+            bare = objective.loss(states_of(objective, kind, (row,)))
+            padded = objective.loss(objective.backbone.states(repadded(kind, row, left, right)))
+            assert padded.n_target_tokens == bare.n_target_tokens
+            if objective.variant_ranks_padding if hasattr(objective, "variant_ranks_padding") else False:
+                continue
+            torch.testing.assert_close(padded.total, bare.total, **EXACT)
+
+
+class TestMemory:
+    def test_strictly_past(self) -> None:
+        """Entry m is state m with token m+1: a position reads the entries before it, of real tokens only."""
+        objective = made("small-causal", "mle")
+        batch = batch_of("small-causal", rows("small-causal"))
+        states = objective.backbone.states(batch)
+        ids, mask = batch["input_ids"], batch["attention_mask"]
+        assert torch.equal(states.memory, states.hidden)
+        assert torch.equal(states.memory_tokens, ids[:, 1:])
+        for row in range(len(ids)):
+            for position in range(ids.shape[1] - 1):
+                expected = [m < position and bool(mask[row, m + 1]) for m in range(ids.shape[1] - 1)]
+                assert states.readable[row, position].tolist() == expected
+
+    def test_left_padding_is_not_memory(self) -> None:
+        objective = made("small-causal", "mle")
+        states = objective.backbone.states(repadded("small-causal", rows("small-causal")[0], 4, 0))
+        assert not states.readable[:, :, :4].any()
+        assert states.readable[0, -1, 4:-1].all()
+
+    def test_tokens_come_from_inputs_and_not_from_labels(self) -> None:
+        """The prompt's labels are masked, and its tokens are in the cache all the same."""
+        objective = made("small-causal", "trime")
+        batch = batch_of("small-causal", rows("small-causal"))
+        states = objective.backbone.states(batch)
+        prompt = batch["labels"][:, 1:] == IGNORED
+        assert (prompt & (batch["attention_mask"][:, 1:] > 0)).any()
+        assert (states.memory_tokens >= 0).all()
+        assert torch.equal(states.labelled, ~prompt)
+        masked: Batch = {**batch, "labels": batch["labels"].clone()}
+        masked["labels"][:, :-3] = IGNORED
+        fewer = objective.backbone.states(masked)
+        kept = fewer.targets != IGNORED
+        assert torch.equal(fewer.memory_tokens, states.memory_tokens)
+        assert torch.equal(fewer.readable, states.readable)
+        both = [next(slices(States(**{**vars(s), "targets": fewer.targets}))) for s in (states, fewer)]
+        assert kept.any()
+        torch.testing.assert_close(*(objective.log_probs(part) for part in both), **EXACT)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_the_future_is_not_read(self, name: str) -> None:
+        """Other tokens at the end leave the distributions before them as they were, though they enter the memory."""
+        objective = made("small-causal", name)
+        row = max(rows("small-causal"), key=lambda r: len(r.target))
+        other = Encoded(row.id, row.source, (*row.target[:-2], 7, 8))
+        first, second = (next(slices(states_of(objective, "small-causal", (r,)))) for r in (row, other))
+        ours, theirs = objective.log_probs(first), objective.log_probs(second)
+        before = len(row.target) - 2
+        torch.testing.assert_close(ours[:before], theirs[:before], **EXACT)
+
+    def test_encoder_decoder_remembers_its_source(self) -> None:
+        objective = made("small-encdec", "mle")
+        batch = batch_of("small-encdec", rows("small-encdec"))
+        states = objective.backbone.states(batch)
+        assert torch.equal(states.memory_tokens, batch["input_ids"])
+        real = (batch["attention_mask"] > 0)[:, None].expand_as(states.readable)
+        assert torch.equal(states.readable, real)
+        assert states.labelled.all()
+        assert not torch.equal(states.memory[:, : states.hidden.shape[1]], states.hidden[:, : states.memory.shape[1]])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_copying_is_rewarded(self, kind: str) -> None:
+        """A token of the memory is likelier by eq. 3 than by the head alone; one that is not is less likely."""
+        objective = made(kind, "trime")
+        with torch.no_grad():
+            for part in slices(states_of(objective, kind)):
+                head, full = made(kind, "mle").log_probs(part), objective.log_probs(part)
+                cached = objective.components(part)["cache"] > -torch.inf
+                assert (full <= head)[~cached].all()
+                reads = cached.any(1)
+                held = head.exp().masked_fill(~cached, 0).sum(1), full.exp().masked_fill(~cached, 0).sum(1)
+                assert (held[1] > held[0])[reads].all()
+
+
+def in_batches(objective: Objective, kind: str, size: int) -> Tensor:
+    """The summed loss of the eight rows, so many at a time."""
+    every = rows(kind)
+    parts = [states_of(objective, kind, every[at : at + size]) for at in range(0, len(every), size)]
+    return torch.stack([objective.loss(states).total for states in parts]).sum()
+
+
+class TestBatches:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_eight_rows_or_twice_four(self, kind: str, name: str) -> None:
+        """Methods that say so are sums over positions; the released HistAlign says it is not, and is not."""
+        objective = made(kind, name)
+        whole = in_batches(objective, kind, 8)
+        for size in (4, 1):
+            parts = in_batches(objective, kind, size)
+            same = torch.allclose(whole, parts, rtol=1e-10, atol=1e-10)
+            assert same == objective.batch_invariant
+        assert objective.batch_invariant == (name != "histalign.released")
+
+    def test_every_reduction(self) -> None:
+        assert [made("small-causal", "histalign", reduction=r).batch_invariant for r in ("sum", "pair_mean", "authors")] == [
+            True, True, False,
+        ]  # fmt: skip
+
+    def test_training_step_divides_by_the_whole_step(self) -> None:
+        """Two micro-batches of a step average to the loss per target token of all of its rows."""
+        objective, every = made("small-causal", "trime"), rows("small-causal")
+        tokens = sum(len(row.target) for row in every)
+        whole = objective.training_step({**batch_of("small-causal", every), "step_tokens": tokens}, 0)
+        objective.copies_of_step = 2
+        uneven = [every[:3], every[3:]]
+        parts = [objective.training_step({**batch_of("small-causal", p), "step_tokens": tokens}, 0) for p in uneven]
+        torch.testing.assert_close(torch.stack(parts).mean(), whole, **EXACT)
+        torch.testing.assert_close(objective.logged["loss"], parts[1].detach(), **EXACT)
+
+
+def test_classes_are_what_the_table_names() -> None:
+    assert [find_method(name).kind for name in NAMES] == [MLE, TRIME, TRIME, HistAlign, HistAlign]
