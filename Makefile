@@ -10,7 +10,7 @@ METHOD ?= all
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: run test test-long check perf clean
+.PHONY: run test test-long check types perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -21,8 +21,16 @@ test: .venv/ready
 test-long: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
-check: .venv/ready .types
+check: types
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The type checkers see the mapped folders through a throw-away folder of links.
+types: .venv/ready
+	rm -rf .types
+	mkdir -p .types/bench
+	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
+	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
 	$(BIN)/mypy
 
 perf: .venv/ready
@@ -33,12 +41,6 @@ perf: .venv/ready
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
-
-# The type checkers see the mapped folders through a throw-away folder of links.
-.types:
-	mkdir -p .types/bench
-	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
-	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
 
 clean:
 	rm -rf .types .mypy_cache .ruff_cache .pytest_cache build dist *.egg-info

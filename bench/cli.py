@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import __version__
+from bench.entries import split_names
 from bench.errors import BenchError, UsageError, did_you_mean
 
 INTERRUPTED = 130
@@ -20,6 +22,19 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see: {self.prog} --help)")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = {text for action in self._actions for text in action.option_strings}
+            near = did_you_mean(unknown[0].partition("=")[0], options)
+            self.error(f"unknown argument '{unknown[0]}'{near}")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = action.option_strings[0] if action.option_strings else str(action.metavar).lower()
+            self.error(f"no {what} '{value}'{did_you_mean(str(value), action.choices)}")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code.
@@ -28,15 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = parser().parse_args(argv)
-        return int(arguments.command(arguments))
+        code = int(arguments.command(arguments))
+        sys.stdout.flush()
+        return code
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("bench: interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader has had enough; what Python flushes at exit goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
@@ -77,7 +94,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     how = run.add_argument_group("how (never changes a result)")
     how.add_argument("--devices", type=_positive, default=1, metavar="N", help="processes that share a cell")
     how.add_argument("--accumulate", type=_positive, default=1, metavar="N", help="micro-batches of a step")
-    how.add_argument("--threads", type=_positive, default=0, metavar="N", help="CPU threads of a process")
+    how.add_argument(
+        "--threads", type=_positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
+    )
     how.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
     how.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
     how.add_argument("--wandb", action="store_true", help="mirror to Weights & Biases")
@@ -163,15 +182,6 @@ def _names(given: Sequence[str] | None) -> list[str] | None:
 
     names = split_names(given)
     return None if not names or "all" in names else expand(names, TASKS, "task")
-
-
-def split_names(given: Sequence[str] | None) -> list[str]:
-    """Return names from repeated options with commas.
-
-    >>> split_names(["a,b", "c"])
-    ['a', 'b', 'c']
-    """
-    return [name for text in given or [] for name in text.split(",") if name]
 
 
 def _positive(text: str) -> Any:

@@ -154,7 +154,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the configuration '{path}': {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
-    _refuse_repeats(root, path)
+    for mapping in (root, *(value for _, value in root.value if value.id == "mapping")):
+        _refuse_repeats(mapping, path)
     for name, value in content.items():
         if name not in KEYS:
             raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(name, KEYS)}")
@@ -163,14 +164,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _refuse_repeats(node: Any, path: Path) -> None:
-    """Refuse a key that stands twice in one mapping; YAML would let the last one win."""
+    """Refuse a key that stands twice in a mapping; YAML would let the last one win."""
     names = [key.value for key, _ in node.value]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"'{path}' has the key '{name}' twice")
-    for _, value in node.value:
-        if value.id == "mapping":
-            _refuse_repeats(value, path)
 
 
 def _check_shape(name: str, value: Any, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,3 +89,12 @@ def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str, *, own:
         else:
             raise UsageError(f"no {kind} '{name}'{did_you_mean(name, full)}")
     return list(chosen)
+
+
+def split_names(given: Sequence[str] | None) -> list[str]:
+    """Return names from repeated options with commas.
+
+    >>> split_names(["a,b", "c"])
+    ['a', 'b', 'c']
+    """
+    return [name for text in given or [] for name in text.split(",") if name]

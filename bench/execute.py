@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.arguments import RunArguments
+from bench.arguments import RunArguments, threads_of
 from bench.errors import BenchError
+from bench.files import abandoned, signature
 from bench.mirror import Mirror
 from bench.plan import Cell, Plan
 from bench.progress import Progress
@@ -47,10 +48,10 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         arguments: devices, threads, mirroring.
         progress: told what happens.
     """
-    if arguments.threads:
+    if threads := threads_of(plan.preset, arguments):
         import torch
 
-        torch.set_num_threads(arguments.threads)
+        torch.set_num_threads(threads)
     outcome, mirror = Outcome(), Mirror(arguments.wandb, arguments.wandb_project, progress.warn)
     clean(arguments.results_folder)
     for number, cell in enumerate(plan.cells, start=1):
@@ -78,8 +79,9 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
             else:
                 work(cell, missing, accumulate=arguments.accumulate, on_step=on_step, on_stage=progress.stage)
             progress.stage("scoring")
-            scores = score_cell(cell)
-            live.scores(scores)
+            if trained is None and (trained := cell.folder.trained()):
+                live.curve(trained["train"]["curve"])
+            live.scores(score_cell(cell))
         kind = outcome.ok
     else:
         progress.stage("scoring")
@@ -98,7 +100,7 @@ def in_processes(cell: Cell, missing: list[str], arguments: RunArguments, progre
     from bench.launch import launch
 
     started = time.monotonic()
-    scratch = scratch_folder(arguments.results_folder, cell.key)
+    scratch = arguments.results_folder / ".work" / f"{cell.key}.{signature()}"
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         progress.stage(f"on {arguments.devices} processes")
@@ -108,20 +110,25 @@ def in_processes(cell: Cell, missing: list[str], arguments: RunArguments, progre
             collect(cell, missing, scratch, arguments.devices, started)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def scratch_folder(results: Path, key: str) -> Path:
-    """Return where processes leave their shares."""
-    return results / ".work" / key
+        remove_if_empty(scratch.parent)
 
 
 def clean(results: Path) -> None:
-    """Remove what a killed run has left: scratch folders and temporary files, never a stored file."""
-    shutil.rmtree(results / ".work", ignore_errors=True)
-    if results.is_dir():
-        for path in results.glob("*/*/*/.*.tmp"):
+    """Remove what killed runs have left, temporary files and scratch folders; what a living run uses stays."""
+    for path in results.glob("*/*/*/.*.tmp"):
+        if abandoned(path):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
+    for path in results.glob(".work/*"):
+        if abandoned(path):
+            shutil.rmtree(path, ignore_errors=True)
+    remove_if_empty(results / ".work")
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder that another run may be using or removing too."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import platform
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from bench.errors import StoreError
+
+DAY_S = 86_400
 
 
 def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
@@ -26,7 +31,7 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
     Raises:
         StoreError: when the disk is full or refuses; what was there before stays as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{signature()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
@@ -43,6 +48,36 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
             temporary.unlink(missing_ok=True)
 
 
+def signature() -> str:
+    """Return this process in a name: `<host>-<process id>`; `abandoned` reads it."""
+    host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f"{host}-{os.getpid()}"
+
+
+def abandoned(path: Path) -> bool:
+    """Return whether the process that signed a name (`.<anything>.<signature>.tmp`) is gone, so that nobody needs it.
+
+    Processes of another host cannot be asked; what they have not touched for a day counts as abandoned.
+    """
+    host, _, process = path.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
+    if host != signature().partition("-")[0] or not process.isdigit():
+        try:
+            return time.time() - path.stat().st_mtime > DAY_S
+        except OSError:
+            return False
+    return int(process) == os.getpid() or not _alive(int(process))
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _publish(temporary: Path, path: Path, replace: bool) -> bool:
     if replace:
         os.replace(temporary, path)
@@ -53,8 +88,10 @@ def _publish(temporary: Path, path: Path, replace: bool) -> bool:
     except FileExistsError:
         return False
     except OSError as error:  # a file system without hard links
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP) or path.exists():
+        if error.errno not in (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
+        if path.exists():
+            return False
         os.replace(temporary, path)
         return True
 

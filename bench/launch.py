@@ -11,11 +11,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.arguments import RunArguments
+from bench.arguments import RunArguments, threads_of
 from bench.errors import BenchError
 from bench.plan import Cell
 
-GRACE_S = 10
+GRACE_S = 3
 
 
 def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratch: Path) -> None:
@@ -24,33 +24,39 @@ def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratc
     Raises:
         BenchError: with the end of the log of the first worker that failed.
     """
-    job = scratch / "job.json"
-    job.write_text(json.dumps({"arguments": arguments.as_dict(), "key": cell.key, "rows": list(rows_keys)}))
+    job = {"arguments": arguments.as_dict(), "key": cell.key, "rows": list(rows_keys), "parent": os.getpid()}
+    (scratch / "job.json").write_text(json.dumps(job))
     port, world = free_port(), arguments.devices
-    threads = str(arguments.threads or max(1, (os.cpu_count() or 1) // world))
-    workers = []
-    for rank in range(world):
-        environment = {
-            **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "NODE_RANK": "0",
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": threads,
-        }  # fmt: skip
-        with open(scratch / f"log.{rank}", "wb") as log:
-            command = [sys.executable, "-m", "bench.worker", str(job)]
-            workers.append(subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT))
+    threads = str(threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world))
+    workers: list[subprocess.Popen[bytes]] = []
     try:
+        for rank in range(world):
+            environment = {
+                **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "NODE_RANK": "0",
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": threads,
+            }  # fmt: skip
+            workers.append(start(scratch, rank, environment))
         wait(workers, scratch)
     finally:
         stop(workers)
+
+
+def start(scratch: Path, rank: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start one worker; what it prints goes to its log."""
+    with open(scratch / f"log.{rank}", "wb") as log:
+        command = [sys.executable, "-m", "bench.worker", str(scratch / "job.json")]
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 
 def wait(workers: Sequence[subprocess.Popen[bytes]], scratch: Path) -> None:
     """Wait until all have ended well, or one has not."""
     while True:
         codes = [worker.poll() for worker in workers]
-        for rank, code in enumerate(codes):
-            if code not in (None, 0):
-                tail = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines()[-12:]
-                raise BenchError(f"process {rank} of {len(workers)} ended with code {code}:\n" + "\n".join(tail))
+        failed = [(code > 0, rank, code) for rank, code in enumerate(codes) if code]
+        if failed:
+            _, rank, code = min(failed)  # one that was killed explains the others, which have lost it
+            tail = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines()[-12:]
+            raise BenchError(f"process {rank} of {len(workers)} ended with code {code}:\n" + "\n".join(tail))
         if all(code == 0 for code in codes):
             return
         time.sleep(0.05)

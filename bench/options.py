@@ -21,12 +21,21 @@ def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """
     function = make.__init__ if inspect.isclass(make) else make
     wanted = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return {p.name: (_annotation(p.annotation, function), p.default) for p in wanted}
+    return {p.name: (_annotation(p, function), p.default) for p in wanted}
 
 
-def _annotation(annotation: Any, function: Any) -> Any:
+def _annotation(parameter: inspect.Parameter, function: Any) -> Any:
     """Resolve one annotation; the others of a constructor may name what is only imported for type checkers."""
-    return eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation  # noqa: S307
+    annotation = parameter.annotation
+    if annotation is inspect.Parameter.empty:
+        return str if parameter.default in (None, inspect.Parameter.empty) else type(parameter.default)
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, function.__globals__)  # noqa: S307
+    except NameError as error:
+        where = f"option '{parameter.name}' of {function.__qualname__}"
+        raise UsageError(f"{where}: its type '{annotation}' is not there at run time ({error})") from error
 
 
 def coerce(value: Any, annotation: Any, name: str) -> Any:
@@ -89,5 +98,11 @@ def fill(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any], what
         elif default is inspect.Parameter.empty:
             raise UsageError(f"{what} needs the option '{name}'")
         else:
-            filled[name] = default
+            filled[name] = _fraction(default, annotation)
     return filled
+
+
+def _fraction(default: Any, annotation: Any) -> Any:
+    """Return a default as if it had been typed in: a whole number given for a fraction becomes one, so keys agree."""
+    wanted = annotation is float or float in typing.get_args(annotation)
+    return float(default) if wanted and type(default) is int else default

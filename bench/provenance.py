@@ -45,11 +45,21 @@ def environment() -> dict[str, Any]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
+    found["packages_sha256"] = installed_hash()
     torch = sys.modules.get("torch")
     if torch is not None:
         found["threads"] = torch.get_num_threads()
         found["gpu"] = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+        found["cuda"] = torch.version.cuda
+        found["deterministic"] = torch.are_deterministic_algorithms_enabled()
+        found["tf32"] = torch.backends.cuda.matmul.allow_tf32
     return found
+
+
+def installed_hash() -> str:
+    """Return a hash of every installed distribution and its version."""
+    names = sorted(f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions())
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +68,12 @@ def code_state() -> dict[str, Any]:
     root = Path(bench.__file__).resolve().parent.parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit and (root / "pyproject.toml").exists():
-        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+        changed = _git(root, "diff", "HEAD") or ""
+        return {
+            "commit": commit,
+            "dirty": bool(_git(root, "status", "--porcelain")),
+            "diff_sha256": hashlib.sha256(changed.encode()).hexdigest()[:16] if changed else None,
+        }
     digest = hashlib.sha256()
     for path in sorted(Path(bench.__file__).resolve().parent.rglob("*.py")):
         digest.update(path.read_bytes())

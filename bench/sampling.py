@@ -111,10 +111,7 @@ def inverse_cdf(scores: Tensor, uniform: Tensor) -> Tensor:
     tensor([0, 2])
     """
     mass = (scores - scores.amax(1, keepdim=True)).double().exp().cumsum(1)
-    total = mass[:, -1:]
-    # Rounding may lift the product to the total itself, which no column passes.
-    target = torch.minimum(uniform[:, None] * total, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(mass, target, right=True).squeeze(1)
+    return torch.searchsorted(mass, uniform.double()[:, None] * mass[:, -1:], right=True).squeeze(1)
 
 
 def _uniforms(seed: int, steps: int) -> Tensor:

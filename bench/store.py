@@ -2,7 +2,7 @@
 
 results/<task>/<method>/<trained key>/
     trained.json               what was trained and how; written last, so it vouches for the checkpoint beside it
-    model.safetensors          the checkpoint
+    model-<hash>.safetensors   the checkpoint, named by its content: two runs at once cannot mix theirs up
     config.yaml                repeats the cell
     rows-<rows key>.jsonl.gz   one header line, one line per row, one closing line with the hash of the lines before
     scores-<scores key>.json   one metric family over one rows file
@@ -46,10 +46,9 @@ class CellFolder:
 
     path: Path
 
-    @property
-    def checkpoint(self) -> Path:
-        """Where the checkpoint lies."""
-        return self.path / "model.safetensors"
+    def checkpoint(self, digest: str) -> Path:
+        """Where the checkpoint with a SHA-256 lies."""
+        return self.path / f"model-{digest[:16]}.safetensors"
 
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the cell is not trained."""
@@ -59,10 +58,19 @@ class CellFolder:
         """Return the last failed attempt, or None."""
         return read_record(self.path / "failed.json", "failed")
 
-    def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        """Store what was trained; the checkpoint must already lie beside it."""
+    def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
+        """Store what was trained, its checkpoint beside it; return what is stored: another run may have been first.
+
+        Then only the checkpoint that the record vouches for is left.
+        """
         write_record(self.path / "trained.json", "trained", content, provenance)
-        self.clear_failed()
+        stored = self.trained()
+        assert stored is not None
+        kept = self.checkpoint(stored["model"]["checkpoint_sha256"])
+        for path in self.path.glob("model-*.safetensors"):
+            if path != kept:
+                path.unlink(missing_ok=True)
+        return stored
 
     def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Note a failed attempt; the next run tries again."""
@@ -178,7 +186,7 @@ def read_rows(path: Path) -> StoredRows:
             raise ValueError(f"it is schema {header['schema']}, key {header['key']}")
         rows = [json.loads(line) for line in lines[1:-1]]
         return StoredRows(header["key"], header["content"], rows, digest)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, IndexError, TypeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
         raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
 
 

@@ -82,7 +82,11 @@ def train(
 
 
 class Recorder(Callback):
-    """Seeds each step, keeps the training curve, and stops a run whose loss is no longer finite."""
+    """Seeds each step, keeps the training curve, and stops a run whose loss or weights are no longer finite.
+
+    Each step's loss is looked at where it lies; the answer is fetched at the points of the curve only, together with a
+    look at the weights: a gradient that is not finite leaves them so for good.
+    """
 
     def __init__(self, seed: int, steps: int, accumulate: int, on_step: Any) -> None:
         self.seed, self.steps, self.accumulate, self.on_step = seed, steps, accumulate, on_step
@@ -90,6 +94,7 @@ class Recorder(Callback):
         self.diverged_at: int | None = None
         self.curve: list[list[float]] = []
         self.sums: dict[str, torch.Tensor] = {}
+        self.bad_at: torch.Tensor | None = None  # first step whose loss was not finite; infinite if there is none
         self.every = max(1, steps // CURVE_POINTS)
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
@@ -106,20 +111,30 @@ class Recorder(Callback):
         if (batch_idx + 1) % self.accumulate:
             return
         self.step += 1
+        self._look_at(self.sums["loss"])
         self.tokens += int(batch["step_tokens"])
         if self.step % self.every == 0 or self.step == self.steps:
-            self._record(trainer)
+            self._record(trainer, module)
         self.sums = {}
 
-    def _record(self, trainer: Trainer) -> None:
-        """Average over ranks (each holds its share times the number of copies) and look for NaN."""
+    def _look_at(self, loss: torch.Tensor) -> None:
+        """Note the first step whose loss is not finite, without waiting for the device."""
+        before = torch.full_like(loss, math.inf) if self.bad_at is None else self.bad_at
+        self.bad_at = torch.where(loss.isfinite(), before, before.clamp(max=self.step))
+
+    def _record(self, trainer: Trainer, module: LightningModule) -> None:
+        """Average over ranks (each holds its share times the number of copies), unless one has diverged."""
+        assert self.bad_at is not None
+        here = torch.stack([p.detach().isfinite().all() for p in module.parameters() if p.requires_grad]).all()
+        bad_at = torch.where(here, self.bad_at, self.bad_at.clamp(max=self.step))
+        first = float(trainer.strategy.reduce(bad_at, reduce_op="min"))
+        if math.isfinite(first):
+            self.diverged_at = int(first)
+            trainer.should_stop = True
+            return
         values = torch.stack([v.float() for v in self.sums.values()]) / self.accumulate
         values = trainer.strategy.reduce(values, reduce_op="mean")
         named = dict(zip(self.sums, values.tolist(), strict=True))
-        if not math.isfinite(named["loss"]):
-            self.diverged_at = self.step
-            trainer.should_stop = True
-            return
         self.curve.append([self.step, round(named["loss"], 6)])
         if self.on_step is not None and trainer.is_global_zero:
             self.on_step(self.step, self.steps, named)

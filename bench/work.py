@@ -55,19 +55,27 @@ def work(
         found = train(objective, cell.task, codec, cell.config.trainer, cell.config.seed,
                       world=world, accumulate=accumulate, strategy=strategy, on_step=on_step)  # fmt: skip
         if rank == 0:
-            content = store_trained(cell, objective, codec, found, world, started)
-        diverged = found["status"] != "ok"
-    else:
-        load_verified(objective, cell.folder, content)
-        diverged = content["status"] != "ok"
-    if diverged:
+            store_trained(cell, objective, codec, found, world, started)
+        content = stored_by_first(cell.folder)
+    if content["status"] != "ok":
         return
+    load_verified(objective, cell.folder, content)
     objective.to(device_of(rank))
     needs_counts = any(w.decoding and w.decoding.distribution == "decoupled" for w in cell.evaluations.values())
     if needs_counts:
         objective.token_counts = target_counts(cell, codec, objective.backbone.vocabulary_size)
     for key in rows_keys:
         make_rows(cell, key, objective, codec, rank, world, scratch, on_stage)
+
+
+def stored_by_first(folder: CellFolder) -> dict[str, Any]:
+    """Return what is stored of the training, waiting for the first rank to store it.
+
+    Every rank evaluates what is stored, which another run may have trained at the same time.
+    """
+    while (content := folder.trained()) is None:
+        time.sleep(0.05)
+    return content
 
 
 def device_of(rank: int) -> torch.device:
@@ -101,6 +109,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
         "trained": cell.key,
         **evaluation_content(what),
         "status": split.status,
+        "split_sha256": cell.task.manifest(what.split).sha256,
         "whole_split": len(what.ids) == len(split.examples) or what.kind == "spectrum",
         "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
     }
@@ -109,30 +118,19 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 
 def store_trained(
     cell: Cell, objective: Objective, codec: Codec, found: dict[str, Any], world: int, started: float
-) -> dict[str, Any]:
+) -> None:
     """Put the checkpoint in its place, then the record that vouches for it."""
-    import yaml
-
     folder = cell.folder
     data = save_checkpoint(objective)
-    write_atomic(folder.checkpoint, data, replace=True)
-    described = cell.config.as_dict()
-    as_config = {
-        "task": described["task"],
-        "method": cell.method.asked,
-        "seeds": [cell.config.seed],
-        "preset": described["preset"],
-        "backbone": described["backbone"],
-        "decode": ",".join(described["decodings"]),
-        "set": as_sets(described),
-    }
-    text = yaml.safe_dump(as_config, sort_keys=False)
-    write_atomic(folder.path / "config.yaml", text.encode(), replace=True)
+    digest = sha256(data)
+    write_atomic(folder.checkpoint(digest), data, replace=True)
+    write_atomic(folder.path / "config.yaml", config_yaml(cell).encode(), replace=True)
     content = {
         "key": cell.key,
-        "config": described,
+        "config": cell.config.as_dict(),
         "method": cell.method.code,
         "batch_invariant": objective.batch_invariant,
+        "seed_scheme": "sha256-counter/1",
         "status": found["status"],
         "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
         "train": {name: value for name, value in found.items() if name != "status"},
@@ -141,11 +139,27 @@ def store_trained(
             "trained_parameters": sum(p.numel() for p in objective.parameters() if p.requires_grad),
             "architecture": codec.architecture,
             "tokenizer_sha256": tokenizer_hash(codec.tokenizer),
-            "checkpoint_sha256": sha256(data),
+            "checkpoint_sha256": digest,
         },
     }
     folder.write_trained(content, {**provenance(started), "world": world})
-    return content
+
+
+def config_yaml(cell: Cell) -> str:
+    """Return the file that repeats a cell: `--config` reads it back to the same keys."""
+    import yaml
+
+    described = cell.config.as_dict()
+    content = {
+        "task": described["task"],
+        "method": cell.method.asked,
+        "seeds": [cell.config.seed],
+        "preset": described["preset"],
+        "backbone": described["backbone"],
+        "decode": ",".join(described["decodings"]),
+        "set": as_sets(described),
+    }
+    return yaml.safe_dump(content, sort_keys=False)
 
 
 def as_sets(described: dict[str, Any]) -> dict[str, Any]:
@@ -167,15 +181,16 @@ def load_verified(objective: Objective, folder: CellFolder, content: dict[str, A
     Raises:
         StoreError: when it is missing or damaged.
     """
+    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
     try:
-        digest = sha256(folder.checkpoint.read_bytes())
+        digest = sha256(path.read_bytes())
     except OSError as error:
-        raise StoreError(f"checkpoint '{folder.checkpoint}' cannot be read ({error}); remove '{folder.path}' and run "
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); remove '{folder.path}' and run "
                          f"the same command again to train it anew") from error  # fmt: skip
     if digest != content["model"]["checkpoint_sha256"]:
-        raise StoreError(f"checkpoint '{folder.checkpoint}' does not have the hash it was stored with; remove "
+        raise StoreError(f"checkpoint '{path}' does not have the hash it was stored with; remove "
                          f"'{folder.path}' and run the same command again to train it anew")  # fmt: skip
-    load_checkpoint(objective, folder.checkpoint)
+    load_checkpoint(objective, path)
 
 
 def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 from bench.arguments import RunArguments
+from bench.errors import BenchError
 from bench.plan import make_plan
 from bench.work import work
 
@@ -15,6 +18,7 @@ from bench.work import work
 def main(job_file: str) -> None:
     """Do this rank's share of a job."""
     job = json.loads(Path(job_file).read_text())
+    end_with(job["parent"])
     arguments = RunArguments.from_dict(job["arguments"])
     if threads := int(os.environ.get("OMP_NUM_THREADS", "0")):
         import torch
@@ -32,5 +36,19 @@ def main(job_file: str) -> None:
     )
 
 
+def end_with(parent: int) -> None:
+    """End when the parent is gone: nobody would collect what this process makes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except BenchError as error:
+        sys.exit(str(error))

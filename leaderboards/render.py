@@ -8,26 +8,35 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bench.leaderboards.table import Table, TableRow, Value
+from bench.leaderboards.table import Table, TableRow, Value, metric_name
 
 FORMATS = ("terminal", "markdown", "csv", "json")
 
 
-def number(value: Value | float | None) -> str:
-    """Return a value as shown: two decimals, counts without; a conflict is never a number."""
+def number(value: float | None) -> str:
+    """Return a number as shown: two decimals, large whole ones without."""
     if value is None:
         return ""
-    if isinstance(value, Value):
-        if value.conflict:
-            return "conflict"
-        value = value.mean
     return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
+
+
+def shown(value: Value | None, n: int) -> str:
+    """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than n says so."""
+    if value is None:
+        return ""
+    if value.conflict:
+        return "conflict"
+    return number(value.mean) + (f" (n={value.n})" if value.n < n else "")
+
+
+def most_seeds(row: TableRow) -> int:
+    """Return how many seeds a row is the mean of."""
+    return max((v.n for v in row.values.values()), default=0)
 
 
 def seeds(row: TableRow) -> str:
     """Return how many seeds a row is the mean of, and how many diverged."""
-    text = str(max((v.n for v in row.values.values()), default=0))
-    return f"{text} (div {row.diverged}/{len(row.seeds)})" if row.diverged else text
+    return f"{most_seeds(row)} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(most_seeds(row))
 
 
 def lines(table: Table) -> list[tuple[str, list[str], list[bool]]]:
@@ -36,13 +45,13 @@ def lines(table: Table) -> list[tuple[str, list[str], list[bool]]]:
     best = {column: table.best(column) for column in table.columns}
     said: set[str] = set()
     for i, row in enumerate(table.rows):
-        cells = [number(row.values.get(column)) for column in table.columns]
+        cells = [shown(row.values.get(column), most_seeds(row)) for column in table.columns]
         found.append((row.label, [row.backbone, seeds(row), *cells],
                       [False, False, *(i in best[column] for column in table.columns)]))  # fmt: skip
         for paper in table.published:
             if paper.method == row.method and (mark := f"{paper.table}{paper.backbone}{paper.method}") not in said:
                 said.add(mark)
-                cells = [number(paper.values.get(column)) for column in table.columns]
+                cells = [number(paper.values.get(metric_name(column))) for column in table.columns]
                 found.append(
                     (f"  {paper.paper} {paper.table}", [paper.backbone, "", *cells], [False] * (len(cells) + 2))
                 )
@@ -73,12 +82,27 @@ def markdown(tables: Sequence[Table]) -> str:
         body = [f"| {' | '.join(row)} |" for row in rows]
         rule = "|" + "|".join(["---", "---", *("---:" for _ in head[2:])]) + "|"
         notes = "".join(f"\n*{_md(remark)}*\n" for remark in remarks(table))
-        parts.append("\n".join([f"### {_md(table.title)}", "", f"| {' | '.join(head)} |", rule, *body]) + "\n" + notes)
+        first = f"| {' | '.join(map(_md, head))} |"
+        parts.append("\n".join([f"### {_md(table.title)}", "", first, rule, *body]) + "\n" + notes)
     return "\n".join(parts)
 
 
 def _md(text: str) -> str:
-    return "".join("\\" + c if c in "\\|<>[]*_`" else c for c in text.strip("\n")).replace("\n", " ")
+    return "".join("\\" + c if c in "\\|<>[]*_`" else c for c in plain(text))
+
+
+def plain(text: str) -> str:
+    """Return a text without line breaks and control characters: stored names may be anybody's.
+
+    >>> plain("a\\nb\\x1b[31m")
+    'a b[31m'
+    """
+    return "".join(c for c in " ".join(text.splitlines()) if c.isprintable())
+
+
+def _csv(text: str) -> str:
+    """Keep a spreadsheet from taking a text for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def comma_separated(tables: Sequence[Table]) -> str:
@@ -90,8 +114,8 @@ def comma_separated(tables: Sequence[Table]) -> str:
     for table in tables:
         for row in table.rows:
             for column, value in row.values.items():
-                writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, row.method,
-                                 row.settings, row.backbone, row.decoding, column,
+                writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, _csv(row.method),
+                                 _csv(row.settings), _csv(row.backbone), row.decoding, column,
                                  "" if value.conflict else repr(value.mean), value.n,
                                  json.dumps(dict(sorted(value.by_seed.items()))), value.signature])  # fmt: skip
     return out.getvalue()
@@ -132,14 +156,14 @@ def terminal(tables: Sequence[Table], width: int | None = None) -> str:
 
     console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), width=width or _width(), highlight=False)
     for table in tables:
-        grid = Grid(title=Text(table.title), title_justify="left", pad_edge=False)
+        grid = Grid(title=Text(plain(table.title)), title_justify="left", pad_edge=False)
         for i, heading in enumerate(headings(table)):
             name = heading.replace("sentence-", "sent-").replace("/", "\n") if i > 2 else heading
             grid.add_column(Text(name), justify="left" if i < 2 else "right", no_wrap=i > 0)
         for label, cells, bolds in lines(table):
             style = "dim" if label.startswith("  ") else ""
-            grid.add_row(Text(label, style=style), *(Text(c, style="bold" if b else style)
-                                                     for c, b in zip(cells, bolds, strict=True)))  # fmt: skip
+            grid.add_row(Text(plain(label), style=style), *(Text(plain(c), style="bold" if b else style)
+                                                            for c, b in zip(cells, bolds, strict=True)))  # fmt: skip
         console.print(grid)
         for remark in remarks(table):
             console.print(Text(f"  {remark}"))

@@ -13,8 +13,6 @@ from bench.leaderboards.papers import Published, published
 from bench.store import Store
 from bench.tasks import TASKS
 
-SHORT = 1  # decimals shown
-
 
 @dataclass(frozen=True)
 class Value:
@@ -44,7 +42,8 @@ class TableRow:
     backbone: str
     decoding: str
     config: Mapping[str, Any]
-    values: dict[str, Value] = field(default_factory=dict)
+    found: dict[tuple[str, str], Value] = field(default_factory=dict)  # by metric name and signature
+    values: dict[str, Value] = field(default_factory=dict)  # by column
     diverged: int = 0
     seeds: set[int] = field(default_factory=set)
     settings: str = ""
@@ -80,11 +79,13 @@ class Table:
     def watermark(self) -> str:
         """What keeps the numbers from being comparable with published ones, or nothing."""
         odd = [f"{split} data: {status}" for split, status in self.status.items() if status != "official"]
-        return "; ".join(odd)
+        part = [] if self.whole else [f"only {self.n:,} rows of the {self.split} split"]
+        return "; ".join([*odd, *part])
 
     def best(self, column: str) -> set[int]:
-        """Return the indices of the rows with the best value of a column, as shown."""
+        """Return the indices of the rows with the best value of a column, as shown; a conflict is never best."""
         held = {i: row.values[column] for i, row in enumerate(self.rows) if column in row.values}
+        held = {i: value for i, value in held.items() if not value.conflict}
         if len(held) < 2:
             return set()
         direction = next(iter(held.values())).higher_is_better
@@ -134,30 +135,32 @@ def tables(
     return built, [f"{n} {note}" for note, n in sorted(notes.items()) if n]
 
 
-def _base(trained: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what all cells of one table share, whatever rows they are evaluated on."""
-    config = trained["config"]
+def _base(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
+    """Return what all cells of one table share: task, preset, training data and the split they are evaluated on."""
+    config, train = trained["config"], trained["data"]["train"]
     return {
         "task": config["task"],
         "preset": config["preset"],
-        "data": {name: [m["status"], m["sha256"]] for name, m in trained["data"].items()},
+        "data": {"train": [train["status"], train["sha256"]], split: [status, sha256]},
+        "split": split,
         "limit": config["trainer"]["limit"],
     }
 
 
 def _add_diverged(groups: dict[str, dict[str, Any]], trained: Mapping[str, Any]) -> None:
     """Count a diverged cell in every table it would be in; it is never a number."""
-    base = _base(trained)
+    evaluation = trained["config"]["evaluation"]
+    split = trained["data"][evaluation["split"]]
+    base = _base(trained, evaluation["split"], split["status"], split["sha256"])
     for group in groups.values():
         if all(group[name] == value for name, value in base.items()):
-            _row(group, trained, "").diverged += 1
+            _row(group, trained, "", evaluation["batch_size"]).diverged += 1
 
 
 def _add_cell(
     groups: dict[str, dict[str, Any]], trained: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]
 ) -> None:
     """File one cell's scores under the examples they come from."""
-    base = _base(trained)
     main = [s["of"] for s in scores if s["of"]["kind"] in ("likelihood", "generation")]
     for score in scores:
         of = score["of"]
@@ -165,10 +168,10 @@ def _add_cell(
         if of["kind"] not in ("likelihood", "generation"):  # a probe belongs to the evaluation its prompts are from
             homes = [home for home in main if home["split"] == of["split"] and home["of_rows"] == of["of_rows"]]
         for home in homes:
-            key = key_of({**base, "split": home["split"], "ids": home["ids"]})
-            about = {"split": home["split"], "n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}}
-            group = groups.setdefault(key, {**base, **about})
-            row = _row(group, trained, decoding_name(of["decoding"]))
+            base = _base(trained, home["split"], home["status"], home["split_sha256"])
+            about = {"n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}}
+            group = groups.setdefault(key_of({**base, "ids": home["ids"]}), {**base, **about})
+            row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"])
             for value in score["values"]:
                 if value["value"] is not None:
                     _put(row, value, trained["config"]["seed"])
@@ -179,9 +182,11 @@ def decoding_name(decoding: Mapping[str, Any] | None) -> str:
     return "" if decoding is None else str(decoding["name"])
 
 
-def _row(group: dict[str, Any], trained: Mapping[str, Any], decoding: str) -> TableRow:
+def _row(group: dict[str, Any], trained: Mapping[str, Any], decoding: str, batch_size: int) -> TableRow:
+    """Return the row of a cell: equal but for the seed in everything that decides a number."""
     config = {k: v for k, v in trained["config"].items() if k not in ("seed", "decodings", "evaluation")}
-    key = key_of({"config": config, "code": trained["method"], "decoding": decoding})
+    config |= {"evaluation": {"batch_size": batch_size}, "code": trained["method"]}
+    key = key_of({"config": config, "decoding": decoding})
     if key not in group["rows"]:
         group["rows"][key] = TableRow(config["method"], config["backbone"], decoding, config)
     row: TableRow = group["rows"][key]
@@ -192,23 +197,23 @@ def _row(group: dict[str, Any], trained: Mapping[str, Any], decoding: str) -> Ta
 
 def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
-    name, old = value["name"], row.values.get(value["name"])
-    if old is not None and old.signature != value["signature"]:
-        name, old = f"{name} [{value['signature']}]", row.values.get(f"{name} [{value['signature']}]")
+    name = (value["name"], value["signature"])
+    old = row.found.get(name)
     by_seed = dict(old.by_seed) if old else {}
     conflict = (old.conflict if old else False) or (seed in by_seed and by_seed[seed] != value["value"])
     by_seed[seed] = value["value"]
-    row.values[name] = Value(by_seed, value["higher_is_better"], value["signature"], conflict)
+    row.found[name] = Value(by_seed, value["higher_is_better"], value["signature"], conflict)
 
 
 def _finish(group: Mapping[str, Any], columns: str) -> Table:
     """Order rows and columns, spread values that have no decoding over their method's decodings, name settings."""
+    _name_columns(list(group["rows"].values()))
     rows = _spread(list(group["rows"].values()))
     entry = TASKS.get(group["task"])
-    there = {name for row in rows for name in row.values}
-    preferred = [c for c in (entry.columns if entry else ()) if c in there]
-    shown = preferred if columns == "default" and preferred else [*preferred, *sorted(there - set(preferred))]
-    primary = entry.primary if entry and entry.primary in there else (shown[0] if shown else "")
+    there = sorted({name for row in rows for name in row.values})
+    preferred = [c for wanted in (entry.columns if entry else ()) for c in there if metric_name(c) == wanted]
+    shown = preferred if columns == "default" and preferred else [*preferred, *(c for c in there if c not in preferred)]
+    primary = next((c for c in there if entry and metric_name(c) == entry.primary), shown[0] if shown else "")
     rows.sort(key=lambda r: (-(_sortable(r, primary)), r.method, r.decoding))
     _name_settings(rows)
     status = {name: data[0] for name, data in group["data"].items()}
@@ -221,15 +226,40 @@ def _finish(group: Mapping[str, Any], columns: str) -> Table:
         status,
         rows,
         shown,
-        published(group["task"]),
+        published(group["task"]) if group["split"] == "test" else (),
         group["preset"],
         group["whole"],
     )
 
 
+def _name_columns(rows: list[TableRow]) -> None:
+    """Give every signature of a metric its own column, named by what differs where there are several."""
+    signatures: dict[str, set[str]] = defaultdict(set)
+    for name, signature in (found for row in rows for found in row.found):
+        signatures[name].add(signature)
+    for row in rows:
+        row.values = {_column(name, sig, signatures[name]): value for (name, sig), value in row.found.items()}
+
+
+def _column(name: str, signature: str, signatures: set[str]) -> str:
+    if len(signatures) == 1:
+        return name
+    shared = set.intersection(*(set(other.split("|")) for other in signatures))
+    return f"{name} [{'|'.join(part for part in signature.split('|') if part not in shared)}]"
+
+
+def metric_name(column: str) -> str:
+    """Return the metric of a column.
+
+    >>> metric_name("rank/float32 [V:252]")
+    'rank/float32'
+    """
+    return column.partition(" [")[0]
+
+
 def _sortable(row: TableRow, primary: str) -> float:
     value = row.values.get(primary)
-    if value is None:
+    if value is None or value.conflict:
         return float("-inf")
     return value.mean if value.higher_is_better is not False else -value.mean
 
@@ -243,6 +273,7 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
         for row in mine:
             row.values = {**plain.values, **row.values}
             row.seeds |= plain.seeds
+            row.keys |= plain.keys
             row.diverged += plain.diverged
         if not mine:
             kept.append(plain)
@@ -250,17 +281,22 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
 
 
 def _name_settings(rows: list[TableRow]) -> None:
-    """Say what differs between rows of the same method."""
-    by_method: dict[str, list[TableRow]] = defaultdict(list)
+    """Say what differs between rows of the same method and backbone."""
+    alike: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
     for row in rows:
-        by_method[row.method].append(row)
-    for same in by_method.values():
+        alike[row.method, row.backbone].append(row)
+    for same in alike.values():
         flat = [_flat(row.config) for row in same]
-        names = [n for n in flat[0] if len({str(f.get(n)) for f in flat}) > 1]
+        names = dict.fromkeys(name for settings in flat for name in settings)
+        unlike = [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
         for row, settings in zip(same, flat, strict=True):
-            parts = [f"{name}={settings[name]}" for name in names if name != "backbone"]
+            parts = [f"{name}={_short(name, settings.get(name))}" for name in unlike]
             decodings = {other.decoding for other in same}
             row.settings = ", ".join([*parts, *([row.decoding] if len(decodings) > 1 else [])])
+
+
+def _short(name: str, value: Any) -> str:
+    return str(value)[:8] if name.endswith("sha256") else str(value)
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class HistAlign(Objective):
         self.base = base or defaults["base"]
         self.reduction = reduction or defaults["reduction"]
         self.rank_scope = rank_scope or defaults["rank_scope"]
-        self.batch_invariant = self.reduction != "authors"
+        self.batch_invariant = self.reduction != "authors" and self.rank_scope == "cache"  # a sequence has its padding
 
     def log_probs(self, rows: Rows) -> Tensor:
         """Eq. 3, [n, V]."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.arguments import RunArguments
-from bench.cli import split_names
 from bench.config import read_yaml
 from bench.errors import MissingError, UsageError
 

@@ -72,6 +72,7 @@ def small_encdec(
     torch.manual_seed(seed_of(seed, "weights"))
     config = BartConfig(
         vocab_size=len(tokenizer), max_position_embeddings=context, d_model=width,
+        init_std=0.08,
         encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,
         encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, dropout=dropout,
         decoder_start_token_id=tokenizer.bos_token_id, forced_eos_token_id=None, **special_ids(tokenizer),

@@ -81,12 +81,9 @@ def _paper(counts: Array) -> Array:
 
 
 def _cuts(mass: Array, classes: int) -> Array:
-    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K."""
-    targets = np.arange(1, classes) * mass[-1]
-    cuts = np.searchsorted(mass, targets / classes, side="right")
-    # The quotient is rounded; without division whole counts compare exactly, and a table may well hit j/K.
-    cuts -= mass[cuts - 1] * classes > targets
-    cuts += mass[cuts] * classes <= targets
+    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K; exact for whole counts."""
+    targets = np.arange(1, classes) * mass[-1] / classes
+    cuts = np.searchsorted(mass, targets, side="right")
     return cuts[mass[cuts] < mass[-1]]
 
 

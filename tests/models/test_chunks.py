@@ -85,7 +85,9 @@ class TestEqualsPlain:
         assert found.n_target_tokens == sum(UNEVEN)
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
-            torch.testing.assert_close(gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}")
+            torch.testing.assert_close(
+                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
+            )
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("kind", KINDS)
@@ -148,7 +150,9 @@ class TestEqualsPlain:
             expected = all_at_once(objective, objective.backbone.states(batch))
             wanted = gradients(objective, expected)
         with torch.autocast("cpu", torch.bfloat16):
-            found = summed(objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), limit)
+            found = summed(
+                objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), limit
+            )
             actual = gradients(objective, found.total)
         assert found.total.dtype == torch.float32
         torch.testing.assert_close(found.total, expected, rtol=1e-5, atol=1e-5)

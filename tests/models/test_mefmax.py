@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -99,6 +100,14 @@ def test_plain_loop(seed: int) -> None:
     counts[0] += 1
     shuffled = counts[torch.randperm(size, generator=generator)]
     assert list(mefmax(shuffled).boundaries) == plain(counts.tolist())
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
+def test_plain_loop_on_all_small_tables(size: int) -> None:
+    """Many of them reach j/K of the total exactly."""
+    for counts in itertools.combinations_with_replacement([5, 4, 2, 1, 0], size):
+        if any(counts):
+            assert list(mefmax(torch.tensor(counts)).boundaries) == plain(list(counts)), counts
 
 
 @pytest.mark.parametrize("variant", ["paper", "released"])

@@ -1,0 +1,78 @@
+"""Fixtures that several folders use: a clean environment, the command line in this process, one tiny trained store."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench.cli import main
+
+TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
+        "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines on stderr that begin with `bench:`."""
+        return [line for line in self.err.splitlines() if line.startswith("bench:")]
+
+
+def call(*arguments: str) -> Ended:
+    """Run `bench` in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as ended:  # --help and --version
+            code = int(ended.code or 0)
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+def forget_data(patch: pytest.MonkeyPatch, cache: Path) -> None:
+    """Hide data folders, so that every task uses its built-in sample, and the model hub."""
+    patch.delenv("BENCH_DATA", raising=False)
+    patch.setenv("BENCH_CACHE", str(cache))
+    patch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def sample_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every task uses its built-in sample."""
+    forget_data(monkeypatch, tmp_path / "no-cache")
+
+
+@pytest.fixture
+def bench(sample_data: None) -> Callable[..., Ended]:
+    """The command line in this process, on the built-in samples."""
+    return call
+
+
+@pytest.fixture(scope="session")
+def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A results folder with one tiny trained, evaluated and scored cell (`TINY`). Do not change it: see `store_copy`."""
+    folder = tmp_path_factory.mktemp("tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        ended = call(*TINY, "--results", str(folder / "results"))
+    assert ended.code == 0, ended.err
+    yield folder / "results"
+
+
+@pytest.fixture
+def store_copy(tiny_store: Path, tmp_path: Path) -> Path:
+    """A copy of `tiny_store` to damage."""
+    return Path(shutil.copytree(tiny_store, tmp_path / "results"))

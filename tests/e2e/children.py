@@ -1,0 +1,159 @@
+"""Processes of their own for what would end the test run: kills, limits, ranks.
+
+A fork server imports everything once, so that a child costs milliseconds where a fresh interpreter costs seconds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers.models.bart.modeling_bart
+import transformers.models.gpt2.modeling_gpt2  # noqa: F401
+
+import bench.commands.report
+import bench.commands.run
+import bench.execute
+import bench.generation
+import bench.metrics.table_bleu
+import bench.work
+from bench.cli import main
+from bench.store import CellFolder
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload([__name__])
+
+CRASHED = 66
+
+
+@dataclass(frozen=True)
+class Crash:
+    """End the process, as a power cut would, around the n-th call of a function of `os`."""
+
+    function: str
+    call: int
+    after: bool
+
+    def arm(self) -> None:
+        real, seen = getattr(os, self.function), 0
+
+        def counted(*arguments: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen == self.call and not self.after:
+                os._exit(CRASHED)
+            found = real(*arguments)
+            if seen == self.call:
+                os._exit(CRASHED)
+            return found
+
+        setattr(os, self.function, counted)
+
+
+@dataclass(frozen=True)
+class Full:
+    """No file longer than so many bytes can be written, as on a disk that is nearly full."""
+
+    free: int
+
+    def arm(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.free, self.free))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Train other weights, and find when storing them that another run has stored the cell meanwhile."""
+
+    def arm(self) -> None:
+        real, seen = CellFolder.trained, []
+
+        def later(folder: CellFolder) -> Any:
+            seen.append(folder)
+            return real(folder) if len(seen) > 2 else None  # the plan of the run and the start of the work
+
+        CellFolder.trained = later  # type: ignore[method-assign]
+        build = bench.work.build
+
+        def other(cell: Any) -> Any:
+            objective, codec = build(cell)
+            for parameter in objective.parameters():
+                parameter.data += 0.01
+            return objective, codec
+
+        bench.work.build = other
+
+
+def run_bench(arguments: Sequence[str], environment: Mapping[str, str], log: str, trouble: Any = None) -> None:
+    """Run `bench` as a session of its own, its output in a file."""
+    enter(environment, log)
+    if trouble is not None:
+        trouble.arm()
+    sys.exit(main(arguments))
+
+
+def enter(environment: Mapping[str, str], log: str) -> None:
+    """Begin a child: own process group, clean environment, output to a file, one thread."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ.pop("BENCH_DATA", None)
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+
+
+def start(target: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a function of a module in a child."""
+    child = CONTEXT.Process(target=target, args=arguments)
+    child.start()
+    return child
+
+
+def kill(child: BaseProcess) -> None:
+    """Kill a child with all it has started: no handler runs, nothing is flushed."""
+    assert child.pid is not None
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has not come to make its own group, or it has ended
+        child.kill()
+    child.join()
+
+
+def ended(child: BaseProcess, seconds: float) -> bool:
+    """Wait for a child; return whether it has ended."""
+    child.join(max(0.0, seconds))
+    return child.exitcode is not None
+
+
+def alive(group: int) -> bool:
+    """Whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
+    """Wait for something to come true; return whether it has."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def read(path: Path) -> str:
+    """The text of a log, for a message."""
+    return path.read_text(errors="replace") if path.exists() else ""

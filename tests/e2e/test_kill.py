@@ -1,0 +1,138 @@
+"""kill -9 at any moment, then the same command again: the same store, byte for byte, apart from provenance."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from bench.execute import clean
+from bench.files import DAY_S, signature
+from bench.store import CellFolder
+from tests.e2e import children, stores
+
+Start = Callable[..., BaseProcess]
+Run = Callable[..., int]
+
+
+def kill_at_random(start: Start, run: Run, results: Path, expected: dict[str, bytes], kills: int, seed: int) -> None:
+    """Kill runs at random moments until so many have died; each time a suite ends, compare and begin anew."""
+    draw, died, suites = random.Random(seed), 0, 0
+    while died < kills:
+        child = start(stores.arguments(results))
+        if children.ended(child, draw.expovariate(1 / 0.6)):
+            assert child.exitcode == 0
+            assert stores.contents(results) == expected
+            shutil.rmtree(results)
+            suites += 1
+        else:
+            children.kill(child)
+            died += 1
+    assert run(stores.arguments(results)) == 0
+    assert stores.contents(results) == expected
+    print(f"{died} kills, {suites + 1} suites")
+
+
+class TestRandomMoments:
+    def test_a_dozen_kills(self, start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
+        began = time.monotonic()
+        kill_at_random(start, run, tmp_path / "results", stores.contents(matrix), kills=12, seed=0)
+        assert time.monotonic() - began < 60
+
+    @pytest.mark.slow
+    def test_a_hundred_kills(self, start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
+        kill_at_random(start, run, tmp_path / "results", stores.contents(matrix), kills=100, seed=1)
+
+
+def cell(results: Path) -> list[str]:
+    """The smallest run that writes every kind of file."""
+    return stores.arguments(results, task="ambiguous_template", method="mle", limit=4)
+
+
+@pytest.fixture(scope="module")
+def one_cell(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[str, bytes]:
+    """Canonical content of the uninterrupted smallest run."""
+    folder = tmp_path_factory.mktemp("one")
+    child = children.start(children.run_bench, cell(folder / "results"), environment, str(folder / "log"))
+    assert children.ended(child, 120)
+    assert child.exitcode == 0, children.read(folder / "log")
+    return stores.contents(folder / "results")
+
+
+class TestEveryPoint:
+    """A crash before and after every call that makes something durable or visible."""
+
+    @pytest.mark.parametrize(("function", "after"), [("fsync", False), ("link", True), ("replace", True)])
+    def test_crash(self, run: Run, tmp_path: Path, one_cell: dict[str, bytes], function: str, after: bool) -> None:
+        """Before a link or rename comes an fsync of the folder's last change, so these are all the states there are."""
+        for call in range(1, 100):
+            results = tmp_path / f"{call}"
+            code = run(cell(results), children.Crash(function, call, after))
+            if code == 0:
+                break
+            assert code == children.CRASHED
+            assert run(cell(results)) == 0
+            assert stores.contents(results) == one_cell
+        assert call > {"fsync": 16, "link": 6, "replace": 2}[function], "the crashes came"
+        assert stores.contents(results) == one_cell
+
+
+class TestTwoAtOnce:
+    def test_the_same_cells(self, start: Start, matrix: Path, tmp_path: Path) -> None:
+        """Two runs on one store: each cell may be computed twice, and is stored once and whole."""
+        results = tmp_path / "results"
+        both = [start(stores.arguments(results)) for _ in range(2)]
+        assert all(children.ended(child, 120) for child in both)
+        assert [child.exitcode for child in both] == [0, 0], children.read(tmp_path / "log")
+        assert stores.contents(results) == stores.contents(matrix)
+
+    def test_a_late_start_leaves_the_files_of_a_living_run(self, copied: Path) -> None:
+        """Each start clears away what dead runs have left; what belongs to a living one stays."""
+        home = next(copied.glob("logicnlg/mle/*"))
+        host, parent, nobody = signature().partition("-")[0], os.getppid(), 2**22 + 1
+        living, dead = (home / f".trained.json.{host}-{process}.tmp" for process in (parent, nobody))
+        elsewhere, old = (home / f".trained.json.{name}-1.tmp" for name in ("0000abcd", "0000dcba"))
+        for path in (living, dead, elsewhere, old):
+            path.write_text("half")
+        long_ago = time.time() - DAY_S - 1
+        os.utime(old, (long_ago, long_ago))
+        for process in (parent, nobody):
+            (copied / ".work" / f"key.{host}-{process}").mkdir(parents=True)
+        clean(copied)
+        assert [path.exists() for path in (living, dead, elsewhere, old)] == [True, False, True, False]
+        assert [path.name for path in (copied / ".work").iterdir()] == [f"key.{host}-{parent}"]
+
+    def test_trainings_that_differ(self, tmp_path: Path) -> None:
+        """Last bits differ between devices: the record stored first keeps its checkpoint, and the other one goes."""
+        folder = CellFolder(tmp_path)
+        for digest in ("a" * 64, "b" * 64):
+            folder.checkpoint(digest).write_text(digest)
+            stored = folder.write_trained({"model": {"checkpoint_sha256": digest}}, {})
+            assert stored["model"]["checkpoint_sha256"] == "a" * 64
+        assert [path.name for path in tmp_path.glob("model-*")] == [folder.checkpoint("a" * 64).name]
+
+    def test_the_loser_evaluates_the_weights_of_the_winner(self, copied: Path, run: Run) -> None:
+        """A training that another run has stored meanwhile gives rows of what is stored, not of its own weights."""
+        folder = next(copied.glob("logicnlg/mle/*"))
+        expected = stores.contents(folder)
+        for path in (*folder.glob("rows-*"), *folder.glob("scores-*")):
+            path.unlink()
+        assert run(stores.arguments(copied, task="logicnlg", method="mle"), children.Rival()) == 0
+        assert stores.contents(folder) == expected
+
+
+def test_a_checkpoint_without_a_record(copied: Path, run: Run) -> None:
+    """What a run leaves that was killed between the two is replaced, even if its weights were others."""
+    folder = next(copied.glob("logicnlg/mle/*"))
+    expected = stores.contents(folder)
+    folder.joinpath("model-0123456789abcdef.safetensors").write_bytes(b"weights of another training")
+    for path in (*folder.glob("rows-*"), *folder.glob("scores-*"), folder / "trained.json"):
+        path.unlink()
+    assert run(stores.arguments(copied, task="logicnlg", method="mle")) == 0
+    assert stores.contents(folder) == expected

@@ -1,0 +1,87 @@
+"""LogicNLG as a task: what a model reads, what is cut, what the splits are called."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.errors import MissingError
+from bench.tasks.codec import Codec
+from bench.tasks.logicnlg import LogicNLG
+from bench.tasks.sources import Source
+
+
+@pytest.fixture(scope="module")
+def sample() -> LogicNLG:
+    return LogicNLG(style="compact")
+
+
+def real_data() -> Path:
+    root = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
+    if not (root / "logicnlg").is_dir():
+        pytest.skip("needs LogicNLG's published files below BENCH_DATA")
+    return root / "logicnlg"
+
+
+def test_a_source_fits_its_budget_and_what_is_dropped_is_counted(sample: LogicNLG) -> None:
+    tokenizer = sample.tokenizer(500)
+    examples = sample.split("test").examples[:20]
+    wide, narrow = (Codec(tokenizer, "encoder-decoder", most, 40) for most in (10_000, 30))
+    whole, cut = sample.encode(examples, wide), sample.encode(examples, narrow)
+    assert all(row.truncated == 0 for row in whole)
+    assert all(len(row.source) <= 30 + 1 for row in cut), "the end token is not counted"
+    assert all(row.truncated > 0 for row in cut)
+    assert [row.target for row in whole] == [row.target for row in cut]
+
+
+def test_both_architectures_learn_the_same_targets(sample: LogicNLG) -> None:
+    tokenizer = sample.tokenizer(500)
+    examples = sample.split("test").examples[:5]
+    for architecture in ("decoder-only", "encoder-decoder"):
+        rows = sample.encode(examples, Codec(tokenizer, architecture, 100, 40))
+        texts = [tokenizer.decode(row.target, skip_special_tokens=True).strip() for row in rows]
+        assert texts == [example.target for example in examples]
+        assert all(row.target[-1] == tokenizer.eos_token_id for row in rows)
+
+
+def test_plog_markers_are_one_token_each_and_compact_has_none(sample: LogicNLG) -> None:
+    plog = LogicNLG(style="plog")
+    tokenizer = plog.tokenizer(800)
+    ids = [tokenizer(marker, add_special_tokens=False)["input_ids"] for marker in plog.markers]
+    assert all(len(one) == 1 for one in ids)
+    assert sample.markers == ()
+
+
+def test_references_of_a_row_are_all_sentences_of_its_table(sample: LogicNLG) -> None:
+    examples = sample.split("test").examples
+    gold = sample.gold(examples)
+    for example in examples:
+        same = [e.target for e in examples if e.fields["table_id"] == example.fields["table_id"]]
+        assert gold[example.id]["references"] == same
+        assert example.target in same
+
+
+def test_sample_rows_are_marked_as_such(sample: LogicNLG) -> None:
+    manifest = sample.manifest("train")
+    assert (manifest.status, manifest.rows) == ("sample", 300)
+    assert manifest.sha256 == LogicNLG(style="plog").manifest("train").sha256
+
+
+def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
+    task = LogicNLG(train="proxy", style="compact")
+    task.load(Source(real_data(), "test"))
+    assert {name: (task.manifest(name).status, task.manifest(name).rows) for name in ("train", "valid", "test")} == {
+        "train": ("proxy", 4111),
+        "valid": ("official", 4260),
+        "test": ("official", 4305),
+    }
+    assert all(e.target == e.target.lower() for e in task.split("test").examples), "the proxy is lower-cased"
+
+
+def test_without_the_official_training_file_it_names_the_file() -> None:
+    task = LogicNLG()
+    task.load(Source(real_data(), "test"))
+    with pytest.raises(MissingError, match=r"train_lm\.json"):
+        task.split("train")
