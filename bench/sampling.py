@@ -74,16 +74,17 @@ class SeededSampler(LogitsProcessor):
             count = torch.full_like(ids[:, :1], min(self.k, width))
             complete = torch.ones_like(count[:, 0], dtype=torch.bool)
         else:
-            count, complete = self.nucleus_size(values, scores.logsumexp(1, keepdim=True))
+            count, complete = self.nucleus_size(values, (scores - values[:, :1]).exp().sum(1, dtype=torch.float64))
         floor = values.gather(1, count - 1)
         settled = complete & ((values[:, -1:] < floor).squeeze(1) | (width == scores.shape[1]))
         values, ids = _by_id(values, ids, int((values >= floor).sum(1).max()))
         return values, ids, self.kept(values, floor, count), settled
 
-    def nucleus_size(self, values: Tensor, norm: Tensor) -> tuple[Tensor, Tensor]:
-        """How many of the falling scores reach a mass of p, [B, 1], and in which rows they do, [B]."""
-        mass = (values.double() - norm.double()).exp().cumsum(1)
-        return (mass < self.p).sum(1, keepdim=True).add_(1).clamp_(max=values.shape[1]), mass[:, -1] >= self.p
+    def nucleus_size(self, values: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
+        """How many of the falling scores reach a share p of the total, [B, 1], and in which rows they do, [B]."""
+        mass = (values - values[:, :1]).double().exp().cumsum(1)
+        needed = self.p * total[:, None]
+        return (mass < needed).sum(1, keepdim=True).add_(1).clamp_(max=values.shape[1]), mass[:, -1] >= needed[:, 0]
 
     def kept(self, values: Tensor, floor: Tensor, count: Tensor) -> Tensor:
         """Which of some tokens, in the order of ids, are kept.

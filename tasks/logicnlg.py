@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 from bench.tasks.codec import Codec
 from bench.tasks.example import Example
 from bench.tasks.logicnlg_files import Skipped, read_split
+from bench.tasks.logicnlg_hub import REPOSITORY, fetch
 from bench.tasks.manifest import Split
 from bench.tasks.samples.logicnlg import sample
 from bench.tasks.tables import MARKERS, linearise
@@ -40,6 +41,7 @@ class LogicNLG(Task):
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
         metrics=("table_bleu", "perplexity"),
+        hub=REPOSITORY,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
@@ -94,6 +96,11 @@ class LogicNLG(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tables and statements that are true of them."""
         return sample(split)  # type: ignore[arg-type]
+
+    @staticmethod
+    def fetch(folder: Path) -> str:
+        """Bring the hub's copy into the cache."""
+        return fetch(folder)
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Linearise the linked columns; cells that do not fit are left out whole, and counted."""

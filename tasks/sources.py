@@ -1,12 +1,14 @@
-"""Where a task's rows come from: a data folder, the cache, or the built-in sample, in this order."""
+"""Where a task's rows come from: a data folder, the cache, the hub, or the built-in sample, in this order."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import MissingError
+from bench.network import hub_reachable
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
 
 
-def resolve(task: str, data_dir: Path | None = None) -> Source:
+def resolve(task: str, data_dir: Path | None = None, fetch: Callable[[Path], str] | None = None) -> Source:
     """Find a task's folder.
 
-    Order: `--data-dir`, `BENCH_DATA`, the cache, the built-in sample. A folder that was asked for and is not there is
-    an error, never a silent fall back to the sample.
+    Order: `--data-dir`, `BENCH_DATA`, the cache, the hub, the built-in sample. A folder that was asked for and is not
+    there is an error, never a silent fall back to the sample.
 
     Args:
         task: the task's name; its folder lies below the given ones.
         data_dir: what `--data-dir` said.
+        fetch: brings the task's files from the hub into a folder of the cache.
 
     Raises:
         MissingError: when `data_dir` or `BENCH_DATA` is given and does not exist.
@@ -47,4 +50,13 @@ def resolve(task: str, data_dir: Path | None = None) -> Source:
     cached = cache_folder() / task
     if cached.is_dir():
         return Source(cached, f"cache: {cached}")
-    return Source(None, f"built-in sample (no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()})")
+    where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()}"
+    if fetch is None:
+        return Source(None, f"built-in sample ({where})")
+    if not hub_reachable():
+        return Source(None, f"built-in sample ({where}, and the hub is not reachable)")
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        return Source(cached, fetch(cached))
+    except (MissingError, OSError) as error:
+        return Source(None, f"built-in sample ({where}, and the hub's copy cannot be used: {error})")

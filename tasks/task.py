@@ -12,6 +12,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from bench.errors import MissingError
 from bench.tasks.batches import MicroBatches, Order, chosen
 from bench.tasks.bpe import train_bpe
 from bench.tasks.codec import Codec, Encoded
@@ -33,6 +34,7 @@ class TaskInfo:
         metrics: metric families that score it.
         fields: extra fields its rows have, which some methods need.
         language: ISO 639-1 code.
+        hub: repository that has a copy `fetch` can bring; empty for none.
     """
 
     summary: str
@@ -43,6 +45,7 @@ class TaskInfo:
     metrics: tuple[str, ...]
     fields: frozenset[str] = frozenset()
     language: str = "en"
+    hub: str = ""
 
 
 @dataclass
@@ -89,6 +92,11 @@ class Task(LightningDataModule, ABC):
     @abstractmethod
     def sample(self, split: str) -> Sequence[Example]:
         """Return the built-in rows of a split, made by this project."""
+
+    @staticmethod
+    def fetch(folder: Path) -> str:
+        """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
+        raise MissingError("this task has no copy on the hub")
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""

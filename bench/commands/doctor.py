@@ -89,7 +89,7 @@ def data() -> list[tuple[str, str, str]]:
 
 def hub() -> list[tuple[str, str, str]]:
     """Check whether pretrained models can be had."""
-    from bench.models.backbones.hub import hub_reachable
+    from bench.network import hub_reachable
 
     reachable = hub_reachable()
     return [

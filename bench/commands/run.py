@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.arguments import RunArguments
 from bench.config import read_yaml
+from bench.entries import split_names
 from bench.errors import MissingError, UsageError
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import socket
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import torch
 
@@ -16,6 +13,7 @@ from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
+from bench.network import hub_reachable
 
 
 def hub(
@@ -107,16 +105,3 @@ def _unavailable(name: str, place: str, error: Exception) -> str:
         f"it: {str(error).splitlines()[0]} Download it where there is a network, or point at a folder with "
         f"--set backbone.path=FOLDER"
     )
-
-
-def hub_reachable(timeout: float = 3.0) -> bool:
-    """Return whether the hub answers at all, so that a closed network costs seconds, not minutes of retries."""
-    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
-        return False
-    endpoint = urlparse(os.environ.get("HF_ENDPOINT", "https://huggingface.co"))
-    port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
-    try:
-        with socket.create_connection((endpoint.hostname or "", port), timeout=timeout):
-            return True
-    except OSError:
-        return False

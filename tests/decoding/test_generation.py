@@ -107,6 +107,7 @@ class Stepwise(LogitsProcessor):
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         answered = self.answered.pop()
+        assert not answered.isnan().any()
         longest = max(map(len, self.given)) if self.objective.backbone.architecture == "decoder-only" else 1
         for row, (text, log_probs) in enumerate(zip(input_ids[:, longest:].tolist(), answered, strict=True)):
             if END in text:

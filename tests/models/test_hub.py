@@ -18,7 +18,8 @@ from transformers import (
 )
 
 from bench.errors import MissingError
-from bench.models.backbones.hub import architecture, hub, hub_reachable, identity
+from bench.models.backbones.hub import architecture, hub, identity
+from bench.network import hub_reachable
 from bench.tasks.bpe import train_bpe
 
 SIZES = {"gpt2": "decoder-only", "llama": "decoder-only", "bart": "encoder-decoder"}

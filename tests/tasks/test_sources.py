@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
+from bench.tasks import sources
 from bench.tasks.sources import resolve
 
 
@@ -42,3 +43,34 @@ def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, mon
     monkeypatch.setenv("BENCH_DATA", "" if how == "argument" else "nowhere")
     with pytest.raises(MissingError, match="'nowhere', which is no folder"):
         resolve("logicnlg", given)
+
+
+def brought(folder: Path) -> str:
+    folder.mkdir()
+    return "hub: somewhere"
+
+
+def refused(folder: Path) -> str:
+    raise DataError("row 3 is no table")
+
+
+@pytest.fixture
+def empty(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("BENCH_DATA")
+    monkeypatch.setattr(sources, "hub_reachable", lambda: True)
+    return places["cache"] / "xsum"
+
+
+def test_the_hub_is_asked_after_the_cache_and_kept_there(empty: Path) -> None:
+    assert resolve("xsum", None, brought) == sources.Source(empty, "hub: somewhere")
+    assert resolve("xsum", None, refused).why == f"cache: {empty}", "what is in the cache is not asked for again"
+
+
+def test_a_hub_that_fails_or_is_not_there_leaves_the_sample_and_says_why(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = resolve("xsum", None, refused)
+    assert found.folder is None
+    assert "row 3 is no table" in found.why
+    monkeypatch.setattr(sources, "hub_reachable", lambda: False)
+    assert "the hub is not reachable" in resolve("xsum", None, brought).why

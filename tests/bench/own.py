@@ -1,0 +1,53 @@
+"""Modules with a user's own method, written where a test may import them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FOCAL = '''
+import torch
+from bench.models.objective import Objective
+
+
+class Focal(Objective):
+    name = "focal"
+    paper = "Lin et al. 2017"
+
+    def __init__(self, backbone, *, gamma: float = 2, mode="plain"):
+        super().__init__(backbone)
+        self.gamma, self.mode = gamma, mode
+
+    def row_loss(self, log_probs, rows, targets):
+        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+        return (1 - torch.exp(-nll)) ** self.gamma * nll
+'''
+
+
+class Own:
+    """A folder on the import path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.written = folder, set[str]()
+
+    def write(self, module: str, text: str) -> None:
+        """Write a module; the one imported before under this name is forgotten."""
+        (self.folder / f"{module}.py").write_text(text)
+        sys.modules.pop(module, None)
+        self.written.add(module)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Own]:
+    """A folder on the import path, forgotten afterwards."""
+    folder = tmp_path / "own code"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = Own(folder)
+    yield found
+    for module in found.written:
+        sys.modules.pop(module, None)

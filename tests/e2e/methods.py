@@ -1,0 +1,72 @@
+"""Objectives that go wrong, as a user's own classes: `--method tests.e2e.methods:Raises`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from bench.models.chunks import LossSum
+from bench.models.objective import Objective
+from bench.models.states import States
+
+
+class Raises(Objective):
+    """Raises in its second step, until `healed`."""
+
+    name: ClassVar[str] = "raises"
+    paper: ClassVar[str] = "for tests"
+    healed: ClassVar[bool] = False
+    step = 0
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        if self.step == 2 and not self.healed:
+            raise RuntimeError("the second step went wrong")
+        return super().loss(states)
+
+
+class Nan(Objective):
+    """Its loss is not a number in one step; gradients and later losses are as ever."""
+
+    name: ClassVar[str] = "nan"
+    paper: ClassVar[str] = "for tests"
+
+    def __init__(self, backbone: Any, *, at: int = 2, value: str = "nan") -> None:
+        super().__init__(backbone)
+        self.at, self.value, self.step = at, float(value), 0
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        found = super().loss(states)
+        return LossSum(found.total + self.value, found.n_target_tokens) if self.step == self.at else found
+
+
+class NanGradient(Nan):
+    """Its loss is fine, and one step's gradient of one weight is not."""
+
+    name: ClassVar[str] = "nan-gradient"
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        if self.step == self.at:
+            weight = next(p for p in self.parameters() if p.requires_grad)
+            hook = weight.register_hook(self.spoilt)
+            self.hooks = [hook]
+        elif self.step == self.at + 1:
+            self.hooks[0].remove()
+        return Objective.loss(self, states)
+
+    def spoilt(self, gradient: Tensor) -> Tensor:
+        return torch.full_like(gradient, self.value)
+
+
+class NanOnSecondRank(Nan):
+    """Only one of several processes sees it."""
+
+    name: ClassVar[str] = "nan-on-second-rank"
+
+    def loss(self, states: States) -> LossSum:
+        return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)

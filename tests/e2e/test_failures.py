@@ -1,0 +1,230 @@
+"""What goes wrong in one cell stays in that cell, is said in one line, and is made good by the same command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config import TrainerConfig
+from bench.models.backbones.small import small_causal
+from bench.models.objective import Objective
+from bench.tasks.codec import Codec
+from bench.tasks.logicnlg import LogicNLG
+from bench.tasks.sources import Source
+from bench.training import train
+from tests.conftest import Ended
+from tests.e2e import children, stores
+from tests.e2e.methods import Nan, NanGradient, Raises
+
+Bench = Callable[..., Ended]
+Run = Callable[..., int]
+OURS = "tests.e2e.methods"
+
+
+def outcome(ended: Ended) -> dict[str, Any]:
+    """What `bench run --json` says."""
+    found: dict[str, Any] = json.loads(ended.out)
+    assert found["exit_code"] == ended.code
+    return found
+
+
+def short(labels: Any) -> list[str]:
+    """Methods of cell labels."""
+    return [label.split(" · ")[1] for label in labels]
+
+
+class TestOneCellFails:
+    METHODS = f"mle,{OURS}:Raises,{OURS}:Nan,trime"
+
+    def arguments(self, results: Path) -> list[str]:
+        return stores.arguments(results, task="ambiguous_template", method=self.METHODS)
+
+    def test_the_others_finish_and_a_rerun_does_what_is_missing(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        results = tmp_path / "results"
+        first = bench(*self.arguments(results))
+        found = outcome(first)
+        assert first.code == 1
+        assert short(found["ok"]) == ["mle", "trime"]
+        assert short(found["diverged"]) == ["nan"]
+        assert short(found["failed"]) == ["raises"]
+        assert list(found["failed"].values()) == ["RuntimeError: the second step went wrong"]
+        assert sum("raises" in line for line in first.complaints) == 1
+        (note,) = results.glob("*/raises/*/failed.json")
+        assert "the second step went wrong" in json.loads(note.read_text())["content"]["traceback"]
+        before = stores.contents(results)
+
+        again = outcome(bench(*self.arguments(results)))
+        assert (short(again["stored"]), short(again["failed"])) == (["mle", "trime"], ["raises"])
+        assert (again["ok"], short(again["diverged"])) == ([], ["nan"])
+        assert stores.contents(results) == before
+
+        monkeypatch.setattr(Raises, "healed", True)
+        last = outcome(bench(*self.arguments(results)))
+        assert (short(last["ok"]), last["failed"]) == (["raises"], {})
+        assert not note.exists()
+        assert before.items() - {str(note.relative_to(results)): None}.items() >= {
+            (name, content) for name, content in stores.contents(results).items() if "/raises/" not in name
+        }
+
+    def test_a_diverged_cell_is_never_a_number(self, bench: Bench, tmp_path: Path) -> None:
+        results = tmp_path / "results"
+        arguments = stores.arguments(results, task="ambiguous_template", method=f"mle,{OURS}:Nan")
+        arguments.remove("--json")
+        ended = bench(*arguments)
+        assert ended.code == 1
+        (line,) = [line for line in ended.out.splitlines() if "nan" in line]
+        assert "div" in line
+        assert not any(character.isdigit() for character in line.replace("0/1", "").replace("1/1", ""))
+        (folder,) = results.glob("*/nan/*")
+        record = json.loads((folder / "trained.json").read_text())["content"]
+        assert record["status"] == "diverged"
+        assert record["train"]["diverged_at"] == 2
+        assert not [*folder.glob("rows-*"), *folder.glob("scores-*")]
+        assert "diverged" in bench("status", "--results", str(results)).out
+
+
+def small(kind: type[Objective], **options: Any) -> tuple[Objective, LogicNLG, Codec]:
+    """An objective of 16 columns on eight built-in tables."""
+    task = LogicNLG(style="compact")
+    task.load(Source(None, "built-in sample"), 8)
+    backbone = small_causal("", task, 0, vocabulary=300, width=16, heads=2, layers=1, context=64)
+    return kind(backbone, **options), task, Codec(backbone.tokenizer, backbone.architecture, 24, 6)
+
+
+STEPS = 250  # a point of the curve every second step
+
+
+class TestNotANumber:
+    """Any step may go wrong, also one between two points of the curve, and also in the gradient alone."""
+
+    def trained(self, kind: type[Objective], steps: int = STEPS, accumulate: int = 1, **options: Any) -> dict[str, Any]:
+        objective, task, codec = small(kind, **options)
+        config = TrainerConfig(steps=steps, batch_size=2, max_source=24, max_target=6)
+        return train(objective, task, codec, config, 0, accumulate=accumulate)
+
+    @pytest.mark.parametrize("value", ["nan", "inf"])
+    @pytest.mark.parametrize("at", [1, 2, 7, 8])
+    def test_loss(self, at: int, value: str) -> None:
+        """The step is named exactly, and the run ends at the next point of the curve."""
+        found = self.trained(Nan, at=at, value=value)
+        assert (found["status"], found["diverged_at"]) == ("diverged", at)
+        assert found["steps"] == at + at % 2
+        assert all(math.isfinite(loss) for _, loss in found["curve"])
+
+    @pytest.mark.parametrize("at", [249, 250])
+    def test_last_steps(self, at: int) -> None:
+        assert self.trained(Nan, at=at)["diverged_at"] == at
+
+    def test_one_micro_batch(self) -> None:
+        """The seventh micro-batch of two belongs to the fourth step."""
+        assert self.trained(Nan, accumulate=2, at=7)["diverged_at"] == 4
+
+    @pytest.mark.parametrize("value", ["nan", "inf"])
+    @pytest.mark.parametrize("at", [1, 2, 7, 250])
+    def test_gradient(self, at: int, value: str) -> None:
+        """A loss stays finite in the step that spoils the weights: they are looked at, or the next loss tells."""
+        found = self.trained(NanGradient, at=at, value=value)
+        assert found["status"] == "diverged"
+        assert at <= found["diverged_at"] <= at + 1
+        assert found["steps"] <= at + 2
+
+    def test_nothing_wrong(self) -> None:
+        found = self.trained(Nan, steps=20, at=10**6)
+        assert (found["status"], found["diverged_at"], found["steps"]) == ("ok", None, 20)
+
+
+class TestFullDisk:
+    """No file may grow longer than so many bytes; checkpoints of the two tasks have 35 and 90 thousand."""
+
+    @pytest.mark.parametrize(("free", "fits"), [(2_500, []), (40_000, ["ambiguous_template"])])
+    def test_a_checkpoint_does_not_fit(
+        self, run: Run, log: Path, matrix: Path, tmp_path: Path, free: int, fits: list[str]
+    ) -> None:
+        results = tmp_path / "results"
+        arguments = stores.arguments(results, method="mle")
+        assert run(arguments, children.Full(free)) == 1
+        assert "no space left to write" in children.read(log)
+        assert "earlier results are intact" in children.read(log)
+        assert "Traceback" not in children.read(log)
+        assert sorted({path.parts[-4] for path in results.glob("*/*/*/trained.json")}) == fits
+        assert run(arguments) == 0
+        expected = {name: content for name, content in stores.contents(matrix).items() if "/mle/" in name}
+        assert stores.contents(results) == expected
+
+    def test_scores_do_not_fit(self, run: Run, log: Path, matrix: Path, copied: Path) -> None:
+        """Training and rows are kept, and only the scores are made again."""
+        largest = max(copied.glob("ambiguous_template/mle/*/scores-*"), key=lambda path: path.stat().st_size)
+        largest.unlink()
+        arguments = stores.arguments(copied, task="ambiguous_template", method="mle")
+        assert run(arguments, children.Full(3_000)) == 1
+        assert f"no space left to write '{largest}'" in children.read(log)
+        assert run(arguments) == 0
+        assert stores.contents(copied) == stores.contents(matrix)
+
+
+def damage(path: Path, how: str) -> None:
+    """Spoil a file in one of the ways disks do."""
+    data = bytearray(path.read_bytes())
+    if how == "missing":
+        path.unlink()
+        return
+    if how == "one bit":
+        data[len(data) // 2] ^= 1
+    elif how == "truncated":
+        del data[len(data) // 2 :]
+    elif how == "zero page":
+        data[-4096:] = bytes(4096)
+    path.write_bytes(data)
+
+
+class TestUnreadableCheckpoint:
+    @pytest.mark.parametrize("how", ["missing", "one bit", "truncated", "zero page"])
+    def test_is_said_and_stops_nobody(self, bench: Bench, matrix: Path, copied: Path, how: str) -> None:
+        """The damaged cell fails, the other one gets its missing rows, and removing the folder heals it."""
+        folders = [next(copied.glob(f"ambiguous_template/{method}/*")) for method in ("mle", "trime")]
+        for folder in folders:
+            next(folder.glob("rows-*")).unlink()
+        (checkpoint,) = folders[0].glob("model-*")
+        damage(checkpoint, how)
+        arguments = stores.arguments(copied, task="ambiguous_template", method="mle,trime")
+        ended = bench(*arguments)
+        found = outcome(ended)
+        assert ended.code == 1
+        assert (short(found["failed"]), short(found["ok"])) == (["mle"], ["trime"])
+        (why,) = found["failed"].values()
+        assert str(checkpoint) in why
+        assert f"remove '{folders[0]}'" in why
+        shutil.rmtree(folders[0])
+        assert bench(*arguments).code == 0
+        assert stores.contents(copied) == stores.contents(matrix)
+
+    def test_is_not_needed_once_rows_are_stored(self, bench: Bench, copied: Path) -> None:
+        (checkpoint,) = copied.glob("ambiguous_template/mle/*/model-*")
+        damage(checkpoint, "one bit")
+        assert bench(*stores.arguments(copied, task="ambiguous_template", method="mle")).code == 0
+
+
+@pytest.mark.parametrize("kind", ["rows-*", "scores-*", "trained.json"])
+def test_a_damaged_result_fails_its_cell_only(bench: Bench, copied: Path, matrix: Path, kind: str) -> None:
+    """Its name is said with what to do; the file itself is left for a person to look at."""
+    path = next(copied.glob(f"ambiguous_template/mle/*/{kind}"))
+    data = path.read_bytes()
+    spoilt = gzip.compress(gzip.decompress(data)[:-40]) if kind == "rows-*" else data.replace(b'"content"', b'"konten"')
+    path.write_bytes(spoilt)
+    arguments = stores.arguments(copied, task="ambiguous_template", method="mle,trime")
+    found = outcome(bench(*arguments))
+    assert (short(found["failed"]), short(found["stored"])) == (["mle"], ["trime"])
+    assert str(path) in next(iter(found["failed"].values()))
+    assert path.read_bytes() == spoilt
+    path.unlink()
+    assert bench(*arguments).code == 0
+    assert stores.contents(copied) == stores.contents(matrix)
