@@ -42,10 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted.
     """
     try:
-        arguments = parser().parse_args(argv)
-        code = int(arguments.command(arguments))
-        sys.stdout.flush()
-        return code
+        try:
+            arguments = parser().parse_args(argv)
+            return int(arguments.command(arguments))
+        finally:
+            sys.stdout.flush()
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code

@@ -196,7 +196,8 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     names = [f.name for f in fields(kind)]
     for name in values:
         if name not in names:
-            raise UsageError(f"no option '{what}.{name}'{did_you_mean(name, names)}")
+            near = did_you_mean(f"{what}.{name}", [f"{what}.{known}" for known in names])
+            raise UsageError(f"no option '{what}.{name}'{near}")
     found = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
     for name, value in found.items():
         least, most = AT_LEAST.get(name, 0), AT_MOST.get(name, float("inf"))

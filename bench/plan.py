@@ -150,7 +150,7 @@ def make_cell(config: CellConfig, method: Method, task: Task, store: Store) -> C
     })  # fmt: skip
     evaluations = {}
     for what in wanted(config, task):
-        rows_key = key_of({"trained": key, "version": VERSION, "split": task.manifest(what.split).sha256,
+        rows_key = key_of({"trained": key, "version": VERSION, "split_sha256": task.manifest(what.split).sha256,
                            **evaluation_content(what)})  # fmt: skip
         evaluations[rows_key] = what
     return Cell(config, method, task, key, store.cell(config.task, config.method, key), evaluations)

@@ -162,7 +162,7 @@ def read_record(path: Path, kind: str) -> dict[str, Any] | None:
         content: dict[str, Any] = dict(record["content"])
         good = record["kind"] == kind and record["sha256"] == sha256(canonical(content))
         schema = record["schema"]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error

@@ -70,7 +70,7 @@ def test_typed_reads_every_field_of_a_default_back_from_text():
 @pytest.mark.parametrize(
     ("kind", "values", "says"),
     [
-        (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'steps'?"),
+        (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'it.steps'?"),
         (TrainerConfig, {"steps": "1e3"}, "it.steps is a whole number, not '1e3'"),
         (TrainerConfig, {"lr": "nan"}, "it.lr is a finite number, not 'nan'"),
         (TrainerConfig, {"lr": "-1"}, "it.lr is at least 0, not -1.0"),

@@ -80,7 +80,7 @@ class TestOracle:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("decoding", SEARCHES)
     def test_cache_lm(self, kind: str, decoding: str) -> None:
-        objective, given = CacheLM(backbone(kind)).eval(), texts(4, 10)
+        objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
         expected = [decode(objective, text, one(decoding), 8, END) for text in given]
         assert run(objective, given, decoding, 8) == expected
 
@@ -206,7 +206,7 @@ class TestStepwiseIsAlive:
 
     def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
-        assert min(self.nats(kind) for kind in KINDS) > 0.1
+        assert min(self.nats(kind, "beam=3") for kind in KINDS) > 0.1
 
     def test_memory_mask_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(causal, "both_real", lambda mask: torch.ones_like(mask[:, 1:], dtype=torch.bool))
@@ -246,10 +246,10 @@ class TestBatch:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("decoding", ["greedy", "beam=4+length_penalty=2", *SAMPLES])
     def test_order_and_size(self, kind: str, decoding: str) -> None:
-        objective, given = CacheLM(backbone(kind)), texts(5, 5)
-        seeds = list(range(100, 105))
+        objective, given = CacheLM(backbone(kind)), texts(4, 5)
+        seeds = list(range(100, 104))
         together = run(objective, given, decoding, seeds=seeds)
-        order = [4, 0, 2, 1, 3]
+        order = [3, 0, 2, 1]
         shuffled = run(objective, [given[i] for i in order], decoding, seeds=[seeds[i] for i in order])
         assert [together[i] for i in order] == shuffled
         alone = [run(objective, [text], decoding, seeds=[seed])[0] for text, seed in zip(given, seeds, strict=True)]

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +26,13 @@ import bench.commands.report
 import bench.commands.run
 import bench.execute
 import bench.generation
+import bench.launch
 import bench.metrics.table_bleu
 import bench.work
+import bench.worker
 from bench.cli import main
 from bench.store import CellFolder
+from tests.e2e.tiny import Training
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
@@ -93,6 +97,41 @@ class Rival:
         bench.work.build = other
 
 
+class Forked:
+    """A worker of `bench.launch` forked from its parent, which costs nothing, in place of a fresh interpreter."""
+
+    def __init__(self, scratch: Path, rank: int, environment: dict[str, str]) -> None:
+        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(scratch, rank, environment))
+        self.process.start()
+
+    @staticmethod
+    def work(scratch: Path, rank: int, environment: dict[str, str]) -> None:
+        redirect(scratch / f"log.{rank}")
+        os.environ |= environment
+        bench.worker.main(str(scratch / "job.json"))
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self, timeout: float | None = None) -> None:
+        self.process.join(timeout)
+        if self.process.exitcode is None:
+            raise subprocess.TimeoutExpired("worker", timeout or 0)
+
+    def terminate(self) -> None:
+        self.process.terminate()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+class ForkedWorkers:
+    """Let `--devices` fork its workers."""
+
+    def arm(self) -> None:
+        bench.launch.start = Forked  # type: ignore[assignment]
+
+
 def run_bench(arguments: Sequence[str], environment: Mapping[str, str], log: str, trouble: Any = None) -> None:
     """Run `bench` as a session of its own, its output in a file."""
     enter(environment, log)
@@ -101,15 +140,26 @@ def run_bench(arguments: Sequence[str], environment: Mapping[str, str], log: str
     sys.exit(main(arguments))
 
 
+def run_rank(training: Training, rank: int, port: int, environment: Mapping[str, str], out: str) -> None:
+    """Be one of several processes of a training."""
+    enter(environment, f"{out}.log.{rank}")
+    training.as_rank(rank, port, Path(out))
+
+
 def enter(environment: Mapping[str, str], log: str) -> None:
     """Begin a child: own process group, clean environment, output to a file, one thread."""
     os.setsid()
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    redirect(Path(log))
     os.environ.pop("BENCH_DATA", None)
     os.environ.update(environment)
     torch.set_num_threads(1)
+
+
+def redirect(log: Path) -> None:
+    """Print to a file from now on."""
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
 
 
 def start(target: Callable[..., None], *arguments: Any) -> BaseProcess:

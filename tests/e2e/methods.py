@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -70,3 +73,20 @@ class NanOnSecondRank(Nan):
 
     def loss(self, states: States) -> LossSum:
         return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)
+
+
+class DiesOnSecondRank(Objective):
+    """Its second process is killed in the second step if `DIES` is set; with `SLEEPS` all of them wait for ever."""
+
+    name: ClassVar[str] = "dies-on-second-rank"
+    paper: ClassVar[str] = "for tests"
+    step = 0
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        if "SLEEPS" in os.environ:
+            Path(os.environ["SLEEPS"], f"asleep.{os.environ['RANK']}").touch()
+            time.sleep(600)
+        if "DIES" in os.environ and self.step == 2 and os.environ.get("RANK") == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().loss(states)

@@ -6,7 +6,14 @@ import gzip
 import json
 from pathlib import Path
 
+from bench.build import build
+from bench.cli import parser
+from bench.commands.run import collect
 from bench.keys import canonical
+from bench.models.objective import Objective
+from bench.plan import Cell, make_plan
+from bench.tasks.codec import Codec
+from bench.work import load_verified
 
 TASKS, METHODS = "ambiguous_template,logicnlg", "mle,trime,histalign"
 SETTINGS = (
@@ -22,6 +29,21 @@ def arguments(
     """Return the command line of a tiny run."""
     return ["run", "--task", task, "--method", method, "--preset", "small", "--limit", str(limit), "--threads", "1",
             "--quiet", "--json", "--results", str(results), *more, "--set", *SETTINGS, *sets]  # fmt: skip
+
+
+def planned(arguments: list[str]) -> list[Cell]:
+    """Return the cells of a command line."""
+    return make_plan(collect(parser().parse_args(arguments))).cells
+
+
+def loaded(arguments: list[str]) -> tuple[Cell, Objective, Codec]:
+    """Return the only cell of a command line with its trained objective."""
+    (cell,) = planned(arguments)
+    objective, codec = build(cell)
+    trained = cell.folder.trained()
+    assert trained is not None
+    load_verified(objective, cell.folder, trained)
+    return cell, objective, codec
 
 
 def contents(results: Path) -> dict[str, bytes]:
@@ -41,14 +63,3 @@ def content_of(path: Path) -> bytes:
         del record["provenance"]
         return canonical(record)
     return data
-
-
-def rows_of(results: Path, kind: str) -> list[dict[str, object]]:
-    """Return the rows of the only rows file of a kind."""
-    found = []
-    for path in sorted(results.rglob("rows-*.jsonl.gz")):
-        header, *rows, _ = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        if header["content"]["kind"] == kind:
-            found.append(rows)
-    (rows,) = found
-    return rows

@@ -17,9 +17,9 @@ from bench.tasks.sources import Source
 TABLE = [["city", "area"], ["osterby", "12"], ["new # vale", "30"]]
 
 
-def row(table_id: str, **changes: Any) -> dict[str, Any]:
+def row(name: str, **changes: Any) -> dict[str, Any]:
     made = {
-        "table_id": table_id,
+        "table_id": name,
         "table": str(TABLE),
         "linked_columns": "[0, 1]",
         "title": "cities",

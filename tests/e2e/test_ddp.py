@@ -1,0 +1,305 @@
+"""Several processes give what one gives: the same training to rounding, the same rows and scores to the last bit."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load
+from torch import Tensor
+
+from bench.decoding import parse
+from bench.errors import BenchError, UsageError
+from bench.evaluate import Evaluation, evaluate, merge
+from bench.launch import free_port
+from bench.score import score_cell
+from bench.tasks.batches import Order, evaluation_batches, share
+from bench.training import save_checkpoint
+from bench.work import store_rows
+from tests.conftest import Ended
+from tests.e2e import children, stores
+from tests.e2e.tiny import Training, left, small
+
+pytestmark = pytest.mark.ddp
+
+Bench = Callable[..., Ended]
+Start = Callable[..., BaseProcess]
+Run = Callable[..., int]
+
+# Curves are stored with six decimals. A key's bias shifts all scores of a softmax alike, so that its true gradient is
+# zero and AdamW scales rounding noise up to its learning rate; in float64 the noise is below the optimiser's epsilon.
+CURVE = 1.5e-6
+WEIGHTS = {"32-true": 1e-6, "64-true": 1e-12}
+KEY_BIAS = {"32-true": 1e-4, "64-true": 1e-12}
+
+
+def weights_of(training: Training) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Train in this process."""
+    objective, found = training.run()
+    return load(save_checkpoint(objective)), found
+
+
+def on_ranks(
+    training: Training, environment: dict[str, str], out: Path
+) -> list[tuple[dict[str, Tensor], dict[str, Any]]]:
+    """Train in as many processes as `world` says; return what each has left."""
+    port = free_port()
+    ranks = [children.start(children.run_rank, training, r, port, environment, str(out)) for r in range(training.world)]
+    for rank, child in enumerate(ranks):
+        assert children.ended(child, 60)
+        assert child.exitcode == 0, children.read(Path(f"{out}.log.{rank}"))
+    return [left(out, rank) for rank in range(training.world)]
+
+
+def assert_same_training(
+    first: tuple[dict[str, Tensor], dict[str, Any]], second: tuple[dict[str, Tensor], dict[str, Any]], precision: str
+) -> None:
+    """Equal curves and weights, to the tolerances above."""
+    assert [step for step, _ in first[1]["curve"]] == [step for step, _ in second[1]["curve"]]
+    losses = [[loss for _, loss in found["curve"]] for _, found in (first, second)]
+    assert losses[0] == pytest.approx(losses[1], abs=CURVE)
+    assert first[1]["tokens"] == second[1]["tokens"]
+    assert first[0].keys() == second[0].keys()
+    for name, weight in first[0].items():
+        worst = (weight - second[0][name]).abs().max().item()
+        key_bias = name.endswith(("k_proj.bias", "c_attn.bias"))
+        assert worst <= (KEY_BIAS if key_bias else WEIGHTS)[precision], name
+
+
+METHODS = [("mle", "small-causal"), ("trime", "small-encdec"), ("histalign", "small-causal")]
+
+
+class TestTraining:
+    @pytest.mark.parametrize("precision", ["32-true", "64-true"])
+    @pytest.mark.parametrize(("method", "backbone"), METHODS)
+    def test_two_ranks_are_one_batch(
+        self, environment: dict[str, str], tmp_path: Path, method: str, backbone: str, precision: str
+    ) -> None:
+        """Five rows a step: three and two of uneven length, on two ranks, in two micro-batches, or all at once."""
+        training = Training(method, backbone, precision=precision)
+        whole = weights_of(training)
+        assert_same_training(whole, weights_of(replace(training, accumulate=2)), precision)
+        ranks = on_ranks(replace(training, world=2), environment, tmp_path / "out")
+        for found in ranks:
+            assert_same_training(whole, found, precision)
+        assert all(torch.equal(weight, ranks[1][0][name]) for name, weight in ranks[0][0].items())
+
+    def test_two_ranks_of_two_micro_batches(self, environment: dict[str, str], tmp_path: Path) -> None:
+        training = Training(batch=7, precision="64-true")
+        (found, _) = on_ranks(replace(training, world=2, accumulate=2), environment, tmp_path / "out")
+        assert_same_training(weights_of(training), found, "64-true")
+
+    def test_shares_are_uneven(self) -> None:
+        """Else a mean over ranks of their means would pass the tests above."""
+        _, task, codec = small(_mle())
+        rows = task.encode(task.split("train").examples, codec)
+        order = Order(len(rows), Training().batch, 0)
+        tokens = [
+            [sum(len(rows[i].target) for i in share(order.step(step), part, 2)) for part in (0, 1)] for step in range(8)
+        ]
+        assert all(first != second for first, second in tokens)
+
+    def test_one_rank_diverges_and_all_stop(self, environment: dict[str, str], tmp_path: Path) -> None:
+        training = Training("tests.e2e.methods:NanOnSecondRank", steps=250, world=2)
+        for _, found in on_ranks(training, environment, tmp_path / "out"):
+            assert (found["status"], found["diverged_at"], found["steps"]) == ("diverged", 2, 2)
+
+    def test_fewer_rows_than_shares(self) -> None:
+        with pytest.raises(UsageError, match="a batch of 3 rows cannot be shared by 1 processes x 4 micro-batches"):
+            Training(batch=3, accumulate=4).run()
+
+
+def _mle() -> Any:
+    from bench.models.mle import MLE
+
+    return MLE
+
+
+TRAINED = {
+    "likelihood": "logicnlg", "generation": "logicnlg", "probe": "ambiguous_template", "spectrum": "ambiguous_template",
+}  # fmt: skip
+DECODINGS = "greedy,nucleus=0.95"
+
+
+class TestEvaluation:
+    """Ranks simulated one after the other; eight rows in batches of three make three batches."""
+
+    @pytest.fixture(params=sorted(TRAINED))
+    def evaluations(self, request: pytest.FixtureRequest, matrix: Path) -> tuple[Any, list[Evaluation]]:
+        arguments = stores.arguments(matrix, "--decode", DECODINGS, task=TRAINED[request.param], method="trime")
+        cell, objective, codec = stores.loaded(arguments)
+        wanted = [what for what in cell.evaluations.values() if what.kind == request.param]
+        assert len(wanted) == (2 if request.param == "generation" else 1)
+        return (objective, cell.task, codec), wanted
+
+    @pytest.mark.parametrize("world", [2, 3, 7])
+    def test_any_number_of_ranks(self, evaluations: tuple[Any, list[Evaluation]], world: int) -> None:
+        trained, wanted = evaluations
+        for what in wanted:
+            ids = ("singular_values",) if what.kind == "spectrum" else what.ids
+            alone = merge([list(evaluate(*trained, what))], ids, "")
+            parts = [list(evaluate(*trained, what, rank, world)) for rank in range(world)]
+            assert merge(parts, ids, "") == alone
+            assert merge(parts[::-1], ids, "") == alone
+            assert world < 7 or not all(parts), "some rank has nothing to do"
+
+
+class TestMerge:
+    ROWS = ({"id": "b", "x": 1.5}, {"id": "a", "x": 2.5}, {"id": "c", "x": 0.5})
+
+    def test_sorted_by_id(self) -> None:
+        found = merge([self.ROWS[:1], [], self.ROWS[1:]], ["c", "a", "b"], "")
+        assert [row["id"] for row in found] == ["a", "b", "c"]
+
+    @pytest.mark.parametrize(
+        ("parts", "says"),
+        [
+            ([ROWS, ROWS[:1]], "got 4 rows with 3 ids, 0 missing and 0 not asked for"),
+            ([ROWS[:2]], "got 2 rows with 2 ids, 1 missing and 0 not asked for"),
+            ([ROWS, [{"id": "d", "x": 0.0}]], "got 4 rows with 4 ids, 0 missing and 1 not asked for"),
+            ([[*ROWS[:2], ROWS[0]]], "got 3 rows with 2 ids, 1 missing and 0 not asked for"),
+            ([], "got 0 rows with 0 ids, 3 missing and 0 not asked for"),
+        ],
+    )
+    def test_anything_else_is_refused(self, parts: Any, says: str) -> None:
+        with pytest.raises(BenchError, match=f"^cell: expected 3 rows, one per id; {says}$"):
+            merge(parts, ["a", "b", "c"], "cell")
+
+    def test_padding_as_samplers_do_it_is_refused(self, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The usual distributed sampler repeats rows until all ranks have as many: here that cannot be stored."""
+
+        def padded(rows: Any, size: int) -> Any:
+            batches = evaluation_batches(rows, size)
+            return [*batches, *batches[: -len(batches) % 2]]
+
+        monkeypatch.setattr("bench.evaluate.evaluation_batches", padded)
+        cell, objective, codec = stores.loaded(stores.arguments(matrix, task="logicnlg", method="mle"))
+        (key, what), *_ = cell.evaluations.items()
+        parts = [list(evaluate(objective, cell.task, codec, what, rank, 2)) for rank in range(2)]
+        with pytest.raises(BenchError, match="expected 8 rows, one per id; got 11 rows with 8 ids"):
+            store_rows(cell, key, parts, 0.0)
+
+
+def without_rows(results: Path) -> dict[str, bytes]:
+    """Remove all rows and scores; return what the store held."""
+    held = stores.contents(results)
+    for path in (*results.rglob("rows-*"), *results.rglob("scores-*")):
+        path.unlink()
+    return held
+
+
+class TestCommandLine:
+    def test_evaluation_on_two_devices(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
+        """Rows of every kind from one trained cell of each task: the same files."""
+        results = tmp_path / "results"
+        plain = stores.arguments(results, "--decode", DECODINGS, method="trime")
+        assert bench(*plain).code == 0
+        held = without_rows(results)
+        assert run([*plain, "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
+        assert stores.contents(results) == held
+
+    def test_real_processes(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
+        """Two interpreters train and evaluate a cell as one does, and leave nothing for one device to do."""
+        both = {n: tmp_path / str(n) for n in (1, 2)}
+        arguments = {
+            n: stores.arguments(results, "--decode", DECODINGS, task="logicnlg", method="trime")
+            for n, results in both.items()
+        }
+        assert bench(*arguments[1]).code == 0
+        more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path)}
+        assert run([*arguments[2], "--devices", "2", "--wandb"], **more) == 0, children.read(log)
+        assert "warning" not in children.read(log)
+        assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 1
+        assert not (both[2] / ".work").exists()
+        assert_same_cell(*(next(results.glob("logicnlg/trime/*")) for results in both.values()))
+        again = bench(*arguments[2])
+        assert (again.code, len(json.loads(again.out)["stored"])) == (0, 1)
+        held = without_rows(both[2])
+        assert bench(*arguments[2]).code == 0
+        assert stores.contents(both[2]) == held
+
+
+def assert_same_cell(alone: Path, together: Path) -> None:
+    """One key, one curve, and weights that differ by rounding (a key's bias by more, see above)."""
+    assert together.name == alone.name
+    first, second = (json.loads((folder / "trained.json").read_text()) for folder in (alone, together))
+    assert (first["provenance"]["world"], second["provenance"]["world"]) == (1, 2)
+    curves = [[loss for _, loss in record["content"]["train"]["curve"]] for record in (first, second)]
+    assert curves[0] == pytest.approx(curves[1], abs=CURVE)
+    weights = [load(next(folder.glob("model-*")).read_bytes()) for folder in (alone, together)]
+    for name, weight in weights[0].items():
+        assert (weight - weights[1][name]).abs().max() <= KEY_BIAS["32-true"], name
+
+
+class TestDeath:
+    METHOD = "tests.e2e.methods:DiesOnSecondRank"
+
+    def arguments(self, results: Path) -> list[str]:
+        return [*stores.arguments(results, task="ambiguous_template", method=self.METHOD), "--devices", "2"]
+
+    def test_of_a_worker(self, start: Start, run: Run, log: Path, tmp_path: Path) -> None:
+        """One process is killed in its second step: the run ends with a clear line, and nothing is left running."""
+        results = tmp_path / "results"
+        child = start(self.arguments(results), children.ForkedWorkers(), DIES="yes")
+        assert children.ended(child, 120)
+        assert child.exitcode == 1, children.read(log)
+        assert "process 1 of 2 ended with code -9" in children.read(log)
+        assert not children.alive(child.pid)
+        assert not (results / ".work").exists()
+        (folder,) = results.glob("*/dies-on-second-rank/*")
+        assert [path.name for path in folder.iterdir()] == ["failed.json"]
+        assert run(self.arguments(results), children.ForkedWorkers()) == 0, children.read(log)
+        assert (folder / "trained.json").exists()
+        assert not (folder / "failed.json").exists()
+
+    def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
+        """Killed alone, it takes its workers along: they see that it is gone."""
+        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS=str(tmp_path))
+        assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        assert children.wait_until(lambda: not children.alive(child.pid), 10)
+
+
+class TestPrecision:
+    """bf16 has 8 bits: 3 steps of 16 columns end within 1 % of the fp32 likelihoods, row by row."""
+
+    @pytest.mark.parametrize("backbone", ["small-causal", "small-encdec"])
+    def test_bf16_mixed(self, bench: Bench, tmp_path: Path, backbone: str) -> None:
+        likelihoods = {}
+        for precision in ("32-true", "bf16-mixed"):
+            more = ("--backbone", backbone, "--precision", precision, "--decode", DECODINGS)
+            arguments = stores.arguments(tmp_path / precision, *more, sets=("trainer.max_source=24",))
+            assert bench(*arguments).code == 0
+            likelihoods[precision] = {
+                (cell.config.task, cell.config.method, row["id"]): row["nll_sum"]
+                for cell in stores.planned(arguments)
+                for key, what in cell.evaluations.items()
+                if what.kind == "likelihood"
+                for row in cell.folder.rows(key).rows  # type: ignore[union-attr]
+            }
+            for cell in stores.planned(arguments):
+                assert all(math.isfinite(loss) for _, loss in cell.folder.trained()["train"]["curve"])  # type: ignore[index]
+                assert all(
+                    v["value"] is None or math.isfinite(v["value"]) for s in score_cell(cell) for v in s["values"]
+                )
+        exact, rounded = likelihoods.values()
+        assert exact.keys() == rounded.keys()
+        assert len({method for _, method, _ in exact}) == 3
+        worst = max(abs(rounded[at] - nll) / nll for at, nll in exact.items())
+        print(f"bf16-mixed, {backbone}: largest relative difference of a row's likelihood {worst:.2e}")
+        assert 0 < worst < 1e-2
+
+
+def test_decodings_are_two() -> None:
+    assert [decoding.samples for decoding in parse(DECODINGS)] == [False, True]

@@ -1,0 +1,176 @@
+"""One training serves many evaluations: more decodings add rows, never train again, and repeat to the last bit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.evaluate import evaluate
+from bench.tasks.batches import evaluation_batches
+from tests.conftest import Ended, call, forget_data
+from tests.e2e import stores
+
+Bench = Callable[..., Ended]
+
+DECODINGS = ("greedy", "topk=3", "nucleus=0.95", "beam=4")
+
+
+def arguments(results: Path, *sets: str) -> list[str]:
+    """A decoding of every mode, of one method on the generation task."""
+    return stores.arguments(results, "--decode", ",".join(DECODINGS), task="logicnlg", method="trime", sets=sets)
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("this should not be done again")
+
+
+@pytest.fixture(scope="module")
+def decoded(matrix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trained matrix with all decodings of one cell; training it again would fail."""
+    results = Path(shutil.copytree(matrix, tmp_path_factory.mktemp("decoded") / "results"))
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, results / "no-cache")
+        patch.setattr("bench.work.train", refuse)
+        found = call(*arguments(results))
+    assert found.code == 0, found.err
+    return results
+
+
+@pytest.fixture
+def again(decoded: Path, tmp_path: Path) -> Path:
+    """A copy of `decoded` to work on."""
+    return Path(shutil.copytree(decoded, tmp_path / "again"))
+
+
+def cell(results: Path) -> Path:
+    (folder,) = results.glob("logicnlg/trime/*")
+    return folder
+
+
+def generations(results: Path) -> dict[str, list[dict[str, Any]]]:
+    """Rows of each decoding by its name."""
+    found = {}
+    for path in cell(results).glob("rows-*"):
+        header, *rows, _ = [json.loads(line) for line in stores.content_of(path).splitlines()]
+        if header["content"]["decoding"]:
+            found[header["content"]["decoding"]["name"]] = rows
+    return found
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Time of the last change and bytes of every file."""
+    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
+
+
+def test_more_decodings_add_rows_and_leave_the_training(matrix: Path, decoded: Path) -> None:
+    before, after = cell(matrix), cell(decoded)
+    assert set(generations(matrix)) == {"greedy"}
+    assert set(generations(decoded)) == set(DECODINGS)
+    assert generations(decoded)["greedy"] == generations(matrix)["greedy"]
+    new = {path.name for path in after.iterdir()} - {path.name for path in before.iterdir()}
+    assert sorted(name.partition("-")[0] for name in new) == ["rows"] * 3 + ["scores"] * 3
+    for path in before.iterdir():
+        kept = after / path.name
+        assert kept.stat().st_mtime_ns == path.stat().st_mtime_ns
+        assert kept.read_bytes() == path.read_bytes()
+
+
+def test_decodings_differ(decoded: Path) -> None:
+    """Else the tests below would compare the same thing."""
+    texts = {name: tuple(row["text"] for row in rows) for name, rows in generations(decoded).items()}
+    assert len(set(texts.values())) == len(DECODINGS)
+
+
+def test_running_again_does_nothing(bench: Bench, decoded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("train", "build", "evaluate"):
+        monkeypatch.setattr(f"bench.work.{name}", refuse)
+    before = state(cell(decoded))
+    found = bench(*arguments(decoded))
+    assert found.code == 0
+    assert len(json.loads(found.out)["stored"]) == 1
+    assert state(cell(decoded)) == before
+    loud = [word for word in arguments(decoded) if word != "--quiet"]
+    assert "stored already" in bench(*loud).err
+
+
+def test_samples_are_repeated(bench: Bench, decoded: Path, again: Path) -> None:
+    """Deleted rows come back as they were: samples depend on the run's seed and the row's id alone."""
+    expected = stores.contents(decoded)
+    for path in cell(again).glob("rows-*"):
+        path.unlink()
+    assert bench(*arguments(again)).code == 0
+    assert stores.contents(again) == expected
+
+
+def test_samples_do_not_depend_on_batch_order(
+    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches in reverse order, and rows in reverse order within each."""
+
+    def reversed_batches(rows: Any, size: int) -> Any:
+        return [batch[::-1] for batch in evaluation_batches(rows, size)][::-1]
+
+    monkeypatch.setattr("bench.evaluate.evaluation_batches", reversed_batches)
+    for path in cell(again).glob("rows-*"):
+        path.unlink()
+    assert bench(*arguments(again)).code == 0
+    assert {name: [row["text"] for row in rows] for name, rows in generations(again).items()} == {
+        name: [row["text"] for row in rows] for name, rows in generations(decoded).items()
+    }
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_samples_do_not_depend_on_batch_size(bench: Bench, decoded: Path, again: Path, size: int) -> None:
+    """Another batch size is another evaluation (its last bits may differ), with the same samples."""
+    expected = generations(decoded)
+    for path in cell(again).glob("rows-*"):
+        path.unlink()
+    assert bench(*arguments(again, f"evaluation.batch_size={size}")).code == 0
+    for name, rows in generations(again).items():
+        assert [(row["id"], row["token_ids"]) for row in rows] == [
+            (row["id"], row["token_ids"]) for row in expected[name]
+        ]
+
+
+def test_another_seed_draws_others(decoded: Path) -> None:
+    """With the same weights: samples change, greedy and beam do not."""
+    cell, objective, codec = stores.loaded(arguments(decoded))
+    for what in cell.evaluations.values():
+        if what.decoding:
+            first, second = (
+                [row["token_ids"] for row in evaluate(objective, cell.task, codec, replace(what, seed=seed))]
+                for seed in (0, 1)
+            )
+            assert (first != second) == what.decoding.samples
+
+
+def test_one_deleted_scores_file_comes_back_alone(
+    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train", "build", "evaluate"):
+        monkeypatch.setattr(f"bench.work.{name}", refuse)
+    before = state(cell(again))
+    gone = sorted(cell(again).glob("scores-*"))[0]
+    gone.unlink()
+    assert bench(*arguments(again)).code == 0
+    after = state(cell(again))
+    assert {name for name, held in after.items() if before[name] != held} <= {gone.name}
+    assert stores.contents(again) == stores.contents(decoded)
+
+
+def test_one_deleted_rows_file_comes_back_alone(
+    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.work.train", refuse)
+    before = state(cell(again))
+    gone = sorted(cell(again).glob("rows-*"))[0]
+    gone.unlink()
+    assert bench(*arguments(again)).code == 0
+    assert {name for name, held in state(cell(again)).items() if before[name] != held} <= {gone.name}
+    assert stores.contents(again) == stores.contents(decoded)

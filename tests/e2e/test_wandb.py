@@ -1,0 +1,206 @@
+"""Weights & Biases is a view: what it shows is what is stored, and whatever it does no result feels it."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import mirror
+from tests.conftest import Ended
+from tests.e2e import stores
+
+wandb = pytest.importorskip("wandb")
+
+Bench = Callable[..., Ended]
+SECRET = "canary-5f2c"
+HEADER, BLOCK = 7, 32 * 1024  # of a .wandb file: ':W&B', a magic number, a version; then LevelDB log blocks
+FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where W&B writes; a secret in the environment that must not get there."""
+    for name in ("WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.setenv("SECRET_TOKEN", SECRET)
+    yield tmp_path
+    wandb.teardown()
+
+
+def arguments(results: Path, *more: str) -> list[str]:
+    """One cell of each task."""
+    return stores.arguments(results, "--wandb", *more, method="trime")
+
+
+def expected(matrix: Path) -> dict[str, bytes]:
+    """What the same cells hold without W&B."""
+    return {name: content for name, content in stores.contents(matrix).items() if "/trime/" in name}
+
+
+def warnings(ended: Ended) -> list[str]:
+    return [line for line in ended.err.splitlines() if line.startswith("warning:")]
+
+
+def payloads(path: Path) -> Iterator[bytes]:
+    """Yield the records of a LevelDB log behind W&B's header."""
+    data = path.read_bytes()
+    assert data[:4] == b":W&B"
+    place, whole = HEADER, b""
+    while place < len(data):
+        if BLOCK - place % BLOCK < HEADER:  # too little room for a record: filled up
+            place += BLOCK - place % BLOCK
+            continue
+        _, size, kind = struct.unpack_from("<IHB", data, place)
+        piece = data[place + HEADER : place + HEADER + size]
+        whole = piece if kind in (FULL, FIRST) else whole + piece
+        if kind in (FULL, LAST):
+            yield whole
+        place += HEADER + size
+
+
+def mirrored(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read offline runs back: by run id the run record, its history by step, its summary and exit code."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    found: dict[str, dict[str, Any]] = {}
+    for path in folder.glob("wandb/offline-run-*/run-*.wandb"):
+        about: dict[str, Any] = {"history": {}, "summary": {}}
+        for payload in payloads(path):
+            record = Record.FromString(payload)
+            if record.HasField("run"):
+                about["run"] = record.run
+            if record.HasField("history"):
+                row = {
+                    item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item
+                }
+                about["history"][record.history.step.num] = row
+            if record.HasField("summary"):
+                about["summary"] |= {
+                    item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.summary.update
+                }
+            if record.HasField("exit"):
+                about["exit"] = record.exit.exit_code
+        found[about["run"].run_id] = about
+    return found
+
+
+def stored(results: Path, key: str) -> dict[str, Any]:
+    """Curve, configuration and scores of a stored cell."""
+    (folder,) = results.glob(f"*/*/{key}")
+    trained = json.loads((folder / "trained.json").read_text())["content"]
+    scores = {}
+    for path in folder.glob("scores-*"):
+        content = json.loads(path.read_text())["content"]
+        decoding = content["of"]["decoding"]
+        for value in content["values"]:
+            scores[f"test/{value['name']}" + (f"/{decoding['name']}" if decoding else "")] = value["value"]
+    return {"curve": trained["train"]["curve"], "config": trained["config"], "scores": scores}
+
+
+class TestOffline:
+    @pytest.fixture
+    def results(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("WANDB_MODE", "offline")
+        ended = bench(*arguments(folder / "results"))
+        assert (ended.code, warnings(ended)) == (0, [])
+        return folder / "results"
+
+    def test_what_it_shows_is_what_is_stored(self, results: Path, folder: Path, matrix: Path) -> None:
+        assert stores.contents(results) == expected(matrix)
+        runs = mirrored(folder)
+        assert set(runs) == {path.name for path in results.glob("*/*/*")}
+        for key, about in runs.items():
+            held = stored(results, key)
+            run = about["run"]
+            assert run.run_group == f"{held['config']['task']}/trime"
+            assert run.project == "objective-bench"
+            shown = {item.key: json.loads(item.value_json) for item in run.config.update if item.key != "_wandb"}
+            assert shown == json.loads(json.dumps(held["config"]))
+            assert {step: row["train/loss"] for step, row in about["history"].items()} == {
+                step: pytest.approx(loss, abs=5e-7) for step, loss in held["curve"]
+            }
+            assert {name: value for name, value in about["summary"].items() if name in held["scores"]} == held["scores"]
+            assert about["exit"] == 0
+
+    def test_it_takes_nothing_else_along(self, results: Path, folder: Path) -> None:
+        """No environment, command line, packages, console output or code."""
+        files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
+        assert {path.suffix for path in files} == {".wandb", ".log"}
+        assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+        assert not [path for path in files if b"--preset" in path.read_bytes()]
+
+    def test_more_rows_go_to_the_same_run(self, bench: Bench, results: Path, folder: Path) -> None:
+        key = next(results.glob("logicnlg/trime/*")).name
+        more = stores.arguments(results, "--wandb", "--decode", "topk=3", task="logicnlg", method="trime")
+        assert bench(*more).code == 0
+        assert len(list(folder.glob(f"wandb/*-{key}*"))) == 2
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("the service is down\nand this is its trace")
+
+
+class TestFailures:
+    @pytest.mark.parametrize("where", ["init", "Run.log", "Run.finish", "Settings"])
+    def test_a_call_that_raises(
+        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, where: str
+    ) -> None:
+        """Wherever it breaks: one warning, the same results."""
+        monkeypatch.setenv("WANDB_MODE", "offline")
+        monkeypatch.setattr(f"wandb.{where}", broken)
+        ended = bench(*arguments(folder / "results"))
+        assert ended.code == 0
+        assert warnings(ended) == [
+            "warning: Weights & Biases is off for this run (RuntimeError: the service is down); results are not touched"
+        ]
+        assert stores.contents(folder / "results") == expected(matrix)
+
+    def test_not_installed(self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "wandb", None)
+        ended = bench(*arguments(folder / "results"))
+        assert ended.code == 0
+        assert len(warnings(ended)) == 1
+        assert stores.contents(folder / "results") == expected(matrix)
+
+    def test_no_key(self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(folder))
+        monkeypatch.setenv("NETRC", str(folder / "netrc"))
+        monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+        ended = bench(*arguments(folder / "results"))
+        assert ended.code == 0
+        assert len(warnings(ended)) == 1
+        assert stores.contents(folder / "results") == expected(matrix)
+
+    @pytest.mark.parametrize("seconds", [2, pytest.param(mirror.TIMEOUT_S, marks=pytest.mark.slow)])
+    def test_nobody_answers(
+        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+    ) -> None:
+        """A key, and a server that refuses: W&B's own default waits 90 seconds and then ends the program."""
+        monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
+        monkeypatch.setattr(mirror, "TIMEOUT_S", seconds)
+        began = time.monotonic()
+        ended = bench(*arguments(folder / "results"))
+        assert time.monotonic() - began < seconds + 10
+        assert ended.code == 0
+        assert len(warnings(ended)) == 1
+        assert stores.contents(folder / "results") == expected(matrix)
+
+    def test_a_failed_cell_is_a_failed_run(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("WANDB_MODE", "offline")
+        method = "tests.e2e.methods:Raises"
+        ended = bench(*stores.arguments(folder / "results", "--wandb", task="ambiguous_template", method=method))
+        assert ended.code == 1
+        assert [about["exit"] for about in mirrored(folder).values()] == [1]
+
+
+def test_its_waiting_time_is_bounded() -> None:
+    assert mirror.TIMEOUT_S <= 15

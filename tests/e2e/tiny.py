@@ -1,0 +1,76 @@
+"""One tiny training, in this process or shared among several."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from bench.config import TrainerConfig
+from bench.models.backbones.small import small_causal, small_encdec
+from bench.models.objective import Objective
+from bench.resolve import find_method
+from bench.tasks.codec import Codec
+from bench.tasks.logicnlg import LogicNLG
+from bench.tasks.sources import Source
+from bench.training import save_checkpoint, train
+
+TYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
+SHORT = {"max_source": 24, "max_target": 6}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is trained, and on how many processes and micro-batches."""
+
+    method: str = "trime"
+    backbone: str = "small-causal"
+    steps: int = 8
+    batch: int = 5  # not a multiple of two: processes get rows and tokens of different number
+    lr: float = 1e-3
+    precision: str = "32-true"
+    world: int = 1
+    accumulate: int = 1
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def run(self) -> tuple[Objective, dict[str, Any]]:
+        """Train in this process, as the rank its environment says."""
+        method = find_method(self.method)
+        objective, task, codec = small(method.kind, self.backbone, **{**method.preset_options, **self.options})
+        objective.to(TYPES[self.precision])
+        config = TrainerConfig(
+            steps=self.steps, batch_size=self.batch, lr=self.lr, precision=self.precision, **SHORT  # type: ignore[arg-type]
+        )  # fmt: skip
+        return objective, train(objective, task, codec, config, 0, world=self.world, accumulate=self.accumulate)
+
+    def as_rank(self, rank: int, port: int, out: Path) -> None:
+        """Train as one of several processes and leave weights and findings."""
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.world), "NODE_RANK": "0",
+                       "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}  # fmt: skip
+        objective, found = self.run()
+        out.mkdir(exist_ok=True)
+        (out / f"weights.{rank}").write_bytes(save_checkpoint(objective))
+        (out / f"found.{rank}").write_text(json.dumps({**found, "training": asdict(self)}))
+
+
+def small(kind: type[Objective], backbone: str = "small-causal", **options: Any) -> tuple[Objective, LogicNLG, Codec]:
+    """An objective of 16 columns on eight built-in tables."""
+    task = LogicNLG(style="compact")
+    task.load(Source(None, "built-in sample"), 8)
+    make = small_causal if backbone == "small-causal" else small_encdec
+    model = make("", task, 0, vocabulary=300, width=16, heads=2, layers=1, context=64)
+    return (
+        kind(model, **options),
+        task,
+        Codec(model.tokenizer, model.architecture, SHORT["max_source"], SHORT["max_target"]),
+    )
+
+
+def left(out: Path, rank: int) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Weights and findings of a rank."""
+    return load_file(out / f"weights.{rank}"), json.loads((out / f"found.{rank}").read_text())

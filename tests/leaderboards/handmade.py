@@ -1,0 +1,87 @@
+"""Stored cells made by hand: what a run would have left, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.keys import key_of
+from bench.store import CellFolder, Store
+
+PROVENANCE = {"host": "somewhere"}
+NO_DIRECTION = ("rank/",)
+LOWER_IS_BETTER = ("ppl/",)
+
+
+def manifest(split: str, status: str, text: str = "") -> dict[str, Any]:
+    """A manifest of a split; another text is another content."""
+    return {"split": split, "status": status, "rows": 10, "bytes": 100, "sha256": key_of([split, text]) * 4, "skipped": 0}
+
+
+def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
+    """A cell's configuration; `trainer__lr=1` changes a section's option."""
+    found: dict[str, Any] = {
+        "task": "logicnlg", "method": method, "backbone": "small-encdec", "seed": seed, "preset": "small",
+        "trainer": {"steps": 10, "lr": 0.001, "limit": None},
+        "evaluation": {"split": "test", "rows": None, "batch_size": 50, "spectrum_rows": 500},
+        "decodings": ["greedy"], "task_options": {"style": "compact"}, "method_options": {},
+        "backbone_options": {"width": 128},
+    }  # fmt: skip
+    for name, value in changes.items():
+        section, _, option = name.partition("__")
+        if option:
+            found[section] = {**found[section], option: value}
+        else:
+            found[section] = value
+    return found
+
+
+def trained(
+    root: Path, method: str = "mle", seed: int = 0, *, status: str = "ok", data: Mapping[str, Any] | None = None,
+    code: Mapping[str, Any] | None = None, extra: str = "", **changes: Any,
+) -> CellFolder:  # fmt: skip
+    """Store what was trained; `extra` makes another key of the same configuration."""
+    found = config(method, seed, **changes)
+    code = code or {"class": method, "version": 1}
+    key = key_of([found, code, extra])
+    cell = Store(root).cell(found["task"], method, key)
+    splits = data or {"train": manifest("train", "official"), "test": manifest("test", "official")}
+    cell.write_trained({"key": key, "config": found, "status": status, "method": code, "data": splits,
+                        "model": {"checkpoint_sha256": "0" * 64}}, PROVENANCE)  # fmt: skip
+    return cell
+
+
+def signature(name: str) -> str:
+    """The signature of a metric in these stores."""
+    return f"{name.partition('/')[0]}|version:1"
+
+
+def scored(
+    cell: CellFolder, values: Mapping[str, float | None], *, kind: str = "generation", decoding: str | None = "greedy",
+    ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
+    signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
+) -> CellFolder:  # fmt: skip
+    """Store scores of one rows file."""
+    record = cell.trained()
+    assert record is not None
+    of = {
+        "trained": record["key"], "kind": kind, "split": split, "batch_size": batch_size, "whole_split": whole,
+        "ids": {"n": len(ids), "sha256": key_of(list(ids))}, "of_rows": of_rows or key_of(list(ids)),
+        "decoding": {"name": decoding} if decoding else None,
+        "status": record["data"].get(split, {"status": "official"})["status"],
+        "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
+    }  # fmt: skip
+    found = [
+        {"name": name, "value": value, "unit": "", "n": len(ids), "signature": (signatures or {}).get(name, signature(name)),
+         "higher_is_better": None if name.startswith(NO_DIRECTION) else not name.startswith(LOWER_IS_BETTER)}
+        for name, value in values.items()
+    ]  # fmt: skip
+    cell.write_scores(key_of([of, found]), {"family": "x", "of": of, "values": found}, PROVENANCE)
+    return cell
+
+
+def ready(root: Path, method: str = "mle", seed: int = 0, *, bleu: float = 30.0, ppl: float = 20.0, **changes: Any) -> None:
+    """Store a whole LogicNLG cell: a generation and a likelihood."""
+    cell = scored(trained(root, method, seed, **changes), {"bleu-1": bleu, "bleu-3": bleu / 2})
+    scored(cell, {"ppl/word": ppl}, kind="likelihood", decoding=None)

@@ -1,0 +1,359 @@
+"""Tables: numbers share a column only when they measure the same thing on the same rows, and nothing is hidden."""
+
+import pytest
+
+from bench.errors import StoreError
+from bench.keys import key_of
+from bench.leaderboards.render import render
+from bench.leaderboards.table import metric_name, tables
+from bench.store import Store
+from tests.leaderboards.handmade import manifest, ready, scored, trained
+
+
+def one(root, **options):
+    """The only table of a store."""
+    (table,), _ = tables(Store(root), **options)
+    return table
+
+
+def row(table, method, decoding="greedy"):
+    (found,) = [r for r in table.rows if r.method == method and r.decoding == decoding]
+    return found
+
+
+# Means and seeds --------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_the_mean_over_its_seeds(tmp_path):
+    for seed, bleu in ((0, 30.0), (1, 31.0), (2, 35.0)):
+        ready(tmp_path, seed=seed, bleu=bleu)
+    table = one(tmp_path)
+    (found,) = table.rows
+    assert found.values["bleu-1"].mean == 32.0
+    assert found.values["bleu-1"].n == 3
+    assert found.values["bleu-1"].by_seed == {0: 30.0, 1: 31.0, 2: 35.0}
+    assert (found.seeds, len(found.keys), found.label) == ({0, 1, 2}, 3, "mle")
+    assert "| mle | small-encdec | 3 | 32.00 | 16.00 | 20.00 |" in render([table], [], "markdown")
+
+
+def test_the_order_of_the_files_changes_nothing(tmp_path):
+    methods = [("mle", 0, 30.0), ("trime", 0, 31.0), ("mle", 1, 32.0), ("histalign", 0, 29.0), ("trime", 1, 33.0)]
+    texts = set()
+    for turn in range(5):
+        root = tmp_path / str(turn)
+        for method, seed, bleu in methods[turn:] + methods[:turn]:
+            ready(root, method, seed, bleu=bleu)
+        texts.add(render(*tables(Store(root)), "csv"))
+    assert len(texts) == 1
+
+
+def test_likelihood_values_stand_on_every_decoding_of_their_cell(tmp_path):
+    for method in ("mle", "trime"):
+        cell = scored(trained(tmp_path, method), {"bleu-3": 20.0})
+        scored(cell, {"bleu-3": 22.0}, decoding="beam=4")
+        scored(cell, {"ppl/word": 9.0}, kind="likelihood", decoding=None)
+    table = one(tmp_path)
+    assert [(r.label, r.values["bleu-3"].mean, r.values["ppl/word"].mean) for r in table.rows] == [
+        ("mle (beam=4)", 22.0, 9.0), ("trime (beam=4)", 22.0, 9.0), ("mle (greedy)", 20.0, 9.0),
+        ("trime (greedy)", 20.0, 9.0)]  # fmt: skip
+
+
+def test_a_cell_without_texts_yet_has_a_row_too(tmp_path):
+    ready(tmp_path, "trime")
+    scored(trained(tmp_path, "mle"), {"ppl/word": 9.0}, kind="likelihood", decoding=None)
+    table = one(tmp_path)
+    assert [(r.method, sorted(r.values)) for r in table.rows] == [
+        ("trime", ["bleu-1", "bleu-3", "ppl/word"]), ("mle", ["ppl/word"])]  # fmt: skip
+
+
+def test_a_mean_over_fewer_seeds_than_the_row_says_so(tmp_path):
+    ready(tmp_path, seed=0)
+    scored(trained(tmp_path, seed=1), {"bleu-1": 30.0, "bleu-3": 15.0})
+    text = render([one(tmp_path)], [], "markdown")
+    assert "| 2 | 30.00 | 15.00 | 20.00 (n=1) |" in text
+
+
+def test_a_value_that_is_not_defined_is_left_empty(tmp_path):
+    scored(trained(tmp_path), {"bleu-1": 30.0, "bleu-3": None})
+    assert list(one(tmp_path).rows[0].values) == ["bleu-1"]
+
+
+# Best -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "best"),
+    [
+        ("bleu-3", [30.0, 31.0, 29.0], {1}),
+        ("bleu-3", [30.0, 31.0, 31.0], {1, 2}),
+        ("bleu-3", [30.001, 30.004, 29.0], {0, 1}),
+        ("bleu-3", [30.004, 30.006, 29.0], {1}),
+        ("ppl/word", [30.0, 31.0, 29.0], {2}),
+        ("ppl/word", [29.0, 31.0, 29.0], {0, 2}),
+        ("rank/float32", [30.0, 31.0, 29.0], set()),
+    ],
+)
+def test_the_best_value_as_shown_is_best_and_ties_share(tmp_path, name, values, best):
+    for method, value in zip(("mle", "trime", "histalign"), values, strict=True):
+        scored(trained(tmp_path, method), {name: value})
+    table = one(tmp_path, columns="all")
+    methods = {("mle", "trime", "histalign")[i] for i in best}
+    assert {table.rows[i].method for i in table.best(name)} == methods
+
+
+def test_one_row_alone_is_not_best(tmp_path):
+    ready(tmp_path)
+    assert one(tmp_path).best("bleu-3") == set()
+
+
+def test_rows_stand_in_the_order_of_the_primary_column(tmp_path):
+    for method, bleu in (("mle", 30.0), ("trime", 32.0), ("histalign", 31.0)):
+        ready(tmp_path, method, bleu=bleu)
+    assert [r.method for r in one(tmp_path).rows] == ["trime", "histalign", "mle"]
+
+
+# What never shares a table ----------------------------------------------------------------------------------------
+
+OFFICIAL = {"train": manifest("train", "official"), "test": manifest("test", "official")}
+PROXY = {**OFFICIAL, "train": manifest("train", "proxy", "other")}
+CHANGED = {**OFFICIAL, "test": manifest("test", "official", "changed upstream")}
+
+
+@pytest.mark.parametrize(
+    ("cell", "scores"),
+    [
+        ({}, {"ids": ("a", "b")}),
+        ({}, {"ids": ("a", "b", "d")}),
+        ({}, {"split": "valid"}),
+        ({"preset": "paper"}, {}),
+        ({"task": "ambiguous_template"}, {}),
+        ({"data": PROXY}, {}),
+        ({"data": CHANGED}, {}),
+        ({}, {"sha256": "f" * 64}),
+    ],
+    ids=["fewer", "others", "split", "preset", "task", "trained on others", "other content", "content changed later"],
+)
+def test_numbers_over_other_rows_have_a_table_of_their_own(tmp_path, cell, scores):
+    scored(trained(tmp_path, "mle"), {"bleu-3": 20.0})
+    scored(trained(tmp_path, "trime", **cell), {"bleu-3": 30.0}, **scores)
+    found, _ = tables(Store(tmp_path))
+    assert [len(table.rows) for table in found] == [1, 1]
+
+
+def test_what_a_cell_was_first_evaluated_on_does_not_part_it_from_others(tmp_path):
+    ids = ("v1", "v2")
+    first = trained(tmp_path, "mle")  # trained by a run that evaluated the test split, then evaluated on valid
+    scored(first, {"bleu-3": 20.0}, split="valid", ids=ids)
+    data = {"train": manifest("train", "official"), "valid": manifest("valid", "official")}
+    scored(trained(tmp_path, "trime", data=data), {"bleu-3": 30.0}, split="valid", ids=ids)
+    (table,), _ = tables(Store(tmp_path))
+    assert [r.method for r in table.rows] == ["trime", "mle"]
+
+
+def test_a_probe_stands_with_the_rows_its_prompts_are_from(tmp_path):
+    for method in ("mle", "trime"):
+        cell = trained(tmp_path, method, task="ambiguous_template")
+        for ids, value in ((("a", "b", "c"), 5.0), (("a", "b"), 6.0)):
+            scored(cell, {"ppl/token": value}, kind="likelihood", decoding=None, ids=ids)
+        scored(cell, {"acc@2/full": 7.0}, kind="probe", decoding=None, ids=("a",), of_rows=key_of(["a", "b", "c"]))
+    found, _ = tables(Store(tmp_path))
+    assert [(t.n, ["acc@2/full" in r.values for r in t.rows]) for t in found] == [
+        (3, [True, True]), (2, [False, False])]  # fmt: skip
+
+
+# What never shares a column ---------------------------------------------------------------------------------------
+
+
+def test_unlike_signatures_never_share_a_column(tmp_path):
+    for method, version in (("mle", 1), ("trime", 2), ("histalign", 2)):
+        scored(trained(tmp_path, method), {"bleu-3": 20.0 + version}, signatures={"bleu-3": f"bleu|n:3|version:{version}"})
+    table = one(tmp_path)
+    assert table.columns == ["bleu-3 [version:1]", "bleu-3 [version:2]"]
+    assert {r.method: list(r.values) for r in table.rows} == {
+        "mle": ["bleu-3 [version:1]"], "trime": ["bleu-3 [version:2]"], "histalign": ["bleu-3 [version:2]"]}  # fmt: skip
+    assert table.best("bleu-3 [version:1]") == set()
+    assert len(table.best("bleu-3 [version:2]")) == 2
+    assert [metric_name(column) for column in table.columns] == ["bleu-3", "bleu-3"]
+
+
+def test_unlike_signatures_of_one_cell_do_not_either(tmp_path):
+    cell = trained(tmp_path)
+    for version in (1, 2):
+        scored(cell, {"bleu-3": 20.0 + version}, signatures={"bleu-3": f"bleu|version:{version}"})
+    (found,) = one(tmp_path).rows
+    assert {name: value.mean for name, value in found.values.items()} == {
+        "bleu-3 [version:1]": 21.0, "bleu-3 [version:2]": 22.0}  # fmt: skip
+    assert not any(value.conflict for value in found.values.values())
+
+
+def test_the_default_columns_are_those_of_the_task_and_all_are_all(tmp_path):
+    scored(trained(tmp_path), {"other": 1.0, "bleu-3": 2.0, "bleu-1": 3.0})
+    assert one(tmp_path).columns == ["bleu-1", "bleu-3"]
+    assert one(tmp_path, columns="all").columns == ["bleu-1", "bleu-3", "other"]
+
+
+def test_a_task_without_default_columns_shows_what_there_is(tmp_path):
+    scored(trained(tmp_path, task="toy"), {"b": 1.0, "a": 2.0})
+    assert one(tmp_path).columns == ["a", "b"]
+
+
+# What never shares a row ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"trainer__lr": 0.5}, "trainer.lr=0.5"),
+        ({"method_options": {"alpha": 0.5}}, "method.alpha=0.5"),
+        ({"backbone_options__width": 64}, "backbone.width=64"),
+        ({"task_options__style": "plog"}, "task.style=plog"),
+        ({"code": {"class": "mle", "version": 2}}, "code.version=2"),
+        ({"code": {"class": "a:B", "source_sha256": "0123456789abcdef" * 4}}, "code.source_sha256=01234567"),
+    ],
+)
+def test_other_settings_are_other_rows_and_are_named(tmp_path, changes, says):
+    ready(tmp_path, bleu=30.0)
+    ready(tmp_path, bleu=31.0, **changes)
+    ready(tmp_path, "trime", bleu=10.0)
+    table = one(tmp_path)
+    assert len(table.rows) == 3
+    assert says in table.rows[0].label
+    assert table.rows[2].label == "trime"
+
+
+def test_other_evaluation_batches_are_other_rows_not_a_conflict(tmp_path):
+    cell = trained(tmp_path)
+    for batch_size, value in ((50, 20.0), (10, 20.000001)):
+        scored(cell, {"bleu-3": value}, batch_size=batch_size)
+    table = one(tmp_path)
+    assert [r.label for r in table.rows] == ["mle (evaluation.batch_size=10)", "mle (evaluation.batch_size=50)"]
+    assert not any(value.conflict for r in table.rows for value in r.values.values())
+
+
+def test_backbones_with_unlike_options_stand_in_one_table(tmp_path):
+    ready(tmp_path, bleu=30.0)
+    ready(tmp_path, bleu=31.0, backbone="bart-large", backbone_options={"path": "", "revision": "main"})
+    assert [(r.label, r.backbone) for r in one(tmp_path).rows] == [("mle", "bart-large"), ("mle", "small-encdec")]
+
+
+# What is not a number ---------------------------------------------------------------------------------------------
+
+
+def test_a_conflict_is_shown_and_never_averaged_or_best(tmp_path):
+    ready(tmp_path, bleu=30.0)
+    ready(tmp_path, bleu=99.0, extra="the same configuration under another key")
+    ready(tmp_path, "trime", bleu=40.0)
+    ready(tmp_path, "histalign", bleu=35.0)
+    table = one(tmp_path)
+    value = row(table, "mle").values["bleu-3"]
+    assert value.conflict
+    assert not row(table, "mle").values["ppl/word"].conflict
+    assert [r.method for r in table.rows] == ["trime", "histalign", "mle"]
+    assert table.best("bleu-3") == {0}
+    assert "| mle | small-encdec | 1 | conflict | conflict | " in render([table], [], "markdown")
+    assert "64.5" not in render([table], [], "json")
+
+
+def test_equal_numbers_under_two_keys_are_no_conflict(tmp_path):
+    ready(tmp_path)
+    ready(tmp_path, extra="again")
+    (found,) = one(tmp_path).rows
+    assert not found.values["bleu-3"].conflict
+    assert (found.values["bleu-3"].n, len(found.keys)) == (1, 2)
+
+
+@pytest.mark.parametrize("method", ["a-first", "zz-last", "mle"])
+def test_a_diverged_seed_is_shown_wherever_it_stands(tmp_path, method):
+    ready(tmp_path, "mle", 0)
+    ready(tmp_path, method, 1)
+    trained(tmp_path, method, 2, status="diverged")
+    table = one(tmp_path)
+    found = row(table, method)
+    assert (found.diverged, found.values["bleu-3"].n) == (1, len(found.seeds) - 1)
+    assert f" (div 1/{len(found.seeds)}) |" in render([table], [], "markdown")
+
+
+def test_a_method_that_diverged_always_has_a_row_without_numbers(tmp_path):
+    ready(tmp_path, "mle")
+    for seed in (0, 1):
+        trained(tmp_path, "aaa", seed, status="diverged")
+    text = render([one(tmp_path)], [], "markdown")
+    assert "| aaa | small-encdec | 0 (div 2/2) |  |  |  |" in text
+
+
+def test_a_diverged_cell_of_other_data_is_not_in_the_table(tmp_path):
+    ready(tmp_path, "mle")
+    trained(tmp_path, "trime", status="diverged", data=PROXY)
+    trained(tmp_path, "trime", status="diverged", preset="paper")
+    assert [r.method for r in one(tmp_path).rows] == ["mle"]
+
+
+def test_a_limited_cell_is_left_out_and_counted(tmp_path):
+    ready(tmp_path)
+    ready(tmp_path, "trime", trainer__limit=64)
+    found, notes = tables(Store(tmp_path))
+    assert [r.method for table in found for r in table.rows] == ["mle"]
+    assert notes == ["1 cells run with --limit are left out"]
+    (only,), notes = tables(Store(tmp_path), limited=True)
+    assert [r.method for r in only.rows] == ["trime"]
+    assert (only.watermark, notes) == ("all data: cut by --limit 64", [])
+
+
+def test_a_failed_cell_is_counted_with_its_task(tmp_path):
+    ready(tmp_path)
+    for task in ("logicnlg", "ambiguous_template"):
+        config = {"task": task, "method": "mle", "trainer": {"limit": None}}
+        Store(tmp_path).cell(task, "mle", "k").write_failed({"status": "failed", "config": config}, {})
+    assert tables(Store(tmp_path))[1] == ["2 cells failed and have no number"]
+    assert tables(Store(tmp_path), ["logicnlg"])[1] == ["1 cells failed and have no number"]
+
+
+def test_damage_is_refused_and_not_left_out(tmp_path):
+    ready(tmp_path)
+    path = next(tmp_path.rglob("scores-*"))
+    path.write_text(path.read_text().replace("30.0", "31.0"))
+    with pytest.raises(StoreError, match="does not have the hash"):
+        tables(Store(tmp_path))
+
+
+# Watermarks, order and published rows -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "whole", "watermark"),
+    [
+        ("official", "official", True, ""),
+        ("proxy", "official", True, "train data: proxy"),
+        ("sample", "sample", True, "train data: sample; test data: sample"),
+        ("official", "official", False, "only 3 rows of the test split"),
+        ("subset", "official", False, "train data: subset; only 3 rows of the test split"),
+    ],
+)
+def test_what_is_not_comparable_is_marked(tmp_path, train, test, whole, watermark):
+    data = {"train": manifest("train", train), "test": manifest("test", test)}
+    scored(trained(tmp_path, data=data), {"bleu-3": 20.0}, whole=whole)
+    table = one(tmp_path)
+    assert table.watermark == watermark
+    assert ("a declared subset" in table.title) == (not whole)
+    for form in ("terminal", "markdown"):
+        assert ("NOT COMPARABLE WITH PUBLISHED NUMBERS" in render([table], [], form)) == bool(watermark)
+
+
+def test_tables_stand_in_the_order_of_tasks_and_only_wanted_ones(tmp_path):
+    for task in ("logicnlg", "toy", "ambiguous_template"):
+        scored(trained(tmp_path, task=task), {"bleu-3": 20.0})
+    found, _ = tables(Store(tmp_path))
+    assert [table.task for table in found] == ["ambiguous_template", "logicnlg", "toy"]
+    assert [t.task for t in tables(Store(tmp_path), ["toy", "logicnlg"])[0]] == ["logicnlg", "toy"]
+    assert tables(Store(tmp_path), ["nothing"])[0] == []
+
+
+def test_published_numbers_stand_beside_the_test_split_only(tmp_path):
+    ready(tmp_path)
+    assert {p.method for p in one(tmp_path).published} == {"mle", "trime", "histalign"}
+    scored(trained(tmp_path / "valid"), {"bleu-3": 20.0}, split="valid")
+    assert one(tmp_path / "valid").published == ()
+
+
+def test_an_empty_store_has_no_tables(tmp_path):
+    assert tables(Store(tmp_path / "nowhere")) == ([], [])

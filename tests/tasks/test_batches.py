@@ -1,0 +1,158 @@
+"""Batches: one permutation an epoch, shares that add up to the step, evaluation batches that nobody's order changes."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.tasks.batches import MicroBatches, Order, chosen, evaluation_batches, permutation, share
+from bench.tasks.codec import Encoded
+
+ROWS = [Encoded(f"row{i}", tuple(range(1 + i % 4)), tuple(range(1 + (7 * i) % 5))) for i in range(23)]
+WORLDS = [(world, accumulate) for world in (1, 2, 3, 4) for accumulate in (1, 2, 3)]
+
+
+def collate(rows):
+    return {"ids": [row.id for row in rows], "tokens": sum(len(row.target) for row in rows)}
+
+
+# Training ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(10, 3), (10, 10), (7, 20), (1, 4), (12, 4)])
+def test_every_epoch_is_a_permutation_and_epochs_join_without_a_gap(rows, batch):
+    order = Order(rows, batch, seed=5)
+    steps = -(-4 * rows // batch)
+    flat = [row for step in range(steps) for row in order.step(step)]
+    epochs = [flat[start : start + rows] for start in range(0, 4 * rows, rows)]
+    assert all(sorted(epoch) == list(range(rows)) for epoch in epochs)
+    assert all(len(order.step(step)) == batch for step in range(steps))
+    assert rows < 4 or len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_a_step_is_a_function_of_seed_and_number_alone():
+    right = [Order(50, 8, 1).step(step) for step in range(40)]
+    permutation.cache_clear()
+    assert [Order(50, 8, 1).step(step) for step in reversed(range(40))][::-1] == right
+    assert [Order(50, 8, 2).step(step) for step in range(40)] != right
+
+
+def test_the_order_stays_what_it_was():
+    assert Order(10, 5, 0).step(0) == [5, 4, 8, 3, 7]
+
+
+@given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
+def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
+    shares = [share(rows, part, parts) for part in range(parts)]
+    assert [row for one in shares for row in one] == rows
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def micro_batches(world, accumulate, batch=13, steps=5):
+    order = Order(len(ROWS), batch, seed=3)
+    return [
+        MicroBatches(ROWS, order, steps, collate, rank=rank, world=world, accumulate=accumulate) for rank in range(world)
+    ]
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_micro_batches_of_all_ranks_are_the_rows_of_the_step_each_once(world, accumulate):
+    ranks, order = micro_batches(world, accumulate), Order(len(ROWS), 13, seed=3)
+    for step in range(5):
+        items = [ranks[rank][step * accumulate + micro] for micro in range(accumulate) for rank in range(world)]
+        assert all(item["ids"] for item in items)
+        assert [name for item in items for name in item["ids"]] == [ROWS[i].id for i in order.step(step)]
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_step_tokens_are_the_targets_of_the_whole_step(world, accumulate):
+    ranks = micro_batches(world, accumulate)
+    for step in range(5):
+        items = [ranks[rank][step * accumulate + micro] for micro in range(accumulate) for rank in range(world)]
+        assert {item["step_tokens"] for item in items} == {sum(item["tokens"] for item in items)}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_there_are_as_many_items_as_micro_batches(world, accumulate):
+    assert {len(rank) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS[1:])
+def test_any_split_of_a_step_has_the_rows_of_one_process(world, accumulate):
+    (alone,) = micro_batches(1, 1)
+    ranks = micro_batches(world, accumulate)
+    for step in range(5):
+        items = [rank[step * accumulate + micro] for rank in ranks for micro in range(accumulate)]
+        assert sorted(name for item in items for name in item["ids"]) == sorted(alone[step]["ids"])
+        assert {item["step_tokens"] for item in items} == {alone[step]["step_tokens"]}
+
+
+# Evaluation -------------------------------------------------------------------------------------------------------
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 30))
+def test_evaluation_batches_do_not_depend_on_the_order_of_rows(shuffler, size):
+    mixed = list(ROWS)
+    shuffler.shuffle(mixed)
+    assert evaluation_batches(mixed, size) == evaluation_batches(ROWS, size)
+
+
+@pytest.mark.parametrize("size", [1, 5, 23, 100])
+def test_evaluation_batches_hold_every_row_once_long_ones_first(size):
+    batches = evaluation_batches(ROWS, size)
+    rows = [row for batch in batches for row in batch]
+    assert sorted(row.id for row in rows) == sorted(row.id for row in ROWS)
+    lengths = [len(row.source) + len(row.target) for row in rows]
+    assert lengths == sorted(lengths, reverse=True)
+    assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+
+
+def test_no_rows_are_no_batches():
+    assert evaluation_batches([], 4) == []
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 40])
+def test_whole_batches_in_turn_cover_the_split_for_any_number_of_processes(world):
+    batches = evaluation_batches(ROWS, 4)
+    taken = [[n for n in range(len(batches)) if n % world == rank] for rank in range(world)]
+    assert sorted(n for numbers in taken for n in numbers) == list(range(len(batches)))
+
+
+# Subsets ----------------------------------------------------------------------------------------------------------
+
+IDS = [f"test/{i}" for i in range(200)]
+
+
+def test_a_subset_stays_what_it_was():
+    assert chosen([str(i) for i in range(12)], 4) == ["2", "4", "10", "11"]
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 200))
+def test_a_subset_does_not_depend_on_the_order_and_keeps_it(shuffler, n):
+    mixed = list(IDS)
+    shuffler.shuffle(mixed)
+    found = chosen(mixed, n)
+    assert set(found) == set(chosen(IDS, n))
+    assert found == [name for name in mixed if name in set(found)]
+    assert len(found) == n
+
+
+def test_a_larger_subset_holds_the_smaller_one():
+    assert all(set(chosen(IDS, n)) <= set(chosen(IDS, n + 7)) for n in range(1, 190))
+
+
+def test_a_subset_changes_little_when_rows_are_added():
+    grown = [*IDS, *(f"more/{i}" for i in range(20))]
+    assert set(chosen(grown, 50)) & set(IDS) <= set(chosen(IDS, 50))
+
+
+def test_a_subset_is_spread_over_the_split():
+    halves = [sum(int(name.partition("/")[2]) < 100 for name in chosen(random.Random(s).sample(IDS, 200), 60))
+              for s in range(3)]  # fmt: skip
+    assert all(15 < half < 45 for half in halves)
+
+
+@pytest.mark.parametrize("n", [None, 200, 201, 10_000])
+def test_all_of_them(n):
+    assert chosen(IDS, n) == IDS
