@@ -18,8 +18,15 @@ AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows
 """Smallest value of an option; 0 for a number that is not here."""
 
 AT_MOST = {"warmup": 1}
-KEYS = {"task", "method", "seeds", "decode", "backbone", "preset", "precision", "set"}
-LISTS = {"task", "method", "seeds", "decode"}
+ONE: tuple[tuple[type, ...], str] = ((str,), "one value")
+MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
+KEYS: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("task", "method", "seeds", "decode"), MANY),
+    **dict.fromkeys(("backbone", "preset", "precision"), ONE),
+    "set": ((dict,), "'section.name: value' lines"),
+}
+"""What a configuration file may hold, and in what shape."""
+
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
 
 
@@ -148,7 +155,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
     try:
         text = path.read_text(encoding="utf-8")
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
+        root: Any = yaml.compose(text, Loader=yaml.BaseLoader)
         content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  every scalar stays text: no, 012, 1e-4
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read the configuration '{path}': {' '.join(str(error).split())}") from error
@@ -172,15 +179,11 @@ def _refuse_repeats(node: Any, path: Path) -> None:
 
 
 def _check_shape(name: str, value: Any, path: Path) -> None:
-    if name == "set":
-        good, expected = value == "" or isinstance(value, dict), "'section.name: value' lines"
-        inner = list(value.values()) if isinstance(value, dict) else []
-    else:
-        good, expected = isinstance(value, (str, list) if name in LISTS else str), "one value"
-        inner = value if isinstance(value, list) else []
-    if not good or not all(isinstance(v, str) for v in inner):
-        expected += " or a list of them" if name in LISTS else ""
-        raise UsageError(f"'{name}' in '{path}' holds {expected}, not something nested deeper")
+    """Refuse what is nested deeper than its key can hold; nothing at all is the default."""
+    kinds, expected = KEYS[name]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if value != "" and not (isinstance(value, kinds) and all(isinstance(v, str) for v in inner)):
+        raise UsageError(f"'{name}' in '{path}' holds {expected}, nothing nested deeper")
 
 
 def section_values(overrides: Iterable[Override], section: str, scopes: Iterable[str]) -> dict[str, Any]:

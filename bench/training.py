@@ -15,7 +15,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from safetensors.torch import load_file, save
 
 from bench.config import TrainerConfig
-from bench.errors import StoreError, UsageError
+from bench.errors import StoreError
 from bench.models.objective import Objective, Optimiser
 from bench.seeds import seed_of
 from bench.tasks.codec import Codec
@@ -52,13 +52,7 @@ def train(
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]].
-
-    Raises:
-        UsageError: when a batch has fewer rows than there are shares of it.
     """
-    if config.batch_size < world * accumulate:
-        raise UsageError(f"a batch of {config.batch_size} rows cannot be shared by {world} processes x {accumulate} "
-                         f"micro-batches; raise trainer.batch_size, or lower --devices or --accumulate")  # fmt: skip
     rows = task.split("train").examples
     steps = config.n_steps(len(rows))
     objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)

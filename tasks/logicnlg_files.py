@@ -23,7 +23,7 @@ from bench.errors import DataError, MissingError
 from bench.tasks.example import Example
 from bench.tasks.tables import Table, read_table
 
-__all__ = ["SplitName", "Skipped", "Train", "linked_columns", "missing_files", "read_split"]
+__all__ = ["Skipped", "SplitName", "Train", "linked_columns", "missing_files", "read_split"]
 
 SplitName = Literal["train", "valid", "test"]
 Train = Literal["official", "proxy"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from bench.cli import main
+from tests.bench.own import Own
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
         "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip
+CANARY = "a-key-that-must-never-be-stored"
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,29 @@ def bench(sample_data: None) -> Callable[..., Ended]:
     return call
 
 
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Own]:
+    """A folder on the import path for a user's own classes, forgotten afterwards."""
+    folder = tmp_path / "own code"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = Own(folder)
+    yield found
+    found.forget()
+
+
 @pytest.fixture(scope="session")
-def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A results folder with one tiny trained, evaluated and scored cell (`TINY`). Do not change it: see `store_copy`."""
+def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with one tiny trained, evaluated and scored cell (`TINY`); `store_copy` is for damage."""
     folder = tmp_path_factory.mktemp("tiny")
     with pytest.MonkeyPatch.context() as patch:
         forget_data(patch, folder / "no-cache")
+        for name in ("WANDB_API_KEY", "HF_TOKEN", "SOME_SECRET"):
+            patch.setenv(name, CANARY)
         ended = call(*TINY, "--results", str(folder / "results"))
     assert ended.code == 0, ended.err
-    yield folder / "results"
+    return folder / "results"
 
 
 @pytest.fixture

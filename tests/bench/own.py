@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-FOCAL = '''
+FOCAL = """
 import torch
 from bench.models.objective import Objective
 
@@ -24,7 +21,7 @@ class Focal(Objective):
     def row_loss(self, log_probs, rows, targets):
         nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
         return (1 - torch.exp(-nll)) ** self.gamma * nll
-'''
+"""
 
 
 class Own:
@@ -39,15 +36,7 @@ class Own:
         sys.modules.pop(module, None)
         self.written.add(module)
 
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Own]:
-    """A folder on the import path, forgotten afterwards."""
-    folder = tmp_path / "own code"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    found = Own(folder)
-    yield found
-    for module in found.written:
-        sys.modules.pop(module, None)
+    def forget(self) -> None:
+        """Forget every module that was written."""
+        for module in self.written:
+            sys.modules.pop(module, None)

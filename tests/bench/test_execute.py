@@ -1,4 +1,4 @@
-"""Execution with a fake trainer: what is stored is not done again, a failed cell stops nobody, codes say how it went."""
+"""Execution with a fake trainer: what is stored is not done again, a failed cell stops nobody."""
 
 import pytest
 

@@ -15,9 +15,8 @@ from bench.tasks.ambiguous_template import AmbiguousTemplate
 from bench.tasks.logicnlg import LogicNLG
 from bench.work import config_yaml
 from tests.bench import logicnlg_folder
-from tests.bench.own import FOCAL, own
+from tests.bench.own import FOCAL
 
-__all__ = ["own"]
 pytestmark = pytest.mark.usefixtures("sample_data")
 
 AMBIGUOUS, TABLES = "ambiguous_template", "logicnlg"

@@ -9,9 +9,7 @@ from bench.models.mle import MLE
 from bench.resolve import backbone_factory, cell_config, check_overrides, find_method
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from bench.tasks.logicnlg import LogicNLG
-from tests.bench.own import FOCAL, own
-
-__all__ = ["own"]
+from tests.bench.own import FOCAL
 
 
 def config(*sets, task=AmbiguousTemplate, method="mle", backbone=None, decode=None, limit=None, preset="small"):
@@ -107,7 +105,8 @@ def test_the_recipe_of_the_task_is_the_start():
 
 
 def test_what_is_typed_in_wins_over_the_recipe_and_a_scope_over_all():
-    found = config("trainer.steps=5", "ambiguous_template:trainer.lr=0.5", "trainer.lr=9", "small-causal:backbone.width=8")
+    scoped = ("ambiguous_template:trainer.lr=0.5", "small-causal:backbone.width=8")
+    found = config("trainer.steps=5", *scoped, "trainer.lr=9")
     assert (found.trainer.steps, found.trainer.lr, found.backbone_options["width"]) == (5, 0.5, 8)
     assert config("logicnlg:trainer.steps=5").trainer.steps == config().trainer.steps
 
@@ -118,7 +117,8 @@ def test_a_general_value_typed_in_wins_over_a_scoped_one_of_the_recipe():
     assert config(task=LogicNLG, method="histalign.released").method_options["alpha"] == 0.5
 
 
-def test_a_variant_wins_over_the_recipe_and_typing_over_the_variant():
+def test_a_variant_wins_over_the_recipe_and_typing_over_the_variant(monkeypatch):
+    monkeypatch.setitem(AmbiguousTemplate.recipes["small"], "method.variant", "paper")
     assert config(method="histalign.released").method_options["variant"] == "released"
     assert config("method.variant=paper", method="histalign.released").method_options["variant"] == "paper"
     assert config("histalign.released:method.alpha=3", method="histalign.released").method_options["alpha"] == 3.0

@@ -76,7 +76,7 @@ class NanOnSecondRank(Nan):
 
 
 class DiesOnSecondRank(Objective):
-    """Its second process is killed in the second step if `DIES` is set; with `SLEEPS` all of them wait for ever."""
+    """Its second process is killed in the step that `DIES` says; those that `SLEEPS` lists wait for ever."""
 
     name: ClassVar[str] = "dies-on-second-rank"
     paper: ClassVar[str] = "for tests"
@@ -84,9 +84,10 @@ class DiesOnSecondRank(Objective):
 
     def loss(self, states: States) -> LossSum:
         self.step += 1
-        if "SLEEPS" in os.environ:
-            Path(os.environ["SLEEPS"], f"asleep.{os.environ['RANK']}").touch()
+        if os.environ.get("RANK", "-") in os.environ.get("SLEEPS", ""):
+            Path(os.environ["BED"], f"asleep.{os.environ['RANK']}").touch()
             time.sleep(600)
-        if "DIES" in os.environ and self.step == 2 and os.environ.get("RANK") == "1":
+        dies = {"at once": 1, "in step 2": 2}.get(os.environ.get("DIES", ""))
+        if self.step == dies and os.environ.get("RANK") == "1":
             os.kill(os.getpid(), signal.SIGKILL)
         return super().loss(states)

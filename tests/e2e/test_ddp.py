@@ -18,9 +18,10 @@ from safetensors.torch import load
 from torch import Tensor
 
 from bench.decoding import parse
-from bench.errors import BenchError, UsageError
+from bench.errors import BenchError
 from bench.evaluate import Evaluation, evaluate, merge
 from bench.launch import free_port
+from bench.models.mle import MLE
 from bench.score import score_cell
 from bench.tasks.batches import Order, evaluation_batches, share
 from bench.training import save_checkpoint
@@ -100,7 +101,7 @@ class TestTraining:
 
     def test_shares_are_uneven(self) -> None:
         """Else a mean over ranks of their means would pass the tests above."""
-        _, task, codec = small(_mle())
+        _, task, codec = small(MLE)
         rows = task.encode(task.split("train").examples, codec)
         order = Order(len(rows), Training().batch, 0)
         tokens = [
@@ -112,16 +113,6 @@ class TestTraining:
         training = Training("tests.e2e.methods:NanOnSecondRank", steps=250, world=2)
         for _, found in on_ranks(training, environment, tmp_path / "out"):
             assert (found["status"], found["diverged_at"], found["steps"]) == ("diverged", 2, 2)
-
-    def test_fewer_rows_than_shares(self) -> None:
-        with pytest.raises(UsageError, match="a batch of 3 rows cannot be shared by 1 processes x 4 micro-batches"):
-            Training(batch=3, accumulate=4).run()
-
-
-def _mle() -> Any:
-    from bench.models.mle import MLE
-
-    return MLE
 
 
 TRAINED = {
@@ -246,11 +237,13 @@ class TestDeath:
     def arguments(self, results: Path) -> list[str]:
         return [*stores.arguments(results, task="ambiguous_template", method=self.METHOD), "--devices", "2"]
 
-    def test_of_a_worker(self, start: Start, run: Run, log: Path, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("sleeps", ["", "0"], ids=["the other loses it", "the other hangs"])
+    def test_of_a_worker(self, start: Start, run: Run, log: Path, tmp_path: Path, sleeps: str) -> None:
         """One process is killed in its second step: the run ends with a clear line, and nothing is left running."""
         results = tmp_path / "results"
-        child = start(self.arguments(results), children.ForkedWorkers(), DIES="yes")
-        assert children.ended(child, 120)
+        method = {"DIES": "at once" if sleeps else "in step 2", "SLEEPS": sleeps, "BED": str(tmp_path)}
+        child = start(self.arguments(results), children.ForkedWorkers(), **method)
+        assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert "process 1 of 2 ended with code -9" in children.read(log)
         assert not children.alive(child.pid)
@@ -263,7 +256,7 @@ class TestDeath:
 
     def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
         """Killed alone, it takes its workers along: they see that it is gone."""
-        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS=str(tmp_path))
+        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
         assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
@@ -288,6 +281,7 @@ class TestPrecision:
                 if what.kind == "likelihood"
                 for row in cell.folder.rows(key).rows  # type: ignore[union-attr]
             }
+            assert_evaluated_in(precision, arguments)
             for cell in stores.planned(arguments):
                 assert all(math.isfinite(loss) for _, loss in cell.folder.trained()["train"]["curve"])  # type: ignore[index]
                 assert all(
@@ -299,6 +293,16 @@ class TestPrecision:
         worst = max(abs(rounded[at] - nll) / nll for at, nll in exact.items())
         print(f"bf16-mixed, {backbone}: largest relative difference of a row's likelihood {worst:.2e}")
         assert 0 < worst < 1e-2
+
+
+def assert_evaluated_in(precision: str, arguments: list[str]) -> None:
+    """Stored rows are those of the precision, and of no other."""
+    arguments = [word.replace(stores.METHODS, "mle").replace(stores.TASKS, "logicnlg") for word in arguments]
+    cell, objective, codec = stores.loaded(arguments)
+    (key, what), *_ = cell.evaluations.items()
+    for other in ("32-true", "bf16-mixed"):
+        rows = merge([list(evaluate(objective, cell.task, codec, replace(what, precision=other)))], what.ids, "")
+        assert (rows == cell.folder.rows(key).rows) == (other == precision)  # type: ignore[union-attr]
 
 
 def test_decodings_are_two() -> None:

@@ -91,15 +91,19 @@ class TestOneCellFails:
         assert "diverged" in bench("status", "--results", str(results)).out
 
 
-STEPS = 250  # a point of the curve every second step
+STEPS = 20
 
 
 class TestNotANumber:
     """Any step may go wrong, also one between two points of the curve, and also in the gradient alone."""
 
-    def trained(self, kind: type[Objective], steps: int = STEPS, accumulate: int = 1, **options: Any) -> dict[str, Any]:
+    @pytest.fixture(autouse=True)
+    def a_point_of_the_curve_every_second_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("bench.training.CURVE_POINTS", STEPS // 2)
+
+    def trained(self, kind: type[Objective], accumulate: int = 1, **options: Any) -> dict[str, Any]:
         objective, task, codec = small(kind, **options)
-        config = TrainerConfig(steps=steps, batch_size=2, **SHORT)
+        config = TrainerConfig(steps=STEPS, batch_size=2, **SHORT)
         return train(objective, task, codec, config, 0, accumulate=accumulate)
 
     @pytest.mark.parametrize("value", ["nan", "inf"])
@@ -111,7 +115,7 @@ class TestNotANumber:
         assert found["steps"] == at + at % 2
         assert all(math.isfinite(loss) for _, loss in found["curve"])
 
-    @pytest.mark.parametrize("at", [249, 250])
+    @pytest.mark.parametrize("at", [STEPS - 1, STEPS])
     def test_last_steps(self, at: int) -> None:
         assert self.trained(Nan, at=at)["diverged_at"] == at
 
@@ -120,7 +124,7 @@ class TestNotANumber:
         assert self.trained(Nan, accumulate=2, at=7)["diverged_at"] == 4
 
     @pytest.mark.parametrize("value", ["nan", "inf"])
-    @pytest.mark.parametrize("at", [1, 2, 7, 250])
+    @pytest.mark.parametrize("at", [1, 2, 7, STEPS])
     def test_gradient(self, at: int, value: str) -> None:
         """A loss stays finite in the step that spoils the weights: they are looked at, or the next loss tells."""
         found = self.trained(NanGradient, at=at, value=value)
@@ -129,8 +133,9 @@ class TestNotANumber:
         assert found["steps"] <= at + 2
 
     def test_nothing_wrong(self) -> None:
-        found = self.trained(Nan, steps=20, at=10**6)
-        assert (found["status"], found["diverged_at"], found["steps"]) == ("ok", None, 20)
+        found = self.trained(Nan, at=10**6)
+        assert (found["status"], found["diverged_at"], found["steps"]) == ("ok", None, STEPS)
+        assert len(found["curve"]) == STEPS // 2
 
 
 class TestFullDisk:

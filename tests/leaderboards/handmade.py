@@ -16,7 +16,8 @@ LOWER_IS_BETTER = ("ppl/",)
 
 def manifest(split: str, status: str, text: str = "") -> dict[str, Any]:
     """A manifest of a split; another text is another content."""
-    return {"split": split, "status": status, "rows": 10, "bytes": 100, "sha256": key_of([split, text]) * 4, "skipped": 0}
+    sha256 = key_of([split, text]) * 4
+    return {"split": split, "status": status, "rows": 10, "bytes": 100, "sha256": sha256, "skipped": 0}
 
 
 def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
@@ -72,8 +73,9 @@ def scored(
         "status": record["data"].get(split, {"status": "official"})["status"],
         "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
     }  # fmt: skip
+    given = signatures or {}
     found = [
-        {"name": name, "value": value, "unit": "", "n": len(ids), "signature": (signatures or {}).get(name, signature(name)),
+        {"name": name, "value": value, "unit": "", "n": len(ids), "signature": given.get(name, signature(name)),
          "higher_is_better": None if name.startswith(NO_DIRECTION) else not name.startswith(LOWER_IS_BETTER)}
         for name, value in values.items()
     ]  # fmt: skip
@@ -81,7 +83,9 @@ def scored(
     return cell
 
 
-def ready(root: Path, method: str = "mle", seed: int = 0, *, bleu: float = 30.0, ppl: float = 20.0, **changes: Any) -> None:
+def ready(
+    root: Path, method: str = "mle", seed: int = 0, *, bleu: float = 30.0, ppl: float = 20.0, **changes: Any
+) -> None:
     """Store a whole LogicNLG cell: a generation and a likelihood."""
     cell = scored(trained(root, method, seed, **changes), {"bleu-1": bleu, "bleu-3": bleu / 2})
     scored(cell, {"ppl/word": ppl}, kind="likelihood", decoding=None)

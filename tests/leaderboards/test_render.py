@@ -118,6 +118,14 @@ def test_notes_are_in_json_and_below_the_tables_for_people(root):
     assert note not in report(root, None, "csv")
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
+    ended = bench("report", "--results", str(root), "--task", "logicnlg", "--format", form, "--columns", "all")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == report(root, ["logicnlg"], form, "all")
+    assert bench("report", "--results", str(root), "--task", "ambiguous_template").code == 3
+
+
 def test_an_empty_report_is_an_error_that_says_what_to_do(tmp_path):
     with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method all makes some$"):
         report(tmp_path, None, "json")
@@ -148,8 +156,8 @@ def test_a_narrow_terminal_cuts_nothing(root):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, ""), (0.0, "0.00"), (33.333, "33.33"), (0.005, "0.01"), (100.0, "100.00"), (762.0, "762"), (762.5, "762.50"),
-     (-3.14159, "-3.14"), (1e6, "1000000")],
+    [(None, ""), (0.0, "0.00"), (33.333, "33.33"), (0.005, "0.01"), (100.0, "100.00"), (762.0, "762"),
+     (762.5, "762.50"), (-3.14159, "-3.14"), (1e6, "1000000")],
 )  # fmt: skip
 def test_numbers_as_shown(value, text):
     assert number(value) == text
@@ -157,9 +165,10 @@ def test_numbers_as_shown(value, text):
 
 # Stored names may be anybody's ------------------------------------------------------------------------------------
 
-PAYLOADS = ["<script>alert(1)</script>", "a|b|c", "[x](javascript:alert(1))", "![x](http://x/y.png)", "*bold*", "`code`",
-            "\\|", "a\nb", "a\r\n| x |", "\x1b[31mred", "\x1b]0;title\x07", "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "a,b",
-            'a"b', "é\u202eabc", "\u2028x", "<img src=x onerror=y>", "| --- |", "\x00", "a\x0bb\x0c"]  # fmt: skip
+PAYLOADS = ["<script>alert(1)</script>", "a|b|c", "[x](javascript:alert(1))", "![x](http://x/y.png)", "*bold*",
+            "`code`", "\\|", "a\nb", "a\r\n| x |", "\x1b[31mred", "\x1b]0;title\x07", "=1+1", "+1", "-1", "@SUM(A1)",
+            "\t=1", "a,b", 'a"b', "é\u202eabc", "\u2028x", "<img src=x onerror=y>", "| --- |", "\x00",
+            "a\x0bb\x0c"]  # fmt: skip
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -166,11 +166,15 @@ def test_a_probe_stands_with_the_rows_its_prompts_are_from(tmp_path):
 
 def test_unlike_signatures_never_share_a_column(tmp_path):
     for method, version in (("mle", 1), ("trime", 2), ("histalign", 2)):
-        scored(trained(tmp_path, method), {"bleu-3": 20.0 + version}, signatures={"bleu-3": f"bleu|n:3|version:{version}"})
+        signature = f"bleu|n:3|version:{version}"
+        scored(trained(tmp_path, method), {"bleu-3": 20.0 + version}, signatures={"bleu-3": signature})
     table = one(tmp_path)
     assert table.columns == ["bleu-3 [version:1]", "bleu-3 [version:2]"]
     assert {r.method: list(r.values) for r in table.rows} == {
-        "mle": ["bleu-3 [version:1]"], "trime": ["bleu-3 [version:2]"], "histalign": ["bleu-3 [version:2]"]}  # fmt: skip
+        "mle": ["bleu-3 [version:1]"],
+        "trime": ["bleu-3 [version:2]"],
+        "histalign": ["bleu-3 [version:2]"],
+    }
     assert table.best("bleu-3 [version:1]") == set()
     assert len(table.best("bleu-3 [version:2]")) == 2
     assert [metric_name(column) for column in table.columns] == ["bleu-3", "bleu-3"]

@@ -51,9 +51,8 @@ def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
 
 def micro_batches(world, accumulate, batch=13, steps=5):
     order = Order(len(ROWS), batch, seed=3)
-    return [
-        MicroBatches(ROWS, order, steps, collate, rank=rank, world=world, accumulate=accumulate) for rank in range(world)
-    ]
+    how = {"world": world, "accumulate": accumulate}
+    return [MicroBatches(ROWS, order, steps, collate, rank=rank, **how) for rank in range(world)]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)
