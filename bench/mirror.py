@@ -66,7 +66,7 @@ class Live:
         settings = wandb.Settings(
             init_timeout=TIMEOUT_S, finish_timeout=TIMEOUT_S, silent=True, console="off", save_code=False,
             disable_code=True, disable_git=True, x_disable_meta=True, x_disable_stats=True,
-            x_disable_machine_info=True, x_save_requirements=False,
+            x_save_requirements=False,
         )  # fmt: skip
         self.run = wandb.init(
             project=self.mirror.project,

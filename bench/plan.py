@@ -19,6 +19,7 @@ from bench.models.backbones.hub import architecture, hub, identity
 from bench.resolve import Method, backbone_factory, cell_config, check_overrides, find_method
 from bench.store import CellFolder, Store
 from bench.tasks import TASKS
+from bench.tasks.batches import chosen
 from bench.tasks.sources import resolve
 from bench.tasks.task import Task
 
@@ -179,7 +180,7 @@ def wanted(config: CellConfig, task: Task) -> Sequence[Evaluation]:
     found, of_rows = [], key_of([e.id for e in examples])
     for kind in task.info.evaluations:
         rows = task.probe_examples(examples) if kind in ("probe", "spectrum") else examples
-        ids = tuple(e.id for e in rows[: config.evaluation.spectrum_rows if kind == "spectrum" else None])
+        ids = tuple(chosen([e.id for e in rows], config.evaluation.spectrum_rows if kind == "spectrum" else None))
         for decoding in config.decodings if kind == "generation" else (None,):
             length = (decoding.max_new_tokens or config.trainer.max_target) if decoding else 0
             found.append(

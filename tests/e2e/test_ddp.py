@@ -76,12 +76,16 @@ def assert_same_training(
         assert worst <= (KEY_BIAS if key_bias else WEIGHTS)[precision], name
 
 
-METHODS = [("mle", "small-causal"), ("trime", "small-encdec"), ("histalign", "small-causal")]
+METHODS = [
+    ("mle", "small-causal", "32-true"),
+    ("trime", "small-encdec", "32-true"),
+    ("histalign", "small-causal", "32-true"),
+    ("histalign", "small-encdec", "64-true"),
+]
 
 
 class TestTraining:
-    @pytest.mark.parametrize("precision", ["32-true", "64-true"])
-    @pytest.mark.parametrize(("method", "backbone"), METHODS)
+    @pytest.mark.parametrize(("method", "backbone", "precision"), METHODS)
     def test_two_ranks_are_one_batch(
         self, environment: dict[str, str], tmp_path: Path, method: str, backbone: str, precision: str
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import struct
 import sys
 import time
@@ -131,11 +132,12 @@ class TestOffline:
             assert about["exit"] == 0
 
     def test_it_takes_nothing_else_along(self, results: Path, folder: Path) -> None:
-        """No environment, command line, packages, console output or code."""
+        """No environment, command line, packages, machine, console output or code."""
         files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
         assert {path.suffix for path in files} == {".wandb", ".log"}
         assert not [path for path in files if SECRET.encode() in path.read_bytes()]
-        assert not [path for path in files if b"--preset" in path.read_bytes()]
+        for about in (b"--preset", sys.executable.encode(), platform.platform().encode()):
+            assert not [path for path in files if path.suffix == ".wandb" and about in path.read_bytes()]
 
     def test_more_rows_go_to_the_same_run(self, bench: Bench, results: Path, folder: Path) -> None:
         key = next(results.glob("logicnlg/trime/*")).name

@@ -69,6 +69,16 @@ def test_what_stands_below_a_table(root):
     assert text.endswith("\n\n*HistAlign Table 7: On the corpus scale of LogicNLG's evaluation script.*\n")
 
 
+def test_a_column_named_by_its_signature_is_one_column(tmp_path):
+    for method, size in (("mle", 1), ("trime", 2)):
+        signatures = {"bleu-3": f"bleu|N:{size}|V:{size}"}
+        scored(trained(tmp_path, method), {"bleu-1": 1.0, "bleu-3": 2.0}, signatures=signatures)
+    (head, *rows), _ = markdown_cells(rendered(tmp_path, "markdown"))
+    assert head[3:] == ["bleu-1", "bleu-3 [N:1|V:1]", "bleu-3 [N:2|V:2]"]
+    assert all(len(row) == len(head) for row in rows)
+    assert [row[3:] for row in rows if row[0] == "  HistAlign Table 7"][0] == ["56.27", "25.63", "25.63"]
+
+
 # CSV and JSON -----------------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.chunks import summed
+from bench.models.functional.cache import cache_nll
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.objective import SLICE, Objective
@@ -184,8 +185,6 @@ class TestGradcheck:
             states = States(hidden, targets, memory, tokens, readable, tokens > 0)
 
             def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-                from bench.models.functional.cache import cache_nll
-
                 scores = rows.similarity()
                 return cache_nll(rows.hidden @ head.T, rows.targets, scores, rows.memory_tokens, rows.readable), {}
 

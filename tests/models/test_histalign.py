@@ -16,6 +16,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
 from bench.models.chunks import LossSum
+from bench.models.functional.ranking import ranked_hinge
 from bench.models.histalign import HistAlign
 from bench.models.objective import Objective
 from bench.models.states import IGNORED, Rows, States
@@ -166,8 +167,6 @@ class TestHistAlignPaper:
         found, _ = computed(HistAlign, "d08_ties", torch.float64, reduction="sum", **settings("d08_ties"))
         case = golden_cases.load("d08_ties")
         similarity, positive, readable = case.at_labels(case.similarity, case.positive, case.readable)
-        from bench.models.functional.ranking import ranked_hinge
-
         expected = ranked_hinge(similarity, case.ranks("cache"), positive, readable, case.margin).sum()
         assert found.terms["ranking"].item() == pytest.approx(expected.item(), rel=1e-12)
         assert found.terms["ranking"].item() != pytest.approx(case.scalars["cont_sum"], rel=1e-6)

@@ -100,6 +100,11 @@ def test_a_folder_is_known_by_its_content_and_not_by_its_place(folders: dict[str
     assert identity(str(copy), "", "main") == identity(str(folders["gpt2"]), "", "main")
     (copy / "config.json").write_text((copy / "config.json").read_text().replace("32", "31"))
     assert identity(str(copy), "", "main") != identity(str(folders["gpt2"]), "", "main")
+    (copy / "config.json").write_bytes((folders["gpt2"] / "config.json").read_bytes())
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-3000:] = bytes(3000)
+    (copy / "model.safetensors").write_bytes(weights)
+    assert identity(str(copy), "", "main") != identity(str(folders["gpt2"]), "", "main")
     assert identity("gpt2", "", "main") == {"hub": "openai-community/gpt2", "revision": "main"}
 
 
