@@ -76,12 +76,10 @@ class HistAlign(Objective):
         nll = self._base_nll(rows)
         if self.reduction == "authors":
             return nll, {self.base: nll.sum()}
-        paired = rows.positive().any(1).nonzero().squeeze(1)  # a position without a positive has no pair
-        some = rows.take(paired)
+        paired = rows.positive.any(1).nonzero().squeeze(1)  # a position without a positive has no pair
         reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
-        hinge = ranked_hinge(
-            some.similarity(), self._ranks(some), some.positive(), some.readable, self.margin, reduction
-        )
+        some = rows.take(paired)
+        hinge = ranked_hinge(some.similarity(), self._ranks(some), some.positive, some.readable, self.margin, reduction)
         ranking = nll.new_zeros(len(rows), dtype=hinge.dtype).index_add(0, paired, hinge)
         return nll + self.alpha * ranking, {self.base: nll.sum(), "ranking": ranking.sum()}
 
@@ -112,6 +110,6 @@ class HistAlign(Objective):
         if not every:
             return states.hidden.sum() * 0.0
         rows = rows_of(states, every[0])
-        some = rows.take(rows.positive().any(1).nonzero().squeeze(1))
+        some = rows.take(rows.positive.any(1).nonzero().squeeze(1))
         over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
-        return released_ranking(some.similarity(), self._ranks(some), some.positive(), some.readable, self.margin, over)
+        return released_ranking(some.similarity(), self._ranks(some), some.positive, some.readable, self.margin, over)

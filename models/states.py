@@ -66,12 +66,16 @@ class Rows:
     @cached_property
     def memory_tokens(self) -> Tensor:
         """Token of each memory entry, [n, M]."""
-        return self.group_memory_tokens[self.group]
+        return self._of_group(self.group_memory_tokens)
 
     @cached_property
     def labelled(self) -> Tensor:
         """Whether each memory entry's token is itself a target, [n, M]."""
-        return self.group_labelled[self.group]
+        return self._of_group(self.group_labelled)
+
+    def _of_group(self, values: Tensor) -> Tensor:
+        """Give each position its batch row's values, [G, M] -> [n, M]; a view where there is one batch row."""
+        return values.expand(len(self), -1) if len(values) == 1 else values.index_select(0, self.group)
 
     @cached_property
     def earlier(self) -> Tensor:
@@ -91,6 +95,7 @@ class Rows:
         scores = scaled_similarity(self.grid, self.memory)
         return scores.flatten(0, 1).index_select(0, self.kept)
 
+    @cached_property
     def positive(self) -> Tensor:
         """Which readable entries hold the target itself, [n, M]: P_t of HistAlign eq. 4."""
         return self.readable & (self.memory_tokens == self.targets[:, None])
@@ -99,12 +104,12 @@ class Rows:
         """Return some of the positions, [k]."""
         return replace(
             self,
-            hidden=self.hidden[index],
-            targets=self.targets[index],
-            kept=self.kept[index],
-            position=self.position[index],
-            group=self.group[index],
-            readable=self.readable[index],
+            hidden=self.hidden.index_select(0, index),
+            targets=self.targets.index_select(0, index),
+            kept=self.kept.index_select(0, index),
+            position=self.position.index_select(0, index),
+            group=self.group.index_select(0, index),
+            readable=self.readable.index_select(0, index),
         )
 
 

@@ -160,7 +160,9 @@ def _levels(table: Tensor) -> Tensor:
 def _cosine_table(target_tokens: Tensor, memory_tokens: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Cosines between distinct tokens ``[U_targets, U_memory]``, and where in it each target ``[n]`` and entry is."""
     targets, target_index = _distinct(target_tokens, embedding.shape[0])
-    tokens, memory_index = _distinct(memory_tokens, embedding.shape[0])
+    shared = memory_tokens.shape[0] > 0 and memory_tokens.stride(0) == 0  # rows of one text are views of one memory
+    tokens, memory_index = _distinct(memory_tokens[:1] if shared else memory_tokens, embedding.shape[0])
+    memory_index = memory_index.expand_as(memory_tokens)
     # fp64, then rounded: the last bits of a product depend on the table's shape, and ties must not.
     wide = torch.float32 if embedding.device.type == "mps" else torch.float64
     with torch.autocast(device_type=embedding.device.type, enabled=False):

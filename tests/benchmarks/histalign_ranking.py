@@ -4,9 +4,10 @@
 
 Every form goes from the states to their gradient: similarities, ranks by cosine, loss, backward; fp32, one CPU thread.
 The loop is written in the obvious way from the description of the authors' computation: per rank distance a
-margin_ranking_loss over all rows, masked. It uses our ranks, so the ratios leave out what its own cosines of all T x T
-positions would cost. The others are called as a training step calls them: with the rows that have a positive. Forms are
-interleaved; the median of the repeats counts.
+margin_ranking_loss over all rows, masked, after cosines and a sort of all T x T positions. The others are called as a
+training step calls them: with the rows that have a positive, which share one memory. Forms are interleaved; the median
+of the repeats counts. Differences in value are taken with the same ranks, because ties among equal tokens are noise in
+a plain sort.
 
 Memory: each form runs once in a forked child before anything was timed (so that no freed block hides its need); printed
 is how far ru_maxrss rose above its value at the fork. It contains the similarities, the ranks and both gradients.
@@ -47,16 +48,20 @@ class Batch:
     tokens: Tensor  # [B, T] the token that follows each state
     readable: Tensor  # [B, T, T]
 
-    def run(self, loss: Loss, scope: str, skip: bool = True) -> tuple[float, Tensor]:
+    def run(self, loss: Loss, scope: str, skip: bool = True, plain_ranks: bool = False) -> tuple[float, Tensor]:
         """Loss and its gradient by the states ``[B, T, D]``; ``skip`` leaves out the rows without a positive."""
         hidden = self.hidden.requires_grad_()
         positive = self.readable & (self.tokens[:, None] == self.tokens[:, :, None])
         rows = positive.any(2) if skip else torch.ones_like(positive[:, :, 0])  # [B, T]
         similarity = torch.cat([scaled_similarity(text[kept], text) for text, kept in zip(hidden, rows, strict=True)])
-        memory_tokens = self.tokens[:, None].expand_as(positive)[rows]
         readable, positive = self.readable[rows], positive[rows]
-        ranked = readable if scope == "cache" else torch.ones_like(readable)
-        ranks = cosine_ranks(self.tokens[rows], memory_tokens, ranked, self.embedding)
+        if plain_ranks:
+            ranks = sorted_ranks(self.tokens, self.embedding)[rows]
+        else:
+            one = len(self.tokens) == 1
+            kept = self.tokens.expand(len(readable), -1) if one else self.tokens[:, None].expand_as(self.readable)[rows]
+            ranked = readable if scope == "cache" else torch.ones_like(readable)
+            ranks = cosine_ranks(self.tokens[rows], kept, ranked, self.embedding)
         value = loss(similarity, ranks, positive, readable)
         return value.item(), torch.autograd.grad(value, hidden)[0]
 
@@ -73,6 +78,13 @@ def make_batch(batch: int, steps: int, width: int, seed: int = 0) -> Batch:
     hidden = torch.randn(batch, steps, width, generator=generator)
     readable = torch.ones(steps, steps, dtype=torch.bool).tril(-1).repeat(batch, 1, 1)
     return Batch(hidden, torch.randn(VOCABULARY, width, generator=generator), tokens, readable)
+
+
+def sorted_ranks(tokens: Tensor, embedding: Tensor) -> Tensor:
+    """Ranks ``[B, T, T]`` of all positions by cosine to each position's token, as a plain sort gives them."""
+    vectors = F.normalize(embedding[tokens], dim=2)
+    order = (vectors @ vectors.mT).argsort(dim=2, descending=True)
+    return torch.empty_like(order).scatter_(2, order, torch.arange(order.shape[2]).expand_as(order))
 
 
 def loop_over_distances(
@@ -121,7 +133,7 @@ def seconds(batch: Batch, repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         for name, form in FORMS.items():
             start = time.perf_counter()
-            batch.run(*form)
+            batch.run(*form, plain_ranks=name.startswith("loop"))
             times[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) for name, values in times.items()}
 
