@@ -70,7 +70,7 @@ def make_batch(batch: int, steps: int, width: int, seed: int = 0) -> Batch:
     """Random states under tokens that repeat about as English words do.
 
     Zipf-Mandelbrot (exponent 1.2, shift 0.8) gives 8 earlier repeats per position at 512 tokens; the words of a paper
-    gave 8.2 (shared/reference/performance.md 1.4).
+    gave 8.2.
     """
     generator = torch.Generator().manual_seed(seed)
     weights = (torch.arange(1, VOCABULARY + 1) + 0.8) ** -1.2
