@@ -59,7 +59,7 @@ class RunArguments:
 def threads_of(preset: str, arguments: RunArguments) -> int:
     """Return the CPU threads of a process, 0 for torch's own choice.
 
-    One in the small preset: models this small gain little from more, and the last bits of a sum depend on the number
-    of threads, so a laptop and a server would otherwise not give the same numbers.
+    One in the small preset: the last bits of a sum depend on the number of threads, so that machines with more or
+    fewer cores would otherwise not give the same numbers.
     """
     return arguments.threads or (1 if preset == "small" else 0)

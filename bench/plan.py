@@ -126,9 +126,8 @@ def load_task(
 ) -> Task:
     """Make a task and read its data, saying where from."""
     task = kind(**config.task_options)
-    source = resolve(
-        kind.name, Path(arguments.data_dir) if arguments.data_dir else None, kind.fetch if kind.info.hub else None
-    )
+    data_dir = Path(arguments.data_dir) if arguments.data_dir else None
+    source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None)
     say(f"{kind.name}: data from {source.why}")
     task.load(source, config.trainer.limit)
     used = [task.split(name) for name in ("train", config.evaluation.split)]
