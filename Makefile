@@ -2,6 +2,7 @@
 # make test        the tests, about five minutes on two cores
 # make test-long   long proofs too
 # make check       lint and types
+# make perf        time and memory of every head and step, and of every part that claims to be fast
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
 
 PYTHON ?= python3.11
@@ -34,7 +35,8 @@ types: .venv/ready
 	$(BIN)/mypy
 
 perf: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python tests/benchmarks/histalign_ranking.py
+	OMP_NUM_THREADS=1 $(BIN)/bench perf --memory --layers 2
+	for benchmark in tests/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -20,6 +20,8 @@ class RunArguments:
         sets: `section.name=value`.
         decode: decodings, as `bench.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
+        controls: whether `all` includes the controls that methods declare.
+        kinds: kinds of evaluation to make; all that a task has when empty.
     """
 
     tasks: tuple[str, ...]
@@ -30,6 +32,8 @@ class RunArguments:
     sets: tuple[str, ...] = ()
     decode: str | None = None
     limit: int | None = None
+    controls: bool = True
+    kinds: tuple[str, ...] = ()
 
     devices: int = 1
     accumulate: int = 1
@@ -46,7 +50,7 @@ class RunArguments:
     @staticmethod
     def from_dict(content: dict[str, Any]) -> RunArguments:
         """Undo `as_dict`."""
-        lists = ("tasks", "methods", "seeds", "sets")
+        lists = ("tasks", "methods", "seeds", "sets", "kinds")
         values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
         return RunArguments(**values)
 

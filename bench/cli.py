@@ -67,6 +67,11 @@ def parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="methods, tasks, backbones and metrics there are", allow_abbrev=False))
     _add_status(commands.add_parser("status", help="what the store holds", allow_abbrev=False))
     _add_report(commands.add_parser("report", help="leaderboards from the store", allow_abbrev=False))
+    _add_write(commands.add_parser("write", help="let a trained cell write for one source", allow_abbrev=False))
+    _add_claims(commands.add_parser("claims", help="what papers claim, checked on stored cells", allow_abbrev=False))
+    _add_perf(commands.add_parser("perf", help="time and memory of every method's head and step", allow_abbrev=False))
+    _add_check(commands.add_parser("check", help="what every objective must keep to, your own too", allow_abbrev=False))
+    _add_new(commands.add_parser("new", help="begin a method: class, list line and test", allow_abbrev=False))
     _add_doctor(commands.add_parser("doctor", help="what this machine has and lacks", allow_abbrev=False))
     return top
 
@@ -88,9 +93,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         dest="sets",
         help="section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50",
     )
+    which.add_argument("--grid", action="append", default=[], nargs="+", metavar="KEY=V,V",
+                       help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3"
+                       )  # fmt: skip
     which.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     which.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
     which.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
+    which.add_argument("--no-controls", action="store_false", dest="controls",
+                       help="leave out the rows that 'all' adds to explain gains away")  # fmt: skip
     which.add_argument("--limit", type=_positive, metavar="N", help="first N rows of each split; for debugging")
     how = run.add_argument_group("how (never changes a result)")
     how.add_argument("--devices", type=_positive, default=1, metavar="N", help="processes that share a cell")
@@ -158,6 +168,88 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _add_write(command: argparse.ArgumentParser) -> None:
+    command.add_argument("cell", metavar="CELL", help="folder of a trained cell, results/<task>/<method>/<key>")
+    command.add_argument("--row", metavar="ID", help="a row of the evaluation split")
+    command.add_argument("--source", metavar="TEXT", help="a source of your own")
+    command.add_argument("--exemplar", action="append", default=[], metavar="TEXT", help="again for each exemplar")
+    command.add_argument("--decode", metavar="D", help="e.g. beam=5+length_penalty=1.0; default: the cell's")
+    command.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_write)
+
+
+def _write(arguments: argparse.Namespace) -> int:
+    from bench.commands.write import write
+
+    return write(arguments)
+
+
+def _add_claims(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", nargs="?", metavar="NAME", help="a file of claims; default all")
+    command.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
+    command.add_argument("--run", action="store_true", help="make the cells they need first")
+    command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets")
+    command.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_claims)
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    from bench.commands.claims import claims
+
+    return claims(arguments)
+
+
+def _add_perf(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--method", action="append", metavar="NAMES", help="default: all")
+    sizes = (("batch", 4), ("positions", 256), ("width", 512), ("vocabulary", 30000), ("repeats", 5), ("threads", 1))
+    for name, default in sizes:
+        command.add_argument(f"--{name}", type=_positive, default=default, metavar="N", help=f"default {default}")
+    command.add_argument("--layers", type=_positive, default=0, metavar="N", help="whole steps of this depth too")
+    command.add_argument("--memory", action="store_true", help="peak memory of each form too, in fresh processes")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_perf)
+
+
+def _perf(arguments: argparse.Namespace) -> int:
+    from bench.commands.perf import perf
+
+    return perf(arguments)
+
+
+def _add_check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("methods", nargs="+", metavar="METHOD", help="names, 'all', globs, or package.module:Class")
+    command.add_argument("--backbone", action="append", metavar="NAMES", help="default small-causal,small-encdec")
+    command.add_argument("--seed", type=_whole, default=0, metavar="N", help="of weights; default 0")
+    command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets",
+                         help="e.g. method.alpha=0.5")  # fmt: skip
+    command.add_argument("--quick", action="store_true", help="leave out what starts other processes")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from bench.commands.check import check
+
+    return check(arguments)
+
+
+def _add_new(command: argparse.ArgumentParser) -> None:
+    command.add_argument("kind", choices=["method"], metavar="KIND", help="method")
+    command.add_argument("name", metavar="NAME", help="lower-case letters, digits and '_'")
+    command.add_argument("--folder", type=Path, default=Path(), metavar="DIR",
+                         help="where; in a checkout of this project it becomes a built-in")  # fmt: skip
+    command.set_defaults(command=_new)
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from bench.commands.new import new_method
+
+    print(new_method(arguments.name, arguments.folder))
+    return 0
+
+
 def _add_doctor(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true")
     command.set_defaults(command=_doctor)
@@ -183,6 +275,12 @@ def _names(given: Sequence[str] | None) -> list[str] | None:
 
     names = split_names(given)
     return None if not names or "all" in names else expand(names, TASKS, "task")
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"a whole number of at least 0, not '{text}'")
+    return int(text)
 
 
 def _positive(text: str) -> Any:

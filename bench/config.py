@@ -13,7 +13,11 @@ from bench.options import coerce
 
 PRESETS = ("auto", "small", "paper")
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
-ALIASES = {"task.eval_rows": "evaluation.rows", "task.eval_split": "evaluation.split"}
+ALIASES = {
+    "task.eval_rows": "evaluation.rows",
+    "task.eval_split": "evaluation.split",
+    **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
+}
 AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "spectrum_rows": 1}
 """Smallest value of an option; 0 for a number that is not here."""
 
@@ -43,6 +47,8 @@ class TrainerConfig:
         max_source: most source tokens.
         max_target: most target tokens, and most new tokens when decoding.
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
+        init_from: folder of a trained cell whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
+            tokenizer is taken over.
     """
 
     steps: int = 0
@@ -57,6 +63,7 @@ class TrainerConfig:
     max_source: int = 256
     max_target: int = 64
     limit: int | None = None
+    init_from: str = ""
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows."""

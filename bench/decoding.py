@@ -55,7 +55,8 @@ class Decoding:
         early_stopping: stop a beam search as soon as it holds `beams` finished texts.
         max_new_tokens: longest continuation in tokens; None is the task's.
         distribution: `model` is the method's default; `posterior` its full next-token distribution; `decoupled` draws
-            a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7).
+            a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
+            search take the most probable class, and a beam is scored by its tokens' probabilities within their classes.
 
     Raises:
         UsageError: for a value that is out of range or has no effect in the mode.
@@ -85,9 +86,8 @@ class Decoding:
             self._check_decoupled()
 
     def _check_decoupled(self) -> None:
-        if self.mode in ("beam", "sample"):
-            why = "a beam would compare classes" if self.mode == "beam" else "without a cut it is the posterior"
-            raise UsageError(f"decoupled decoding is for greedy, topk and nucleus, not for {self.mode}: {why}")
+        if self.mode == "sample":
+            raise UsageError("decoupled decoding is not for sample: without a cut it is posterior:sample")
         for name in ("temperature", "no_repeat_ngram"):
             if getattr(self, name) != getattr(type(self), name):
                 raise UsageError(f"{name} cannot be combined with decoupled decoding: eq. 7 cuts within one class")

@@ -20,7 +20,7 @@ class Entry:
         summary: one line for `bench list`.
         paper: where it comes from.
         needs: what it cannot do without, in words.
-        variants: named settings of the same class, usable as `name.variant`.
+        variants: named settings (`section.name` to value) of the same class, usable as `name.variant`.
     """
 
     target: str
@@ -59,7 +59,14 @@ def all_names(table: Mapping[str, Entry]) -> list[str]:
     return [n for name, entry in table.items() for n in (name, *(f"{name}.{v}" for v in entry.variants or ()))]
 
 
-def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str, *, own: bool = False) -> list[str]:
+def expand(
+    wanted: Iterable[str],
+    table: Mapping[str, Entry],
+    kind: str,
+    *,
+    own: bool = False,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> list[str]:
     """Turn names, `all` and globs into names, in table order for groups, without repeats.
 
     Args:
@@ -67,16 +74,17 @@ def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str, *, own:
         table: what there is.
         kind: for messages.
         own: whether a name with a colon is a user's own class and passes through.
+        groups: names that stand for several; `all` is the whole table unless it is one of them.
 
     >>> table = {"mle": Entry("m:M", ""), "trime": Entry("t:T", "", variants={"released": {}})}
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")
     (['mle', 'trime'], ['trime', 'trime.released'])
     """
-    full = all_names(table)
+    full, groups = all_names(table), {"all": list(table), **(groups or {})}
     chosen: dict[str, None] = {}
     for name in wanted:
-        if name == "all":
-            chosen |= dict.fromkeys(table)
+        if name in groups:
+            chosen |= dict.fromkeys(groups[name])
         elif own and ":" in name:
             chosen[name] = None
         elif any(c in name for c in "*?["):
@@ -87,7 +95,7 @@ def expand(wanted: Iterable[str], table: Mapping[str, Entry], kind: str, *, own:
         elif name in full:
             chosen[name] = None
         else:
-            raise UsageError(f"no {kind} '{name}'{did_you_mean(name, full)}")
+            raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*full, *groups])}")
     return list(chosen)
 
 

@@ -2,6 +2,7 @@
 
 BenchError                1   something failed
 ├── UsageError            2   a name, option or config file is wrong
+├── BlockedError          1   a cell depends on one that is not there
 ├── MissingError          3   data, a model or an optional package is not there
 │   └── DataError         3   a data file is there but cannot be read as what it should be
 └── StoreError            1   a result file is unreadable or could not be written
@@ -12,7 +13,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BenchError", "DataError", "MissingError", "StoreError", "UsageError", "did_you_mean"]
+__all__ = ["BenchError", "BlockedError", "DataError", "MissingError", "StoreError", "UsageError", "did_you_mean"]
 
 
 class BenchError(Exception):
@@ -25,6 +26,10 @@ class UsageError(BenchError):
     """A name, option or configuration value is not one we know."""
 
     exit_code = 2
+
+
+class BlockedError(BenchError):
+    """A cell depends on another one that failed or diverged."""
 
 
 class MissingError(BenchError):

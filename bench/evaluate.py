@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 from bench.decoding import Decoding
 from bench.errors import BenchError
 from bench.metrics.matrix_rank import singular_values
+from bench.models.baselines import Baseline
 from bench.models.objective import Objective
 from bench.models.states import slices
 from bench.seeds import seed_of
@@ -45,6 +46,9 @@ class Evaluation:
         ids: the rows, a declared subset or a whole split.
         decoding: for generation only.
         of_rows: hash of the ids of the subset or split this belongs to (a probe takes one row a prompt of them).
+        exemplars: `own` or, for a control, `swapped`: another row's; empty for methods that read none.
+        shown_as: the method its numbers stand under, where that is a control of the trained one.
+        references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
     """
 
     kind: str
@@ -56,6 +60,9 @@ class Evaluation:
     seed: int = 0
     precision: str = "32-true"
     of_rows: str = ""
+    exemplars: str = ""
+    shown_as: str = ""
+    references: bool = False
 
 
 def evaluate(
@@ -73,7 +80,8 @@ def evaluate(
     """
     ids = set(what.ids)
     examples = {e.id: e for e in task.split(what.split).examples if e.id in ids}
-    encoded = task.encode([examples[i] for i in what.ids], codec)
+    read = exemplars_of(task, what, getattr(objective, "equal_targets", True))
+    encoded = task.encode([examples[i] for i in what.ids], codec, prompts=what.kind == "generation", exemplars=read)
     make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation, "spectrum": _spectrum}[what.kind]
     size = len(encoded) if what.kind == "spectrum" else what.batch_size
     batches = evaluation_batches(encoded, max(1, size))
@@ -86,6 +94,25 @@ def evaluate(
                     yield from make(objective, examples, codec, what, batch)
     finally:
         objective.train(was_training)
+
+
+def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a baseline, which writes texts without a model."""
+    ids, unlimited = set(what.ids), Codec(None, "encoder-decoder", 10**6, 10**6)
+    read = exemplars_of(task, what, True) or {}
+    targets = [example.target for example in task.split("train").examples]
+    words = round(sum(len(text.split()) for text in targets) / max(1, len(targets)))
+    for example in task.split(what.split).examples:
+        if example.id in ids:
+            text = baseline.write(task.source_text(example, unlimited)[0], read.get(example.id, ""), words)
+            yield {"id": example.id, "text": text, "truncated": 0}
+
+
+def exemplars_of(task: Task, what: Evaluation, equal_targets: bool) -> Mapping[str, str] | None:
+    """Return the exemplar of every row by id, or None for a method that reads none."""
+    if not what.exemplars:
+        return None
+    return task.exemplars(what.split, equal_targets, swap=what.exemplars == "swapped")
 
 
 def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: str) -> list[dict[str, Any]]:
@@ -135,7 +162,7 @@ def _probe(
 ) -> Iterator[dict[str, Any]]:
     """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
     before = len(codec.frame[0]) if codec.architecture == "encoder-decoder" else 0  # e.g. the <s> of BART's targets
-    first = [Encoded(row.id, row.source, row.target[: before + 1], row.truncated) for row in batch]
+    first = [replace(row, target=row.target[: before + 1]) for row in batch]
     states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
@@ -174,7 +201,8 @@ def _generation(
     found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, found, strict=True):
         text = codec.tokenizer.decode(ids, skip_special_tokens=True).strip()
-        yield {"id": row.id, "text": text, "token_ids": ids, "truncated": row.truncated}
+        truth = {"reference_ids": list(row.target[: what.max_new_tokens])} if what.references else {}
+        yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
 
 
 def _spectrum(
@@ -186,7 +214,7 @@ def _spectrum(
     Source: HistAlign section 4.1 and Table 1 (500 examples).
     """
     exact = deepcopy(objective).double()
-    full = [Encoded(row.id, row.source[:1], (*row.source[1:], *row.target)) for row in batch]
+    full = [replace(row, source=row.source[:1], target=(*row.source[1:], *row.target)) for row in batch]
     if codec.architecture == "encoder-decoder":
         full = batch
     parts = []

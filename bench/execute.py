@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.arguments import RunArguments, threads_of
-from bench.errors import BenchError
+from bench.cell import Cell
+from bench.errors import BenchError, BlockedError
 from bench.files import abandoned, signature
+from bench.launch import NOTES, launch
 from bench.mirror import Mirror
-from bench.plan import Cell, Plan
+from bench.models.baselines import Baseline
+from bench.plan import Plan
 from bench.progress import Progress
 from bench.provenance import provenance
 from bench.score import score_cell
@@ -29,14 +32,26 @@ class Outcome:
     stored: list[str] = field(default_factory=list)  # nothing was missing
     diverged: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    missing: int = 0  # how many of the failed lacked data or a model
+    missing: set[str] = field(default_factory=set)  # those of the failed that lacked data or a model
+    blocked: set[str] = field(default_factory=set)  # those of the failed that depend on another one
+    broken: dict[Path, str] = field(default_factory=dict)  # who failed first, by folder: a control may share it
+
+    def add(self, other: Outcome) -> None:
+        """Add another run's outcome."""
+        self.ok += other.ok
+        self.stored += other.stored
+        self.diverged += other.diverged
+        self.failed |= other.failed
+        self.missing |= other.missing
+        self.blocked |= other.blocked
 
     @property
     def exit_code(self) -> int:
         """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
         if self.failed:
             any_number = self.ok or self.stored or self.diverged
-            return 3 if self.missing == len(self.failed) and not any_number else 1
+            only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
+            return 3 if only_missing and not any_number else 1
         return 1 if self.diverged else 0
 
 
@@ -56,6 +71,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     clean(arguments.results_folder)
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
+        cell.task.on_search = progress.search
         try:
             run_cell(cell, arguments, progress, mirror, outcome)
         except Exception as error:
@@ -65,7 +81,11 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
 
 def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mirror, outcome: Outcome) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
+    if cell.parent is not None:
+        check_parent(cell.parent)
     trained = cell.folder.trained()
+    if trained is None and (first := outcome.broken.get(cell.folder.path)):
+        raise BlockedError(f"reads the trained cell of '{first}', which has failed")
     missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
     if trained is None or (missing and trained["status"] == "ok"):
         with mirror.run(cell) as live:
@@ -74,10 +94,11 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
                 progress.step(step, steps, values)
                 live.log(step, values)
 
-            if arguments.devices > 1:
+            if arguments.devices > 1 and not issubclass(cell.method.kind, Baseline):
                 in_processes(cell, missing, arguments, progress)
             else:
-                work(cell, missing, accumulate=arguments.accumulate, on_step=on_step, on_stage=progress.stage)
+                work(cell, missing, accumulate=arguments.accumulate, on_step=on_step, on_stage=progress.stage,
+                     on_note=progress.warn)  # fmt: skip
             progress.stage("scoring")
             if trained is None and (trained := cell.folder.trained()):
                 live.curve(trained["train"]["curve"])
@@ -87,7 +108,8 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
         progress.stage("scoring")
         score_cell(cell)
         kind = outcome.stored
-    cell.folder.clear_failed()
+    if cell.folder.path not in outcome.broken:
+        cell.folder.clear_failed()
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         kind = outcome.diverged
@@ -95,22 +117,40 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
     progress.done("diverged" if kind is outcome.diverged else "stored already" if kind is outcome.stored else "done")
 
 
+def check_parent(parent: Cell) -> None:
+    """Refuse to fine-tune from a cell that is not there.
+
+    Raises:
+        BlockedError: naming it and what became of it.
+    """
+    trained = parent.folder.trained()
+    if trained is None or trained["status"] != "ok":
+        became = "has failed" if trained is None else f"has {trained['status']}"
+        raise BlockedError(f"is fine-tuned from '{parent.label}', which {became}")
+
+
 def in_processes(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress) -> None:
     """Give a cell to several processes and collect what they leave."""
-    from bench.launch import launch
-
     started = time.monotonic()
     scratch = arguments.results_folder / ".work" / f"{cell.key}.{signature()}"
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         progress.stage(f"on {arguments.devices} processes")
         launch(cell, missing, arguments, scratch)
+        for note in notes_of(scratch):
+            progress.warn(note)
         trained = cell.folder.trained()
         if trained is not None and trained["status"] == "ok":
             collect(cell, missing, scratch, arguments.devices, started)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         remove_if_empty(scratch.parent)
+
+
+def notes_of(scratch: Path) -> list[str]:
+    """Return what worker processes wanted a user to know."""
+    notes = scratch / NOTES
+    return notes.read_text().splitlines() if notes.exists() else []
 
 
 def clean(results: Path) -> None:
@@ -136,9 +176,14 @@ def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> 
     ours = isinstance(error, BenchError)
     text = str(error) if ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
-    outcome.missing += getattr(error, "exit_code", 1) == 3
+    outcome.missing |= {cell.label} if getattr(error, "exit_code", 1) == 3 else set()
+    outcome.blocked |= {cell.label} if isinstance(error, BlockedError) else set()
     progress.failed(text)
-    content: dict[str, Any] = {"key": cell.key, "config": cell.config.as_dict(), "status": "failed", "error": text}
+    if cell.folder.path in outcome.broken:
+        return  # the note of the first says why
+    outcome.broken[cell.folder.path] = cell.label
+    content: dict[str, Any] = {"key": cell.key, "config": cell.config.as_dict(), "error": text,
+                               "status": "blocked" if isinstance(error, BlockedError) else "failed"}  # fmt: skip
     if not ours:
         content["traceback"] = "".join(traceback.format_exception(error))
     try:

@@ -7,7 +7,7 @@ Greedy and beam search with length penalty and n-gram blocking are the library's
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,7 +41,8 @@ def generate(
 
     Args:
         objective: method and backbone.
-        batch: `input_ids` and `attention_mask`. Decoder-only: prompts, padded on the left. Encoder-decoder: sources.
+        batch: `input_ids` and `attention_mask`. Decoder-only: prompts, padded on the left. Encoder-decoder: sources,
+            and `exemplar_ids` with `exemplar_mask` where there are exemplars.
         decoding: how; its own `max_new_tokens` comes first.
         max_new_tokens: longest continuation, where the decoding does not say.
         seeds: one per row, for sampling; a row's text depends on its seed and on no other row.
@@ -53,29 +54,38 @@ def generate(
     Raises:
         UsageError: for a batch that cannot be continued: right-padded prompts, too few positions, too few seeds.
     """
+    decoding = objective.resolved(decoding)
     limit = decoding.max_new_tokens or max_new_tokens
     ids, mask = batch["input_ids"], batch["attention_mask"]
     _check(objective.backbone, mask, limit, len(seeds) if decoding.samples else len(ids))
     settings = _settings(decoding, objective.backbone.model.config, limit)
     sampler = [SeededSampler(decoding, seeds, limit)] if decoding.samples else []
     with torch.no_grad(), _evaluating(objective):
-        texts = Generator(objective, decoding).continued(ids, mask, settings, [*processors, *sampler])
+        texts = Generator(objective, decoding).continued(batch, settings, [*processors, *sampler])
     return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
 
 
 class RowCache(DynamicCache):
-    """Keys and values, plus named tensors of one row per sequence that follow the beams as keys and values do."""
+    """Keys and values, plus named tensors of one row per sequence that follow the beams as keys and values do.
+
+    A recurrent model has no keys and values: its configuration says `num_hidden_layers=0`, and all it knows of the past
+    is in named tensors. The library asks how long a cache is before the first step only, when either kind is empty.
+    """
 
     is_croppable = False
 
     def __init__(self, config: Any) -> None:
         super().__init__(config=config)
-        self.rows: dict[str, Tensor] = {}  # [B, T, ...]
+        self.rows: dict[str, Tensor] = {}  # [B, ...]
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
         self.rows[name] = torch.cat([self.rows[name], new], dim=1) if name in self.rows else new
         return self.rows[name]
+
+    def put(self, rows: Mapping[str, Tensor]) -> None:
+        """Set named tensors, [B, ...], in place of what they held."""
+        self.rows.update(rows)
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
         """Let row i continue from row `beam_idx[i]`."""
@@ -126,13 +136,16 @@ class Generator(PreTrainedModel, GenerationMixin):
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
-    def continued(self, ids: Tensor, mask: Tensor, settings: GenerationConfig, processors: list[Any]) -> Tensor:
+    def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
-        config = self.objective.backbone.model.config
+        ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
             cache: Any = EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
             given, start = {"decoder_source_ids": ids}, 1
+            if "exemplar_ids" in batch:
+                given |= {"decoder_exemplar_ids": batch["exemplar_ids"],
+                          "decoder_exemplar_mask": batch["exemplar_mask"]}  # fmt: skip
         else:
             cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
         found: Tensor = self.generate(
@@ -153,6 +166,8 @@ class Generator(PreTrainedModel, GenerationMixin):
         past_key_values: Any = None,
         decoder_input_ids: Tensor | None = None,
         decoder_source_ids: Tensor | None = None,
+        decoder_exemplar_ids: Tensor | None = None,
+        decoder_exemplar_mask: Tensor | None = None,
         encoder_outputs: Any = None,
         use_cache: bool = True,
         return_dict: bool = True,
@@ -160,7 +175,10 @@ class Generator(PreTrainedModel, GenerationMixin):
         """Log-probabilities of the next token of each row, [B, 1, V]."""
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
-        step = Step(ids, past_key_values, attention_mask, position_ids, decoder_source_ids, encoder_outputs)
+        step = Step(
+            ids, past_key_values, attention_mask, position_ids, decoder_source_ids, encoder_outputs,
+            decoder_exemplar_ids, decoder_exemplar_mask,
+        )  # fmt: skip
         log_probs = self.objective.decode_log_probs(self.objective.backbone.extend(step), self.decoding)
         return CausalLMOutputWithPast(logits=log_probs[:, None], past_key_values=past_key_values)
 

@@ -9,13 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench.arguments import RunArguments, threads_of
+from bench.cell import Cell
 from bench.errors import BenchError
-from bench.plan import Cell
+from bench.work import as_sets
 
 GRACE_S = 3
+NOTES = "notes"
+"""File of a scratch folder: a line for each thing that workers want a user to know."""
 
 
 def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratch: Path) -> None:
@@ -24,7 +28,8 @@ def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratc
     Raises:
         BenchError: with the end of the log of the first worker that failed.
     """
-    job = {"arguments": arguments.as_dict(), "key": cell.key, "rows": list(rows_keys), "parent": os.getpid()}
+    job = {"arguments": alone(cell, arguments).as_dict(), "key": cell.key, "method": cell.method.name,
+           "rows": list(rows_keys), "parent": os.getpid()}  # fmt: skip
     (scratch / "job.json").write_text(json.dumps(job))
     port, world = free_port(), arguments.devices
     threads = str(threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world))
@@ -39,6 +44,16 @@ def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratc
         wait(workers, scratch)
     finally:
         stop(workers)
+
+
+def alone(cell: Cell, arguments: RunArguments) -> RunArguments:
+    """Return arguments that plan one cell and those it is fine-tuned from, whatever was picked for it from a grid."""
+    config = cell.config
+    return replace(
+        arguments, tasks=(config.task,), methods=(cell.method.asked,), seeds=(config.seed,), backbone=config.backbone,
+        preset=config.preset, sets=tuple(f"{name}={value}" for name, value in as_sets(cell).items()),
+        decode=",".join(decoding.name for decoding in config.decodings), limit=None,
+    )  # fmt: skip
 
 
 def start(scratch: Path, rank: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bench.plan import Cell
+    from bench.cell import Cell
 
 TIMEOUT_S = 10
 """Longest wait for W&B to begin a run, and again to end one."""
@@ -15,6 +15,8 @@ TIMEOUT_S = 10
 
 class Mirror:
     """Opens a W&B run for each cell: id = cell key, group = task/method. The first failure switches it off.
+
+    A control that reads another method's cell has that one's key, and a run of its own: its numbers are others.
 
     Nothing but configuration, curve and scores is sent: no code, no environment, no command line, no console output.
 
@@ -63,6 +65,8 @@ class Live:
         """Open the run."""
         import wandb
 
+        from bench.cell import described
+
         settings = wandb.Settings(
             init_timeout=TIMEOUT_S, finish_timeout=TIMEOUT_S, silent=True, console="off", save_code=False,
             disable_code=True, disable_git=True, x_disable_meta=True, x_disable_stats=True,
@@ -70,10 +74,10 @@ class Live:
         )  # fmt: skip
         self.run = wandb.init(
             project=self.mirror.project,
-            id=cell.key,
+            id=f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key,
             name=cell.label,
             group=f"{cell.config.task}/{cell.config.method}",
-            config=cell.config.as_dict(),
+            config=described(cell),
             resume="allow",
             settings=settings,
         )

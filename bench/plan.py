@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from bench.arguments import RunArguments
-from bench.config import PRESETS, CellConfig, parse_sets
+from bench.cell import Cell, decodings_of, make_cell
+from bench.config import PRESETS, CellConfig, Override, parse_sets
 from bench.entries import expand
 from bench.errors import UsageError, did_you_mean
-from bench.evaluate import VERSION, Evaluation
-from bench.keys import key_of
-from bench.models import METHODS
-from bench.models.backbones.hub import architecture, hub, identity
-from bench.resolve import Method, backbone_factory, cell_config, check_overrides, find_method
-from bench.store import CellFolder, Store
+from bench.models.backbones.hub import architecture
+from bench.models.objective import Objective, Place
+from bench.resolve import Method, backbone_of, cell_config, check_overrides, elders, find_method, method_names
+from bench.store import Store
 from bench.tasks import TASKS
-from bench.tasks.batches import chosen
 from bench.tasks.sources import resolve
 from bench.tasks.task import Task
-
-KEY_SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: its configuration, its key, and the evaluations it wants by rows key."""
-
-    config: CellConfig
-    method: Method
-    task: Task
-    key: str
-    folder: CellFolder
-    evaluations: dict[str, Evaluation]
-
-    @property
-    def label(self) -> str:
-        """For people."""
-        return f"{self.config.task} · {self.config.method} · {self.config.backbone} · seed {self.config.seed}"
 
 
 @dataclass(frozen=True)
@@ -62,6 +40,11 @@ class Plan:
     skips: list[Skip] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
 
+    def join(self, other: Plan) -> None:
+        """Add another plan's cells and skips."""
+        self.cells += [cell for cell in other.cells if cell.evaluations or cell.key not in {c.key for c in self.cells}]
+        self.skips += other.skips
+
 
 def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line: None) -> Plan:
     """Look everything up that `bench run` was asked for; nothing is trained.
@@ -77,28 +60,104 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
     preset = chosen_preset(arguments.preset)
     given = parse_sets(arguments.sets)
     kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
-    methods = [find_method(name) for name in expand(arguments.methods, METHODS, "method", own=True)]
-    backbones = [arguments.backbone or str(kind.recipes[preset]["backbone"]) for kind in kinds]
-    check_overrides(given, kinds, methods, backbones)
-    plan, store, loaded = Plan(preset), Store(arguments.results_folder), {}
+    methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
+    concerned = [one for method in methods for one in (method, *elders(method))]
+    backbones = [backbone_of(kind, m, arguments.backbone, preset) for kind in kinds for m in concerned]
+    check_overrides(given, kinds, concerned, list(dict.fromkeys(backbones)))
+    maker = Maker(arguments, preset, given, Plan(preset), say)
     for kind in kinds:
         for method in methods:
             for seed in arguments.seeds:
-                config = cell_config(kind, method, arguments.backbone, seed, preset, given, arguments.decode,
-                                     arguments.limit)  # fmt: skip
-                check_shares(config, arguments)
-                form = architecture(config.backbone, str(config.backbone_options.get("path", "")))
-                reason = method.kind.why_not(form, kind.info.fields)
-                if reason:
-                    plan.skips.append(Skip(config.task, config.method, config.backbone, reason))
+                if reason := maker.add(kind, method, seed):
+                    name = backbone_of(kind, method, arguments.backbone, preset)
+                    maker.plan.skips.append(Skip(kind.name, method.name, name, reason))
                     break
-                named = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
-                if named not in loaded:
-                    loaded[named] = load_task(kind, config, arguments, plan.data, say)
-                plan.cells.append(make_cell(config, method, loaded[named], store))
-    if not plan.cells and not plan.skips:
+    if not maker.plan.cells and not maker.plan.skips:
         raise UsageError("nothing to run")
-    return plan
+    return maker.plan
+
+
+@dataclass
+class Maker:
+    """Adds cells to a plan one by one, each behind the cell it is fine-tuned from; tasks are read once."""
+
+    arguments: RunArguments
+    preset: str
+    given: list[Override]
+    plan: Plan
+    say: Callable[[str], None]
+    loaded: dict[str, Task] = field(default_factory=dict)
+
+    def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
+        """Add one cell and, where they are missing, those it is fine-tuned from; return why not, or None."""
+        asked = self.arguments.backbone
+        if method.own_backbone and asked not in (None, method.own_backbone):
+            return f"is maximum likelihood on its own backbone, {method.own_backbone}"
+        line = [(one, self.config(kind, one, seed)) for one in (method, *elders(method))]
+        for one, config in line:
+            check_shares(config, self.arguments)
+            if reason := self.misfit(kind, one, config):
+                return reason if one is method else f"is fine-tuned from {one.name}, which {reason}"
+        cells: list[Cell] = []
+        for one, config in reversed(line):
+            store, parent = Store(self.arguments.results_folder), cells[-1] if cells else None
+            cells.append(make_cell(config, one, self.task(kind, config), store, parent))
+        *older, cell = cells
+        if kept := self.arguments.kinds:
+            some = {key: what for key, what in cell.evaluations.items() if what.kind in kept}
+            cell = replace(cell, evaluations=some)
+        if not cell.evaluations:
+            silent = "generation" not in kind.info.evaluations
+            return f"only writes texts, and {kind.name} asks for none" if silent else "has no decoding it could read so"
+        for elder in older:
+            if all(known.folder != elder.folder for known in self.plan.cells):
+                self.plan.cells.append(replace(elder, evaluations={}))
+        self.place(cell)
+        return None
+
+    def place(self, cell: Cell) -> None:
+        """Add a cell, in place of the one that only a younger cell has wanted so far."""
+        for at, known in enumerate(self.plan.cells):
+            if (known.folder, known.method.name) == (cell.folder, cell.method.name):
+                self.plan.cells[at] = cell
+                return
+        self.plan.cells.append(cell)
+
+    def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
+        """Return the configuration of one cell."""
+        arguments = self.arguments
+        return cell_config(kind, method, arguments.backbone, seed, self.preset, self.given, arguments.decode,
+                           arguments.limit)  # fmt: skip
+
+    def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
+        """Return why a method does not fit a task and its backbone, or None."""
+        if method.reading.matched and not kind.info.open_ended:
+            return "is for open-ended tasks, whose texts have a diversity to match"
+        form = architecture(config.backbone, str(config.backbone_options.get("path", "")))
+        task = self.task(kind, config)
+        place = Place(form, bool(config.backbone_options.get("copy", False)), kind.info.all_fields,
+                      kind.info.open_ended, task.target_tokens())  # fmt: skip
+        if kind.info.open_ended and form == "encoder-decoder":
+            return f"has the backbone {config.backbone}, which reads a source; {kind.name} has none"
+        return method.kind.why_not(place) or undecodable(method, config)
+
+    def task(self, kind: type[Task], config: CellConfig) -> Task:
+        """Return the task with its data, read once for each configuration."""
+        named = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
+        if named not in self.loaded:
+            self.loaded[named] = load_task(kind, config, self.arguments, self.plan.data, self.say)
+        return self.loaded[named]
+
+
+def undecodable(method: Method, config: CellConfig) -> str | None:
+    """Return why a method cannot decode as asked, or None."""
+    if issubclass(method.kind, Objective):
+        try:
+            for decoding in decodings_of(config, method.reading):
+                method.kind.resolved(decoding)
+        except UsageError as error:
+            return f"cannot decode so: {error}"
+    return None
 
 
 def check_shares(config: CellConfig, arguments: RunArguments) -> None:
@@ -128,61 +187,10 @@ def load_task(
     task = kind(**config.task_options)
     data_dir = Path(arguments.data_dir) if arguments.data_dir else None
     source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None)
-    say(f"{kind.name}: data from {source.why}")
     task.load(source, config.trainer.limit)
+    say(f"{kind.name}: data from {task.source.why}")
     used = [task.split(name) for name in ("train", config.evaluation.split)]
     counts = ", ".join(f"{s.name} {len(s.examples):,} ({s.status})" for s in used)
-    lines.append(f"{kind.name}: {counts}; {source.why}")
+    lines.append(f"{kind.name}: {counts}; {task.source.why}")
     say(f"{kind.name}: {counts}")
     return task
-
-
-def make_cell(config: CellConfig, method: Method, task: Task, store: Store) -> Cell:
-    """Name a cell and its evaluations by the hash of everything that decides them."""
-    key = key_of({
-        "schema": KEY_SCHEMA,
-        "task": {"name": task.name, "version": task.version, "options": config.task_options,
-                 "train": task.manifest("train").as_dict()},
-        "method": {**method.code, "options": config.method_options},
-        "backbone": {"name": config.backbone, "options": config.backbone_options, **weights(config)},
-        "trainer": asdict(config.trainer),
-        "seed": config.seed,
-    })  # fmt: skip
-    evaluations = {}
-    for what in wanted(config, task):
-        rows_key = key_of({"trained": key, "version": VERSION, "split_sha256": task.manifest(what.split).sha256,
-                           **evaluation_content(what)})  # fmt: skip
-        evaluations[rows_key] = what
-    return Cell(config, method, task, key, store.cell(config.task, config.method, key), evaluations)
-
-
-def weights(config: CellConfig) -> dict[str, Any]:
-    """Return what a pretrained backbone is; nothing for one trained from scratch."""
-    if backbone_factory(config.backbone) is not hub:
-        return {}
-    options = config.backbone_options
-    return {"weights": identity(config.backbone, options["path"], options["revision"])}
-
-
-def evaluation_content(what: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
-    content = asdict(what)
-    content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
-    content["decoding"] = {"name": what.decoding.name, **what.decoding.as_dict()} if what.decoding else None
-    return content
-
-
-def wanted(config: CellConfig, task: Task) -> Sequence[Evaluation]:
-    """Return the evaluations of a cell: likelihood, probe and spectrum once, generation once per decoding."""
-    split, size = config.evaluation.split, config.evaluation.batch_size
-    examples = task.evaluation_examples(split, config.evaluation.rows)
-    found, of_rows = [], key_of([e.id for e in examples])
-    for kind in task.info.evaluations:
-        rows = task.probe_examples(examples) if kind in ("probe", "spectrum") else examples
-        ids = tuple(chosen([e.id for e in rows], config.evaluation.spectrum_rows if kind == "spectrum" else None))
-        for decoding in config.decodings if kind == "generation" else (None,):
-            length = (decoding.max_new_tokens or config.trainer.max_target) if decoding else 0
-            found.append(
-                Evaluation(kind, split, ids, size, length, decoding, config.seed, config.trainer.precision, of_rows)
-            )
-    return found

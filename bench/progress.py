@@ -56,6 +56,10 @@ class Progress:
         """Begin a stage of a cell."""
         self.bar.update(self.task, note=name, completed=0, total=None)
 
+    def search(self, done: int, of: int) -> None:
+        """Advance the search for exemplars."""
+        self.bar.update(self.task, completed=done, total=of, note=f"exemplars {done:,} of {of:,}")
+
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training."""
         self.bar.update(self.task, completed=step, total=steps, note=f"step {step}/{steps} loss {values['loss']:.3f}")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
 from bench.decoding import parse
-from bench.entries import Entry, all_names, load
+from bench.entries import all_names, expand, load
 from bench.errors import UsageError, did_you_mean
-from bench.models import METHODS
+from bench.models import ALIASES, METHODS
 from bench.models.backbones import BACKBONES
+from bench.models.backbones.backbone import Backbone
+from bench.models.baselines import Baseline
 from bench.models.objective import Objective
 from bench.options import fill, options_of
 from bench.tasks.task import Task
@@ -24,13 +26,30 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How a control reads another method's cell: nothing is trained for it.
+
+    Args:
+        distribution: what its decodings draw from, where it differs from the method's own.
+        exemplars: `own` or `swapped`, another row's.
+        matched: a method whose diversity a sweep of decodings is to meet.
+    """
+
+    distribution: str = ""
+    exemplars: str = "own"
+    matched: str = ""
+
+
+@dataclass(frozen=True)
 class Method:
-    """A method by name: its class, the options its variant sets, and what makes its code this code."""
+    """A method by name: its class, the settings it and its variant bring, and what makes its code this code."""
 
     name: str
-    kind: type[Objective]
-    preset_options: dict[str, Any]
-    code: dict[str, Any]
+    kind: type[Objective] | type[Baseline]
+    settings: Mapping[str, Any]  # `section.name` to value
+    code: Mapping[str, Any]
+    parent: str = ""
+    reading: Reading = Reading()
 
     @property
     def base(self) -> str:
@@ -38,26 +57,89 @@ class Method:
         return self.kind.name
 
     @property
+    def only_reads(self) -> bool:
+        """Whether nothing is trained for it: it reads another method's cell."""
+        return self.reading != Reading()
+
+    @property
+    def trained_name(self) -> str:
+        """The name it is trained and stored under: a control that only reads shares the cell of what it reads."""
+        return self.base if self.only_reads else self.name
+
+    @property
     def asked(self) -> str:
         """What to type after --method to get it again."""
         where = str(self.code["class"])
         return where if ":" in where else self.name
 
+    def objective(self, backbone: Backbone, **options: Any) -> Objective:
+        """Build the method over a backbone, with options beside the settings it brings."""
+        if not issubclass(self.kind, Objective):
+            raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
+        return self.kind(backbone, **{**self.values("method"), **options})
+
+    @property
+    def own_backbone(self) -> str:
+        """The backbone it runs on whatever the task's is, or nothing."""
+        return str(getattr(self.kind, "own_backbone", ""))
+
+    @property
+    def reads_exemplars(self) -> bool:
+        """Whether rows need exemplars."""
+        return "exemplar" in self.kind.fields
+
+    def values(self, section: str) -> dict[str, Any]:
+        """Return the settings of one section."""
+        return {key.partition(".")[2]: value for key, value in self.settings.items()
+                if key.partition(".")[0] == section}  # fmt: skip
+
 
 def find_method(name: str) -> Method:
-    """Return a built-in method (`histalign`, `histalign.released`) or a user's class (`package.module:Class`)."""
+    """Return a built-in method (`histalign`, `histalign.released`) or a user's class (`package.module:Class`).
+
+    Raises:
+        UsageError: when there is none of this name, or the class is no method.
+    """
     if ":" in name:
         kind = load(name)
         if not (inspect.isclass(kind) and issubclass(kind, Objective)):
             raise UsageError(f"'{name}' is not a subclass of bench.models.objective.Objective")
         _check_name(getattr(kind, "name", ""), name)
         source = Path(inspect.getfile(kind)).read_bytes()
-        return Method(kind.name, kind, {}, {"class": name, "source_sha256": hashlib.sha256(source).hexdigest()})
+        code = {"class": name, "source_sha256": hashlib.sha256(source).hexdigest()}
+        return Method(kind.name, kind, dict(kind.settings), code, kind.parent)
+    if name not in all_names(METHODS):
+        raise UsageError(f"no method '{name}'{did_you_mean(name, all_names(METHODS))}")
     base, _, variant = name.partition(".")
-    entry: Entry = METHODS[base]
+    entry = METHODS[base]
     kind = entry.load()
-    options = dict((entry.variants or {})[variant]) if variant else {}
-    return Method(name, kind, options, {"class": kind.name, "version": kind.version})
+    given = dict((entry.variants or {})[variant]) if variant else {}
+    parent = str(given.pop("parent", getattr(kind, "parent", "")))
+    reading = Reading(**{key.partition(".")[2]: given.pop(key) for key in list(given) if key.startswith("reading.")})
+    settings = {**getattr(kind, "settings", {}), **given}
+    return Method(name, kind, settings, {"class": kind.name, "version": kind.version}, parent, reading)
+
+
+def elders(method: Method) -> list[Method]:
+    """Return the methods a method is fine-tuned from, the nearest first.
+
+    Raises:
+        UsageError: when one of them is fine-tuned from itself.
+    """
+    line = [method]
+    while line[-1].parent:
+        line.append(find_method(line[-1].parent))
+        if line[-1].name in [younger.name for younger in line[:-1]]:
+            raise UsageError(f"method '{line[-1].name}' is fine-tuned from itself; its `parent` should be another one")
+    return line[1:]
+
+
+def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
+    """Turn what was typed after --method into names; `all` is every objective and, unless refused, its controls."""
+    objectives = [name for name, entry in METHODS.items() if not entry.baseline]
+    declared = dict.fromkeys(c for name in objectives for c in METHODS[name].controls if c not in objectives)
+    groups = {**ALIASES, "all": [*objectives, *(declared if controls else ())]}
+    return expand(wanted, METHODS, "method", own=True, groups=groups)
 
 
 def _check_name(name: Any, where: str) -> None:
@@ -77,35 +159,40 @@ def backbone_factory(name: str) -> Any:
     raise UsageError(f"no backbone '{name}'{did_you_mean(name, BACKBONES)}; a hub id or a folder works too")
 
 
+def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:
+    """Return the name of a cell's backbone: the method's own, else the one asked for, else the recipe's."""
+    return method.own_backbone or backbone or str(task.recipes[preset]["backbone"])
+
+
 def cell_config(
     task: type[Task], method: Method, backbone: str | None, seed: int, preset: str, given: Sequence[Override],
     decode: str | None, limit: int | None,
 ) -> CellConfig:  # fmt: skip
-    """Resolve one cell: constructor defaults, then the task's recipe, then the method's variant, then overrides."""
+    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides."""
     recipe = [override(key, value) for key, value in task.recipes[preset].items() if "." in key]
-    name = backbone or str(task.recipes[preset]["backbone"])
-    scopes = {task.name, method.base, method.name, name}
-    factory = backbone_factory(name)
+    name = backbone_of(task, method, backbone, preset)
+    scopes = {task.name, method.base, method.trained_name, name, *(("finetuned",) if method.parent else ())}
 
     def values(section: str) -> dict[str, Any]:
-        return {**section_values(recipe, section, scopes), **section_values(given, section, scopes)}
+        return {**section_values(recipe, section, scopes), **method.values(section),
+                **section_values(given, section, scopes)}  # fmt: skip
 
-    method_options, backbone_options = options_of(method.kind), options_of(factory)
-    method_values = {**section_values(recipe, "method", scopes), **method.preset_options,
-                     **section_values(given, "method", scopes)}  # fmt: skip
+    def options(section: str, what: str, make: Any) -> dict[str, Any]:
+        return fill(options_of(make), _known(values(section), options_of(make)), f"{what}")
+
     trainer = typed(TrainerConfig, {**values("trainer"), **({"limit": limit} if limit else {})}, "trainer")
     return CellConfig(
         task=task.name,
-        method=method.name,
+        method=method.trained_name,
         backbone=name,
         seed=seed,
         preset=preset,
         trainer=trainer,
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
         decodings=tuple(parse(decode or str(task.recipes[preset].get("decode", "greedy")))),
-        task_options=fill(options_of(task), _known(values("task"), options_of(task)), f"task '{task.name}'"),
-        method_options=fill(method_options, _known(method_values, method_options), f"method '{method.name}'"),
-        backbone_options=fill(backbone_options, _known(values("backbone"), backbone_options), f"backbone '{name}'"),
+        task_options=options("task", f"task '{task.name}'", task),
+        method_options=options("method", f"method '{method.name}'", method.kind),
+        backbone_options=options("backbone", f"backbone '{name}'", backbone_factory(name)),
     )
 
 
@@ -119,15 +206,19 @@ def check_overrides(
 ) -> None:
     """Refuse an override that nothing in this run takes.
 
+    Args:
+        methods: those of the run, with those they are fine-tuned from.
+
     Raises:
         UsageError: with the nearest known name.
     """
     owners: dict[str, list[tuple[set[str], dict[str, Any]]]] = {
         "task": [({t.name}, options_of(t)) for t in tasks],
-        "method": [({m.base, m.name}, options_of(m.kind)) for m in methods],
+        "method": [({m.base, m.trained_name}, options_of(m.kind)) for m in methods],
         "backbone": [({name}, options_of(backbone_factory(name))) for name in backbones],
     }
-    every = {t.name for t in tasks} | {n for m in methods for n in (m.base, m.name)} | set(backbones)
+    names = {name for m in methods for name in (m.base, m.trained_name, *(["finetuned"] if m.parent else []))}
+    every = names | {t.name for t in tasks} | set(backbones)
     for one in given:
         if one.scope is not None and one.scope not in every:
             raise UsageError(

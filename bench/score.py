@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from bench.cell import Cell
 from bench.keys import key_of
 from bench.metrics import METRICS, Metric
 from bench.metrics.score import Gold
-from bench.plan import Cell
 from bench.provenance import provenance
 from bench.store import StoredRows
 

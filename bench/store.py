@@ -4,8 +4,10 @@ results/<task>/<method>/<trained key>/
     trained.json               what was trained and how; written last, so it vouches for the checkpoint beside it
     model-<hash>.safetensors   the checkpoint, named by its content: two runs at once cannot mix theirs up
     config.yaml                repeats the cell
+    tokenizer.json             of the model, for cells of other tasks that start from it
     rows-<rows key>.jsonl.gz   one header line, one line per row, one closing line with the hash of the lines before
     scores-<scores key>.json   one metric family over one rows file
+    grid-<hash>.json           a search over settings that this cell was picked from, every combination with its loss
     failed.json                the last attempt, if it failed; gone once an attempt succeeds
 
 A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
@@ -28,6 +30,7 @@ from bench.files import write_atomic
 from bench.keys import canonical, sha256
 
 SCHEMA = 1
+TOKENIZER = "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class CellFolder:
         write_record(self.path / "trained.json", "trained", content, provenance)
         stored = self.trained()
         assert stored is not None
-        kept = self.checkpoint(stored["model"]["checkpoint_sha256"])
+        kept = self.checkpoint(stored["model"]["checkpoint_sha256"]) if "model" in stored else None
         for path in self.path.glob("model-*.safetensors"):
             if path != kept:
                 path.unlink(missing_ok=True)
@@ -111,6 +114,15 @@ class CellFolder:
     def write_scores(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store one metric family's values over one rows file."""
         write_record(self.path / f"scores-{key}.json", "scores", content, provenance)
+
+    def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Store the search over settings that this cell was picked from."""
+        write_record(self.path / f"grid-{key}.json", "grid", content, provenance)
+
+    def grids(self) -> list[dict[str, Any]]:
+        """Return the searches this cell was picked from."""
+        found = [read_record(path, "grid") for path in sorted(self.path.glob("grid-*.json"))]
+        return [content for content in found if content is not None]
 
     def all_scores(self) -> list[dict[str, Any]]:
         """Return every scores file's content."""

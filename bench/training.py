@@ -5,17 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
-from safetensors.torch import load_file, save
 
 from bench.config import TrainerConfig
-from bench.errors import StoreError
 from bench.models.objective import Objective, Optimiser
 from bench.seeds import seed_of
 from bench.tasks.codec import Codec
@@ -35,6 +32,7 @@ def train(
     world: int = 1,
     accumulate: int = 1,
     strategy: str | None = None,
+    exemplars: Mapping[str, str] | None = None,
     on_step: Callable[[int, int, dict[str, float]], None] | None = None,
 ) -> dict[str, Any]:
     """Train an objective on a task's training split.
@@ -48,6 +46,7 @@ def train(
         world: processes; the global batch is shared among them.
         accumulate: micro-batches of an optimiser step on each process.
         strategy: a Lightning strategy; by default one process or `ddp`.
+        exemplars: text by row id, for methods that read exemplars.
         on_step: called with step, steps and the logged values, on the first rank.
 
     Returns:
@@ -57,7 +56,7 @@ def train(
     steps = config.n_steps(len(rows))
     objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)
     objective.copies_of_step = world * accumulate
-    task.feed = Feed(codec, config.batch_size, steps, seed, accumulate)
+    task.feed = Feed(codec, config.batch_size, steps, seed, accumulate, exemplars)
     recorder = Recorder(seed, steps, accumulate, on_step)
     with quiet():
         trainer = Trainer(
@@ -155,34 +154,3 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-def save_checkpoint(objective: Objective) -> bytes:
-    """Return all parameters and buffers as safetensors, each shared tensor once."""
-    seen: set[int] = set()
-    kept = {}
-    for name, tensor in objective.state_dict().items():
-        if tensor.data_ptr() not in seen or tensor.numel() == 0:
-            seen.add(tensor.data_ptr())
-            kept[name] = tensor.detach().cpu().contiguous()
-    return save(kept)
-
-
-def load_checkpoint(objective: Objective, path: Path) -> None:
-    """Load a checkpoint into an objective of the same shape; tied tensors follow the one that was stored.
-
-    Raises:
-        StoreError: when the file is damaged or of another model.
-    """
-    try:
-        found = load_file(path)
-    except Exception as error:
-        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); remove its folder and run again") from error
-    missing, unexpected = objective.load_state_dict(found, strict=False)
-    here = objective.state_dict()
-    stored = {here[name].data_ptr() for name in found if name in here}
-    really_missing = [name for name in missing if here[name].data_ptr() not in stored]
-    if unexpected or really_missing:
-        raise StoreError(
-            f"checkpoint '{path}' is of another model: missing {really_missing[:3]}, unknown {unexpected[:3]}"
-        )

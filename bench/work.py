@@ -10,17 +10,19 @@ from typing import Any
 
 import torch
 
-from bench.build import build, target_counts
-from bench.errors import BenchError, StoreError
-from bench.evaluate import evaluate, merge
+from bench.build import build, exemplars_of, start, target_counts, tokenizer_hash
+from bench.cell import Cell, described, evaluation_content
+from bench.checkpoints import load_checkpoint, load_verified, save_checkpoint
+from bench.errors import BenchError
+from bench.evaluate import evaluate, merge, written
 from bench.files import write_atomic
-from bench.keys import canonical, key_of, sha256
+from bench.keys import canonical, sha256
+from bench.models.baselines import Baseline
 from bench.models.objective import Objective
-from bench.plan import Cell, evaluation_content
 from bench.provenance import provenance
-from bench.store import CellFolder
+from bench.store import TOKENIZER, CellFolder
 from bench.tasks.codec import Codec
-from bench.training import load_checkpoint, save_checkpoint, train
+from bench.training import train
 
 OnStep = Callable[[int, int, dict[str, float]], None]
 
@@ -36,6 +38,7 @@ def work(
     scratch: Path | None = None,
     on_step: OnStep | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> None:
     """Train a cell unless it is trained, then make the rows it misses.
 
@@ -46,26 +49,58 @@ def work(
         world: processes. One stores its rows itself; several leave their shares in `scratch` for `collect`.
         on_step: told about training steps.
         on_stage: told what comes next.
+        on_note: told what a user should know.
     """
     started = time.monotonic()
+    if issubclass(cell.method.kind, Baseline):
+        write_baseline(cell, rows_keys, rank, world, scratch, on_stage, started)
+        return
     objective, codec = build(cell)
     content = cell.folder.trained()
     if content is None:
         on_stage("training")
+        if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
+            on_note(f"{cell.label}: {leak}")
+        start(objective, cell, codec)
         found = train(objective, cell.task, codec, cell.config.trainer, cell.config.seed,
-                      world=world, accumulate=accumulate, strategy=strategy, on_step=on_step)  # fmt: skip
+                      world=world, accumulate=accumulate, strategy=strategy, exemplars=exemplars_of(cell),
+                      on_step=on_step)  # fmt: skip
         if rank == 0:
             store_trained(cell, objective, codec, found, world, started)
         content = stored_by_first(cell.folder)
-    if content["status"] != "ok":
+    if content["status"] != "ok" or not rows_keys:
         return
-    load_verified(objective, cell.folder, content)
+    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
     objective.to(device_of(rank))
     needs_counts = any(w.decoding and w.decoding.distribution == "decoupled" for w in cell.evaluations.values())
     if needs_counts:
         objective.token_counts = target_counts(cell, codec, objective.backbone.vocabulary_size)
     for key in rows_keys:
+        decoding = cell.evaluations[key].decoding
+        if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
+            on_note(f"{cell.label}: {note}")
         make_rows(cell, key, objective, codec, rank, world, scratch, on_stage)
+
+
+def write_baseline(
+    cell: Cell, rows_keys: Collection[str], rank: int, world: int, scratch: Path | None,
+    on_stage: Callable[[str], None], started: float,
+) -> None:  # fmt: skip
+    """Store that there is nothing to train, then this rank's share of the texts."""
+    baseline: Baseline = cell.method.kind()  # type: ignore[assignment, call-arg]
+    if rank == 0 and cell.folder.trained() is None:
+        content = {**about(cell), "status": "ok", "train": {"steps": 0, "curve": []}}
+        cell.folder.write_trained(content, {**provenance(started), "world": world})
+    for key in rows_keys:
+        on_stage("writing")
+        rows = list(written(baseline, cell.task, cell.evaluations[key]))
+        leave_rows(cell, key, rows[rank::world], rank, scratch, started)
+
+
+def leak_of(cell: Cell) -> str | None:
+    """Return a warning when exemplars give training targets away and not those of the evaluation, or None."""
+    equal_targets = bool(cell.config.method_options.get("equal_targets", True))
+    return cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets)
 
 
 def stored_by_first(folder: CellFolder) -> dict[str, Any]:
@@ -91,7 +126,13 @@ def make_rows(
     started = time.monotonic()
     what = cell.evaluations[key]
     on_stage(what.kind + (f" {what.decoding.name}" if what.decoding else ""))
-    part = list(evaluate(objective, cell.task, codec, what, rank, world))
+    leave_rows(cell, key, list(evaluate(objective, cell.task, codec, what, rank, world)), rank, scratch, started)
+
+
+def leave_rows(
+    cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float
+) -> None:
+    """Store rows, or leave this rank's share of them in `scratch`."""
     if scratch is None:
         store_rows(cell, key, [part], started)
         return
@@ -125,14 +166,13 @@ def store_trained(
     digest = sha256(data)
     write_atomic(folder.checkpoint(digest), data, replace=True)
     write_atomic(folder.path / "config.yaml", config_yaml(cell).encode(), replace=True)
+    backend = getattr(codec.tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        write_atomic(folder.path / TOKENIZER, backend.to_str().encode(), replace=True)
     content = {
-        "key": cell.key,
-        "config": cell.config.as_dict(),
-        "method": cell.method.code,
+        **about(cell),
         "batch_invariant": objective.batch_invariant,
-        "seed_scheme": "sha256-counter/1",
         "status": found["status"],
-        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
         "train": {name: value for name, value in found.items() if name != "status"},
         "model": {
             "parameters": sum(p.numel() for p in objective.parameters()),
@@ -145,52 +185,65 @@ def store_trained(
     folder.write_trained(content, {**provenance(started), "world": world})
 
 
+def about(cell: Cell) -> dict[str, Any]:
+    """Return what a record of a trained cell says of any method."""
+    return {
+        "key": cell.key,
+        "config": described(cell),
+        "method": dict(cell.method.code),
+        "start": origin(cell),
+        "seed_scheme": "sha256-counter/1",
+        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
+    }
+
+
+def origin(cell: Cell) -> dict[str, Any] | None:
+    """Return what a record says of the cell its weights start from, or None."""
+    record = cell.start.trained() if cell.start else None
+    if record is None:
+        return None
+    config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
+    return {"key": record["key"], "config": config, "method": record["method"],
+            "data": {"train": record["data"]["train"]}, "start": record.get("start")}  # fmt: skip
+
+
 def config_yaml(cell: Cell) -> str:
-    """Return the file that repeats a cell: `--config` reads it back to the same keys."""
+    """Return the file that repeats a cell: `--config` reads it back to the same keys.
+
+    A control that only reads another method's cell has no file of its own: this is that cell's.
+    """
     import yaml
 
-    described = cell.config.as_dict()
+    config, method = cell.config.as_dict(), cell.method
     content = {
-        "task": described["task"],
-        "method": cell.method.asked,
+        "task": config["task"],
+        "method": method.trained_name if method.only_reads else method.asked,
         "seeds": [cell.config.seed],
-        "preset": described["preset"],
-        "backbone": described["backbone"],
-        "decode": ",".join(described["decodings"]),
-        "set": as_sets(described),
+        "preset": config["preset"],
+        "backbone": config["backbone"],
+        "decode": ",".join(config["decodings"]),
+        "set": as_sets(cell),
     }
     return yaml.safe_dump(content, sort_keys=False)
 
 
-def as_sets(described: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration as `section.name: value` lines that `--config` reads back."""
+def as_sets(cell: Cell) -> dict[str, Any]:
+    """Return a configuration as `section.name: value` lines that `--config` reads back.
+
+    Those of the cell it is fine-tuned from stand first; they are its own too where no line for its method follows.
+    """
     sections = {"task": "task_options", "method": "method_options", "backbone": "backbone_options",
                 "trainer": "trainer", "evaluation": "evaluation"}  # fmt: skip
-    return {f"{section}.{name}": value for section, key in sections.items() for name, value in described[key].items()}
-
-
-def tokenizer_hash(tokenizer: Any) -> str:
-    """Return a hash of a tokenizer's whole content."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    return key_of(backend.to_str() if backend is not None else sorted(tokenizer.get_vocab().items()))
-
-
-def load_verified(objective: Objective, folder: CellFolder, content: dict[str, Any]) -> None:
-    """Load the checkpoint if its hash is the one that was stored.
-
-    Raises:
-        StoreError: when it is missing or damaged.
-    """
-    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
-    try:
-        digest = sha256(path.read_bytes())
-    except OSError as error:
-        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); remove '{folder.path}' and run "
-                         f"the same command again to train it anew") from error  # fmt: skip
-    if digest != content["model"]["checkpoint_sha256"]:
-        raise StoreError(f"checkpoint '{path}' does not have the hash it was stored with; remove "
-                         f"'{folder.path}' and run the same command again to train it anew")  # fmt: skip
-    load_checkpoint(objective, path)
+    config = cell.config.as_dict()
+    lines = {f"{section}.{name}": value for section, key in sections.items() for name, value in config[key].items()}
+    if cell.parent is None:
+        return lines
+    older = as_sets(cell.parent)
+    for name, value in lines.items():
+        said = [known for line, known in older.items() if line.rpartition(":")[2] == name]
+        if not said or any(known != value for known in said):
+            older[f"{cell.config.method}:{name}"] = value
+    return older
 
 
 def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.arguments import RunArguments
 from bench.errors import BenchError
+from bench.launch import NOTES
 from bench.plan import make_plan
 from bench.work import work
 
@@ -25,15 +26,18 @@ def main(job_file: str) -> None:
 
         torch.set_num_threads(threads)
     plan = make_plan(arguments)
-    (cell,) = [cell for cell in plan.cells if cell.key == job["key"]]
-    work(
-        cell,
-        job["rows"],
-        rank=int(os.environ["RANK"]),
-        world=int(os.environ["WORLD_SIZE"]),
-        accumulate=arguments.accumulate,
-        scratch=Path(job_file).parent,
-    )
+    (cell,) = [cell for cell in plan.cells if (cell.key, cell.method.name) == (job["key"], job["method"])]
+    scratch = Path(job_file).parent
+    with open(scratch / NOTES, "a") as notes:
+        work(
+            cell,
+            job["rows"],
+            rank=int(os.environ["RANK"]),
+            world=int(os.environ["WORLD_SIZE"]),
+            accumulate=arguments.accumulate,
+            scratch=scratch,
+            on_note=lambda note: print(note, file=notes),
+        )
 
 
 def end_with(parent: int) -> None:

@@ -8,7 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bench.leaderboards.table import Table, TableRow, Value, metric_name
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.table import Table, metric_name
 
 FORMATS = ("terminal", "markdown", "csv", "json")
 
@@ -67,6 +68,14 @@ def remarks(table: Table) -> list[str]:
     """Return what stands under a table: watermark, direction, notes on published rows."""
     found = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
     found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
+    found += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
+    tuned = {row.method: row.tried for row in table.rows if row.tried}
+    found += [f"{name}: picked from {n} combinations by validation loss" for name, n in tuned.items()]
+    untuned = sorted({row.untuned for row in table.rows if row.untuned})
+    found += [f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
+              f"--grid tunes each on the validation split"] if untuned else []  # fmt: skip
+    controls = {row.method: f"{row.method} for {', '.join(row.controls)}" for row in table.rows if row.controls}
+    found += [f"Controls, which would explain a gain away: {'; '.join(controls.values())}"] if controls else []
     return found
 
 
@@ -110,14 +119,15 @@ def comma_separated(tables: Sequence[Table]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["task", "split", "rows", "preset", "watermark", "method", "settings", "backbone", "decoding",
-                     "column", "mean", "seeds", "by_seed", "signature"])  # fmt: skip
+                     "column", "mean", "seeds", "by_seed", "signature", "controls", "untuned", "remark"])  # fmt: skip
     for table in tables:
         for row in table.rows:
             for column, value in row.values.items():
                 writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, _csv(row.method),
                                  _csv(row.settings), _csv(row.backbone), row.decoding, column,
                                  "" if value.conflict else repr(value.mean), value.n,
-                                 json.dumps(dict(sorted(value.by_seed.items()))), value.signature])  # fmt: skip
+                                 json.dumps(dict(sorted(value.by_seed.items()))), value.signature,
+                                 " ".join(row.controls), row.untuned, _csv(row.remark)])  # fmt: skip
     return out.getvalue()
 
 
@@ -142,7 +152,8 @@ def _row_content(row: TableRow) -> dict[str, Any]:
                "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict}
         for name, v in row.values.items()
     }  # fmt: skip
-    return {"method": row.method, "settings": row.settings, "backbone": row.backbone, "decoding": row.decoding,
+    return {"method": row.method, "settings": row.settings, "controls": list(row.controls), "untuned": row.untuned,
+            "tried": row.tried, "remark": row.remark, "backbone": row.backbone, "decoding": row.decoding,
             "diverged": row.diverged, "cells": sorted(row.keys), "values": values}  # fmt: skip
 
 
@@ -166,7 +177,7 @@ def terminal(tables: Sequence[Table], width: int | None = None) -> str:
                                                             for c, b in zip(cells, bolds, strict=True)))  # fmt: skip
         console.print(grid)
         for remark in remarks(table):
-            console.print(Text(f"  {remark}"))
+            console.print(Text(f"  {plain(remark)}"))
         console.print()
     stream = console.file
     assert isinstance(stream, io.StringIO)

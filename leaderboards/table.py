@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bench.keys import key_of
+from bench.leaderboards.controls import controlled_by, keep_matched
 from bench.leaderboards.papers import Published, published
+from bench.leaderboards.row import TableRow, Value
+from bench.models import METHODS
 from bench.store import Store
 from bench.tasks import TASKS
-
-
-@dataclass(frozen=True)
-class Value:
-    """One number of a row: the mean over seeds, with the seeds it comes from."""
-
-    by_seed: Mapping[int, float]
-    higher_is_better: bool | None
-    signature: str
-    conflict: bool = False
-
-    @property
-    def mean(self) -> float:
-        """Mean over seeds."""
-        return statistics.fmean(self.by_seed.values())
-
-    @property
-    def n(self) -> int:
-        """Number of seeds."""
-        return len(self.by_seed)
-
-
-@dataclass
-class TableRow:
-    """One method under one configuration and decoding."""
-
-    method: str
-    backbone: str
-    decoding: str
-    config: Mapping[str, Any]
-    found: dict[tuple[str, str], Value] = field(default_factory=dict)  # by metric name and signature
-    values: dict[str, Value] = field(default_factory=dict)  # by column
-    diverged: int = 0
-    seeds: set[int] = field(default_factory=set)
-    settings: str = ""
-    keys: set[str] = field(default_factory=set)
-
-    @property
-    def label(self) -> str:
-        """For people."""
-        return self.method + (f" ({self.settings})" if self.settings else "")
 
 
 @dataclass
@@ -122,7 +83,7 @@ def tables(
         if (config["trainer"]["limit"] is not None) != limited:
             notes["cells run with --limit are left out"] += not limited
         elif record["status"] == "ok":
-            _add_cell(groups, record, cell.all_scores())
+            _add_cell(groups, record, cell.all_scores(), max((len(g["tried"]) for g in cell.grids()), default=0))
         elif record["status"] == "diverged":
             diverged.append(record)
         else:
@@ -158,7 +119,10 @@ def _add_diverged(groups: dict[str, dict[str, Any]], trained: Mapping[str, Any])
 
 
 def _add_cell(
-    groups: dict[str, dict[str, Any]], trained: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]
+    groups: dict[str, dict[str, Any]],
+    trained: Mapping[str, Any],
+    scores: Sequence[Mapping[str, Any]],
+    tried: int,
 ) -> None:
     """File one cell's scores under the examples they come from."""
     main = [s["of"] for s in scores if s["of"]["kind"] in ("likelihood", "generation")]
@@ -171,7 +135,8 @@ def _add_cell(
             base = _base(trained, home["split"], home["status"], home["split_sha256"])
             about = {"n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}}
             group = groups.setdefault(key_of({**base, "ids": home["ids"]}), {**base, **about})
-            row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"])
+            row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
+            row.tried = max(row.tried, tried)
             for value in score["values"]:
                 if value["value"] is not None:
                     _put(row, value, trained["config"]["seed"])
@@ -182,17 +147,32 @@ def decoding_name(decoding: Mapping[str, Any] | None) -> str:
     return "" if decoding is None else str(decoding["name"])
 
 
-def _row(group: dict[str, Any], trained: Mapping[str, Any], decoding: str, batch_size: int) -> TableRow:
-    """Return the row of a cell: equal but for the seed in everything that decides a number."""
-    config = {k: v for k, v in trained["config"].items() if k not in ("seed", "decodings", "evaluation")}
-    config |= {"evaluation": {"batch_size": batch_size}, "code": trained["method"]}
-    key = key_of({"config": config, "decoding": decoding})
+def _row(
+    group: dict[str, Any], trained: Mapping[str, Any], decoding: str, batch_size: int, shown_as: str = ""
+) -> TableRow:
+    """Return the row of a cell, or of a control that reads it: equal but for the seed in what decides a number."""
+    config = {**comparable(trained), "evaluation": {"batch_size": batch_size}}
+    method = shown_as or config["method"]
+    key = key_of({"config": config, "decoding": decoding, **({"shown_as": shown_as} if shown_as else {})})
     if key not in group["rows"]:
-        group["rows"][key] = TableRow(config["method"], config["backbone"], decoding, config)
-    row: TableRow = group["rows"][key]
+        written = method in METHODS and METHODS[method].baseline
+        row = TableRow(method, "" if written else config["backbone"], decoding, config)
+        row.controls = tuple(controlled_by(method))
+        group["rows"][key] = row
+    row = group["rows"][key]
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
     return row
+
+
+def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides a trained cell but its seed: configuration, code, and what its weights start from."""
+    config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
+    config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
+    found = {**config, "code": record["method"]}
+    if start := record.get("start"):
+        found["start"] = {**comparable(start), "data": {"sha256": start["data"]["train"]["sha256"]}}
+    return found
 
 
 def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
@@ -208,7 +188,7 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
 def _finish(group: Mapping[str, Any], columns: str) -> Table:
     """Order rows and columns, spread values that have no decoding over their method's decodings, name settings."""
     _name_columns(list(group["rows"].values()))
-    rows = _spread(list(group["rows"].values()))
+    rows = keep_matched(_spread(list(group["rows"].values())))
     entry = TASKS.get(group["task"])
     there = sorted({name for row in rows for name in row.values})
     preferred = [c for wanted in (entry.columns if entry else ()) for c in there if metric_name(c) == wanted]
@@ -265,19 +245,23 @@ def _sortable(row: TableRow, primary: str) -> float:
 
 
 def _spread(rows: list[TableRow]) -> list[TableRow]:
-    """Copy likelihood values onto the rows of each decoding of the same configuration."""
-    decoded = [row for row in rows if row.decoding]
-    kept = list(decoded)
-    for plain in (row for row in rows if not row.decoding):
-        mine = [row for row in decoded if row.config == plain.config and row.method == plain.method]
-        for row in mine:
-            row.values = {**plain.values, **row.values}
-            row.seeds |= plain.seeds
-            row.keys |= plain.keys
-            row.diverged += plain.diverged
-        if not mine:
-            kept.append(plain)
-    return kept
+    """Copy likelihood values onto the rows of each decoding of the same model.
+
+    A control that only decodes another method's cell has that cell's likelihood; one that also reads its rows in
+    another way has its own.
+    """
+    plain = [row for row in rows if not row.decoding]
+    used: set[int] = set()
+    for row in (row for row in rows if row.decoding):
+        alike = [p for p in plain if p.config == row.config]
+        mine = [p for p in alike if p.method == row.method] or [p for p in alike if p.method == row.config["method"]]
+        for one in mine:
+            used.add(id(one))
+            row.values = {**one.values, **row.values}
+            row.seeds |= one.seeds
+            row.keys |= one.keys
+            row.diverged += one.diverged
+    return [row for row in rows if row.decoding or id(row) not in used]
 
 
 def _name_settings(rows: list[TableRow]) -> None:
@@ -299,11 +283,11 @@ def _short(name: str, value: Any) -> str:
     return str(value)[:8] if name.endswith("sha256") else str(value)
 
 
-def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
+def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
-            found.update({f"{name.removesuffix('_options')}.{k}": v for k, v in value.items()})
+            found |= _flat(value, f"{before}{name.removesuffix('_options')}.")
         else:
-            found[name] = value
+            found[before + name] = value
     return found

@@ -38,6 +38,12 @@ METRICS: dict[str, Metric] = {
         "Chen et al. 2020",
         kind="generation",
     ),
+    "diversity": Metric(
+        "bench.metrics.diversity_scorer:diversity_scores",
+        "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",
+        "F2-Softmax section 4.1.6",
+        kind="generation",
+    ),
 }
 
 __all__ = ["METRICS", "Metric"]

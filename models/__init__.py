@@ -1,21 +1,127 @@
 """Training objectives, one LightningModule per file. Reading METHODS answers: what is there?"""
 
+from dataclasses import dataclass
+
 from bench.entries import Entry
 
-METHODS: dict[str, Entry] = {
-    "mle": Entry("bench.models.mle:MLE", "cross-entropy on the next token", "maximum likelihood"),
-    "trime": Entry(
+
+@dataclass(frozen=True)
+class MethodEntry(Entry):
+    """A method, its variants and its controls.
+
+    Args:
+        variants: named settings of the same class, `section.name` to value. `reading.*` reads another method's cell in
+            another way, without training; `parent` starts from another method's cell.
+        controls: names of methods that would explain its gain away; `--method all` runs them too.
+        baseline: whether it writes texts without a model.
+        tuned_by: settings that decide its place among its like; without a grid over them it is marked `untuned`.
+    """
+
+    controls: tuple[str, ...] = ()
+    baseline: bool = False
+    tuned_by: str = ""
+
+
+RELEASED = {"released": {"method.variant": "released"}}
+
+METHODS: dict[str, MethodEntry] = {
+    "mle": MethodEntry(
+        "bench.models.mle:MLE",
+        "cross-entropy on the next token",
+        "maximum likelihood",
+        variants={
+            "decoupled": {"reading.distribution": "decoupled"},
+            "matched": {"reading.matched": "f2softmax"},
+            "continued": {"parent": "mle"},
+        },
+    ),
+    "face": MethodEntry(
+        "bench.models.face:FACE",
+        "cross-entropy weighted by how often the model says a token",
+        "Jiang et al. 2019",
+        variants=RELEASED,
+        controls=("mle.continued",),
+    ),
+    "ul_token": MethodEntry(
+        "bench.models.ul_token:ULToken",
+        "unlikelihood of tokens that were already there",
+        "Welleck et al. 2020",
+        variants=RELEASED,
+    ),
+    "ul_seq": MethodEntry(
+        "bench.models.ul_seq:ULSeq",
+        "unlikelihood of what the model itself repeats",
+        "Welleck et al. 2020",
+        variants=RELEASED,
+        controls=("mle.continued",),
+    ),
+    "ul_token_seq": MethodEntry(
+        "bench.models.ul_token_seq:ULTokenSeq",
+        "both forms of unlikelihood",
+        "Welleck et al. 2020",
+        variants=RELEASED,
+        controls=("mle.continued",),
+    ),
+    "trime": MethodEntry(
         "bench.models.trime:TRIME",
         "cache language model trained with its cache",
         "Zhong et al. 2022",
-        variants={"released": {"variant": "released"}},
+        variants=RELEASED,
     ),
-    "histalign": Entry(
+    "histalign": MethodEntry(
         "bench.models.histalign:HistAlign",
         "cache language model with an order-informed contrastive term",
         "Wan et al. 2023",
-        variants={"released": {"variant": "released"}},
+        variants=RELEASED,
+        controls=("trime",),
     ),
-}
+    "f2softmax": MethodEntry(
+        "bench.models.f2softmax:F2Softmax",
+        "a frequency class first, then a token of it",
+        "Choi et al. 2020",
+        variants={
+            "released": {"method.classes": "released"},
+            "posterior": {"reading.distribution": "posterior"},
+            "fixed_eq_token": {"method.classes": "fixed_eq_token", "method.number": 8},
+            "fixed_eq_freq": {"method.classes": "fixed_eq_freq", "method.number": 8},
+        },
+        controls=("mle.decoupled", "mle.matched"),
+    ),
+    "seq2seq": MethodEntry(
+        "bench.models.seq2seq:Seq2Seq", "BiLSTM with attention and copying", "Peng et al. 2019", tuned_by="optim.lr"
+    ),
+    "attexp": MethodEntry(
+        "bench.models.attexp:AttExp",
+        "Seq2Seq that attends to an exemplar and copies from it",
+        "Peng et al. 2019",
+        controls=("copy_exemplar", "lead"),
+        tuned_by="optim.lr",
+    ),
+    "adadec": MethodEntry(
+        "bench.models.adadec:AdaDec",
+        "Seq2Seq whose decoder weights are made for an exemplar",
+        "Peng et al. 2019",
+        variants={"const": {"backbone.exemplar": "constant"}, "swapped": {"reading.exemplars": "swapped"}},
+        controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
+        tuned_by="optim.lr",
+    ),
+    "adadec_attexp": MethodEntry(
+        "bench.models.adadec_attexp:AdaDecAttExp",
+        "AdaDec and AttExp together",
+        "Peng et al. 2019",
+        controls=("adadec.const", "copy_exemplar", "lead"),
+        tuned_by="optim.lr",
+    ),
+    "copy_exemplar": MethodEntry(
+        "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
+    ),
+    "lead": MethodEntry(
+        "bench.models.baselines:Lead", "writes the first words of the source", "a baseline of summarisation",
+        baseline=True,
+    ),
+}  # fmt: skip
 
-__all__ = ["METHODS"]
+ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
+"""Names that stand for several methods."""
+
+__all__ = ["ALIASES", "METHODS", "MethodEntry"]

@@ -7,11 +7,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.chunks import LossSum, summed
-from bench.models.functional.cache import cache_log_probs, cache_nll
+from bench.models.chunks import LossSum
+from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
-from bench.models.objective import SLICE, Objective
+from bench.models.head import Head
+from bench.models.objective import Objective
 from bench.models.states import Rows, States, blocks, rows_of
 
 DEFAULTS = {
@@ -43,6 +45,9 @@ class HistAlign(Objective):
         backbone: any.
         alpha: weight of the ranking term; 1.0, and 0.5 on LogicNLG (paper, A and A.4).
         margin: lambda of eq. 5, the margin per rank; 0.001 (paper, A).
+
+    Raises:
+        UsageError: for a negative alpha or margin.
     """
 
     name: ClassVar[str] = "histalign"
@@ -60,6 +65,9 @@ class HistAlign(Objective):
         margin: float = 0.001,
     ) -> None:
         super().__init__(backbone)
+        for name, value in (("alpha", alpha), ("margin", margin)):
+            if value < 0:
+                raise UsageError(f"{name} of HistAlign is at least 0, not {value}: it would reward wrong memories")
         defaults = DEFAULTS[variant]
         self.variant, self.alpha, self.margin = variant, alpha, margin
         self.base = base or defaults["base"]
@@ -71,9 +79,9 @@ class HistAlign(Objective):
         """Eq. 3, [n, V]."""
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
-    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """Eq. 6 at each position, with the ranking term summed or averaged over its own pairs."""
-        nll = self._base_nll(rows)
+        nll = self._base_nll(rows, head)
         if self.reduction == "authors":
             return nll, {self.base: nll.sum()}
         paired = rows.positive.any(1).nonzero().squeeze(1)  # a position without a positive has no pair
@@ -85,19 +93,20 @@ class HistAlign(Objective):
 
     def loss(self, states: States) -> LossSum:
         """Eq. 6 summed over target tokens; the authors' reduction needs all pairs of the micro-batch at once."""
-        found = summed(states, self.position_loss, self.head_parameters(), SLICE)
+        found = super().loss(states)
         if self.reduction != "authors":
             return found
         ranking = self._authors(states) * found.n_target_tokens
         terms = {**found.terms, "ranking": ranking.detach()}
         return LossSum(found.total + self.alpha * ranking, found.n_target_tokens, terms)
 
-    def _base_nll(self, rows: Rows) -> Tensor:
+    def _base_nll(self, rows: Rows, head: Head) -> Tensor:
+        at_target = head.at(rows.targets)
         if self.base == "mle":
-            return -torch.log_softmax(self.logits(rows), -1).gather(1, rows.targets[:, None]).squeeze(1)
+            return head.lse - at_target
         comparable = rows.labelled if self.variant == "released" else None
-        return cache_nll(
-            self.logits(rows), rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
+        return cache_nll_of(
+            head.lse, at_target, rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
         )
 
     def _ranks(self, rows: Rows) -> Tensor:

@@ -5,7 +5,7 @@ Legend of shapes: B batch rows, T positions, V vocabulary, D width, M memory ent
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,10 +33,23 @@ class States:
     memory_tokens: Tensor  # [B, M]
     readable: Tensor  # [B, T, M] bool: entry m may be read at position t (strictly past, no padding)
     labelled: Tensor  # [B, M] bool: the entry's token is itself a target (the released TRIME compares only those)
+    copying: Tensor | None = (
+        None  # [B, T, S+1] of copying backbones: log-weights of copying each of S tokens and, last,
+    )
+    copy_tokens: Tensor | None = None  # of generating one (they sum to one), and the tokens, [B, S]
+
+    @property
+    def differentiable(self) -> list[Tensor]:
+        """What gradients flow to: hidden states, memory and, where there are any, copying weights."""
+        return [self.hidden, self.memory, *([] if self.copying is None else [self.copying])]
+
+    def having(self, hidden: Tensor, memory: Tensor, copying: Tensor | None = None) -> States:
+        """Return the same states with these in place of `differentiable`."""
+        return replace(self, hidden=hidden, memory=memory, copying=copying)
 
     def detached(self) -> States:
         """Return the same states outside the graph."""
-        return replace(self, hidden=self.hidden.detach(), memory=self.memory.detach())
+        return self.having(*(tensor.detach() for tensor in self.differentiable))
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,8 @@ class Rows:
     group_labelled: Tensor  # [G, M] bool
     group_targets: Tensor  # [G, T]
     start: int = 0  # batch row of group 0
+    copying: Tensor | None = None  # [n, S+1] log-weights of copying backbones
+    group_copy_tokens: Tensor | None = None  # [G, S]
 
     def __len__(self) -> int:
         return self.hidden.shape[0]
@@ -72,6 +87,12 @@ class Rows:
     def labelled(self) -> Tensor:
         """Whether each memory entry's token is itself a target, [n, M]."""
         return self._of_group(self.group_labelled)
+
+    @cached_property
+    def copy_tokens(self) -> Tensor:
+        """Tokens that a copying backbone may copy, [n, S]."""
+        assert self.group_copy_tokens is not None
+        return self._of_group(self.group_copy_tokens)
 
     def _of_group(self, values: Tensor) -> Tensor:
         """Give each position its batch row's values, [G, M] -> [n, M]; a view where there is one batch row."""
@@ -110,6 +131,7 @@ class Rows:
             position=self.position.index_select(0, index),
             group=self.group.index_select(0, index),
             readable=self.readable.index_select(0, index),
+            copying=None if self.copying is None else self.copying.index_select(0, index),
         )
 
 
@@ -122,7 +144,7 @@ class Block:
     kept: Tensor  # [n]
 
 
-def blocks(targets: Tensor, limit: int = 512) -> Iterator[Block]:
+def blocks(targets: Tensor, limit: int = 256) -> Iterator[Block]:
     """Cut the positions that carry a target into slices of at most `limit`.
 
     Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time.
@@ -148,10 +170,15 @@ def blocks(targets: Tensor, limit: int = 512) -> Iterator[Block]:
         start = stop
 
 
-def rows_of(states: States, block: Block, grid: Tensor | None = None, memory: Tensor | None = None) -> Rows:
-    """Return the slice of `states` that `block` names; `grid` and `memory` replace its own (autograd leaves)."""
-    if grid is None:
-        grid = grid_of(states, block)
+def rows_of(states: States, block: Block, leaves: Sequence[Tensor] | None = None) -> Rows:
+    """Return the slice of `states` that `block` names.
+
+    Args:
+        states: a batch after the backbone.
+        block: which positions.
+        leaves: what `parts_of` gives for this block, where a caller wants gradients to it.
+    """
+    grid, memory, *copying = leaves or parts_of(states, block)
     flat = block.positions.flatten().index_select(0, block.kept)
     group = block.kept // block.positions.shape[1]
     targets = states.targets[block.batch]
@@ -162,33 +189,49 @@ def rows_of(states: States, block: Block, grid: Tensor | None = None, memory: Te
         kept=block.kept,
         position=flat,
         group=group,
-        memory=states.memory[block.batch] if memory is None else memory,
+        memory=memory,
         group_memory_tokens=states.memory_tokens[block.batch],
         readable=states.readable[block.batch][group, flat],
         group_labelled=states.labelled[block.batch],
         group_targets=targets,
         start=block.batch.start,
+        copying=copying[0].flatten(0, 1).index_select(0, block.kept) if copying else None,
+        group_copy_tokens=None if states.copy_tokens is None else states.copy_tokens[block.batch],
     )
 
 
-def grid_of(states: States, block: Block) -> Tensor:
-    """Return the rectangle of hidden states a block is cut from, [G, P, D]."""
-    index = block.positions[:, :, None].expand(-1, -1, states.hidden.shape[-1])
-    return states.hidden[block.batch].gather(1, index)
+def parts_of(states: States, block: Block) -> list[Tensor]:
+    """Return a block's share of what gradients flow to: rectangle of states, memory, rectangle of copying weights."""
+    found = [grid_of(states.hidden, block), states.memory[block.batch]]
+    return found if states.copying is None else [*found, grid_of(states.copying, block)]
 
 
-def slices(states: States, limit: int = 512) -> Iterator[Rows]:
+def grid_of(values: Tensor, block: Block) -> Tensor:
+    """Return the rectangle of [B, T, D] values a block is cut from, [G, P, D]."""
+    index = block.positions[:, :, None].expand(-1, -1, values.shape[-1])
+    return values[block.batch].gather(1, index)
+
+
+def slices(states: States, limit: int = 256) -> Iterator[Rows]:
     """Yield the positions that carry a target, at most `limit` at a time."""
     for block in blocks(states.targets, limit):
         yield rows_of(states, block)
 
 
-def last_rows(hidden: Tensor, memory: Tensor, memory_tokens: Tensor, readable: Tensor) -> Rows:
+def last_rows(
+    hidden: Tensor,
+    memory: Tensor,
+    memory_tokens: Tensor,
+    readable: Tensor,
+    copying: Tensor | None = None,
+    copy_tokens: Tensor | None = None,
+) -> Rows:
     """Return one position of each batch row, the one generation continues from; there are no targets.
 
     Args:
         hidden: [G, D] last state of each row.
         memory: [G, M, D] what that state may read, with memory_tokens [G, M] and readable [G, M].
+        copying: [G, S+1] log-weights of a copying backbone, with copy_tokens [G, S].
     """
     each = torch.arange(len(hidden), device=hidden.device)
     return Rows(
@@ -203,4 +246,6 @@ def last_rows(hidden: Tensor, memory: Tensor, memory_tokens: Tensor, readable: T
         readable=readable,
         group_labelled=readable,
         group_targets=each.new_full((len(each), 1), IGNORED),
+        copying=copying,
+        group_copy_tokens=copy_tokens,
     )

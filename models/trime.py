@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.functional.cache import cache_log_probs, cache_nll
+from bench.models.functional.cache import cache_log_probs, cache_nll_of
+from bench.models.head import Head
 from bench.models.objective import Objective
 from bench.models.states import Rows
 
@@ -35,10 +36,8 @@ class TRIME(Objective):
         """Eq. 3, [n, V]."""
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
-    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log P_clm of the target without scattering the cache to the vocabulary."""
         comparable = rows.labelled if self.variant == "released" else None
-        nll = cache_nll(
-            self.logits(rows), rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
-        )
-        return nll, {}
+        memory = rows.similarity(), rows.memory_tokens, rows.readable
+        return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *memory, comparable), {}

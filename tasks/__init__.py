@@ -34,6 +34,13 @@ TASKS: dict[str, TaskEntry] = {
         columns=("bleu-1", "bleu-2", "bleu-3", "sentence-bleu-1", "sentence-bleu-2", "sentence-bleu-3", "ppl/word"),
         primary="bleu-3",
     ),
+    "text": TaskEntry(
+        "bench.tasks.text:Text",
+        "continue your own text, plain or jsonl",
+        columns=("ppl/word", "ppl/token", "kld", "ms-jaccard-1", "ms-jaccard-2", "ms-jaccard-3", "self-bleu-2",
+                 "self-bleu-3", "distinct-1", "distinct-2", "rep", "uniq"),
+        primary="kld",
+    ),
 }  # fmt: skip
 
 __all__ = ["TASKS", "TaskEntry"]

@@ -79,7 +79,8 @@ class MicroBatches(Dataset[dict[str, Any]]):
         whole = self.order.step(step)
         mine = share(whole, micro * self.world + self.rank, self.world * self.accumulate)
         batch = self.collate([self.rows[i] for i in mine])
-        return {**batch, "step_tokens": sum(len(self.rows[i].target) for i in whole)}
+        tokens = sum(len(self.rows[i].target) for i in whole)
+        return {**batch, "step": step, "step_rows": len(whole), "step_tokens": tokens}
 
 
 def evaluation_batches(rows: Sequence[Encoded], size: int) -> list[list[Encoded]]:

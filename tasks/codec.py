@@ -21,6 +21,7 @@ class Encoded:
     source: tuple[int, ...]
     target: tuple[int, ...]  # every one of them carries loss
     truncated: int = 0  # tokens, cells or whatever the task counts, dropped by rule
+    exemplar: tuple[int, ...] | None = None  # of methods that read one
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,10 @@ class Codec:
         at = next(i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare)
         return whole[:at], whole[at + len(bare) :]
 
-    def encode(self, name: str, source: list[int], target: list[int], *, ends: bool, truncated: int = 0) -> Encoded:
+    def encode(
+        self, name: str, source: list[int], target: list[int], *, ends: bool, truncated: int = 0,
+        exemplar: list[int] | None = None,
+    ) -> Encoded:  # fmt: skip
         """Cut, count and frame one row.
 
         Args:
@@ -63,6 +67,7 @@ class Codec:
             target: target tokens without special tokens; cut at the right end, then without its end token.
             ends: whether an end token follows the target and is learned.
             truncated: what the task has already dropped by its own rule.
+            exemplar: its tokens; cut as a target is, and at least one token, the end, so that it can be read.
         """
         over = max(0, len(source) - self.max_source) + max(0, len(target) - self.max_target)
         ends = ends and len(target) <= self.max_target
@@ -73,7 +78,8 @@ class Codec:
             whole, labels = [*before, *source, *after], [*before, *target, *eos]
         else:
             whole, labels = [self.tokenizer.bos_token_id, *source], [*target, *eos]
-        return Encoded(name, tuple(whole), tuple(labels), truncated + over)
+        read = None if exemplar is None else (*exemplar[: self.max_target], self.tokenizer.eos_token_id)
+        return Encoded(name, tuple(whole), tuple(labels), truncated + over, read)
 
     @property
     def pad(self) -> int:
@@ -83,17 +89,27 @@ class Codec:
 
     def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Any]:
         """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""
+        exemplars = self._exemplars(rows)
         if self.architecture == "encoder-decoder":
             labels: list[Sequence[int]] = [r.target for r in rows]
-            return {**self._padded([r.source for r in rows]), "labels": pad_right(labels, IGNORED)}
+            return {**self._padded([r.source for r in rows]), "labels": pad_right(labels, IGNORED), **exemplars}
         labels = [[*[IGNORED] * len(r.source), *r.target] for r in rows]
-        return {**self._padded([[*r.source, *r.target] for r in rows]), "labels": pad_right(labels, IGNORED)}
+        whole = [[*r.source, *r.target] for r in rows]
+        return {**self._padded(whole), "labels": pad_right(labels, IGNORED), **exemplars}
 
     def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Any]:
         """Collate what generation starts from: sources, left padded for decoder-only models."""
         if self.architecture == "encoder-decoder":
-            return self._padded([r.source for r in rows])
-        return {name: value.flip(1) for name, value in self._padded([r.source[::-1] for r in rows]).items()}
+            return {**self._padded([r.source for r in rows]), **self._exemplars(rows)}
+        flipped = {name: value.flip(1) for name, value in self._padded([r.source[::-1] for r in rows]).items()}
+        return {**flipped, **self._exemplars(rows)}
+
+    def _exemplars(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
+        """`exemplar_ids` and `exemplar_mask`, where rows have exemplars."""
+        if any(row.exemplar is None for row in rows):
+            return {}
+        return {f"exemplar_{name.removeprefix('input_').removeprefix('attention_')}": value
+                for name, value in self._padded([row.exemplar or () for row in rows]).items()}  # fmt: skip
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
         return {

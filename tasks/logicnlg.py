@@ -59,6 +59,9 @@ class LogicNLG(Task):
             "evaluation.rows": 1000,
             "evaluation.batch_size": 50,
             "histalign:method.alpha": 0.5,
+            "finetuned:trainer.steps": 100,
+            "finetuned:trainer.lr": 3e-4,
+            "bilstm:trainer.lr": 3e-3,
         },
         # HistAlign Table 8 and A.4; weight decay and the precision of `released` from the authors' script.
         "paper": {

@@ -10,7 +10,7 @@ from typing import Any
 from bench.keys import canonical
 from bench.tasks.example import Example
 
-STATUSES = ("official", "subset", "proxy", "sample")
+STATUSES = ("official", "subset", "proxy", "own", "sample")
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,11 @@ class Split:
     Args:
         examples: the rows, in file order.
         status: `official` (as many rows as published), `subset` (fewer or more), `proxy` (another text standing
-            in), `sample` (made by this project). Everything but `official` is a watermark wherever a number shows.
+            in), `own` (a user's own text, which nobody has published as a split), `sample` (made by this project).
+            Everything but `official` is a watermark wherever a number shows.
         origin: the folder or generator, for people.
-        skipped: rows of the source that could not be used, as (file, row, reason); never in a test split.
+        skipped: rows of the source that could not be used, as (file, row, reason); in a test split only what is too
+            short by the task's own rule.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,8 +17,10 @@ from bench.tasks.batches import MicroBatches, Order, chosen
 from bench.tasks.bpe import train_bpe
 from bench.tasks.codec import Codec, Encoded
 from bench.tasks.example import Example
+from bench.tasks.exemplars import Exemplars, gold_share, leak, retrieve, swapped
 from bench.tasks.manifest import Manifest, Split
-from bench.tasks.sources import Source
+from bench.tasks.sources import Source, cache_folder
+from bench.tasks.words import word_tokenizer
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class TaskInfo:
         fields: extra fields its rows have, which some methods need.
         language: ISO 639-1 code.
         hub: repository that has a copy `fetch` can bring; empty for none.
+        open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
     """
 
     summary: str
@@ -46,6 +49,12 @@ class TaskInfo:
     fields: frozenset[str] = frozenset()
     language: str = "en"
     hub: str = ""
+    open_ended: bool = False
+
+    @property
+    def all_fields(self) -> frozenset[str]:
+        """The task's own fields, and an exemplar for every row that has a source."""
+        return self.fields if self.open_ended else self.fields | {"exemplar"}
 
 
 @dataclass
@@ -57,6 +66,7 @@ class Feed:
     steps: int
     seed: int
     accumulate: int = 1
+    exemplars: Mapping[str, str] | None = None  # text by row id, for methods that read exemplars
     encoded: dict[str, list[Encoded]] = field(default_factory=dict)
 
 
@@ -73,6 +83,7 @@ class Task(LightningDataModule, ABC):
     info: ClassVar[TaskInfo]
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     ends: ClassVar[bool] = True
+    places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
 
     def __init__(self) -> None:
@@ -82,6 +93,8 @@ class Task(LightningDataModule, ABC):
         self.feed: Feed | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
+        self.on_search: Callable[[int, int], None] | None = None  # told how many exemplars are found, of how many
+        self._exemplars: dict[tuple[str, bool], Exemplars] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
 
@@ -104,11 +117,15 @@ class Task(LightningDataModule, ABC):
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return the tokenizer of a from-scratch backbone: a BPE of the training text."""
-        texts = []
-        unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
-        for example in self.split("train").examples:
-            texts += [self.source_text(example, unlimited)[0], " " + example.target]
-        return train_bpe(texts, vocabulary, self.markers)
+        return train_bpe(self.training_texts(), vocabulary, self.markers)
+
+    def word_tokenizer(self, vocabulary: int) -> Any:
+        """Return a tokenizer of whole words, the most frequent ones of the training text."""
+        return word_tokenizer(self.training_texts(), vocabulary)
+
+    def prompt_and_rest(self, example: Example) -> tuple[str, str]:
+        """Split an open-ended row into what generation is given and the true continuation."""
+        raise NotImplementedError(f"{self.name} is not open-ended")
 
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
         """Return fixed token embeddings with a known geometry, [V, width], where a task has them."""
@@ -149,15 +166,90 @@ class Task(LightningDataModule, ABC):
             self._manifests[split] = self.split(split).manifest()
         return self._manifests[split]
 
-    def encode(self, examples: Sequence[Example], codec: Codec) -> list[Encoded]:
-        """Turn rows into token ids; sources and targets are cut by rule, and what was cut is counted."""
+    def training_texts(self) -> list[str]:
+        """Return source and target of every training row; a tokenizer learns from them."""
+        texts, unlimited = [], Codec(None, "encoder-decoder", 10**6, 10**6)
+        for example in self.split("train").examples:
+            texts += [self.source_text(example, unlimited)[0], " " + example.target]
+        return texts
+
+    def target_tokens(self) -> float:
+        """About how many tokens a training target has on average: a quarter of its bytes."""
+        targets = [example.target for example in self.split("train").examples]
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in targets) / 4 / max(1, len(targets))
+
+    def exemplars(self, split: str, equal_targets: bool = True, *, swap: bool = False) -> Mapping[str, str]:
+        """Return the exemplar of every row of a split by id: the training target of the nearest training source.
+
+        Source: Peng et al. 2019 section 3.2. See `bench.tasks.exemplars` for what is excluded.
+
+        Args:
+            split: of the rows.
+            equal_targets: whether a training row's exemplar may have the row's own target.
+            swap: give every row another row's exemplar, as a control.
+        """
+        key, rows = (split, equal_targets), self.split(split).examples
+        if key not in self._exemplars:
+            self._exemplars[key] = self._nearest(split, equal_targets or split != "train")
+        nearest = self._exemplars[key].indices
+        if swap:
+            nearest = swapped(nearest, [e.id for e in rows])
+        train = self.split("train").examples
+        return {e.id: train[i].target for e, i in zip(rows, nearest.tolist(), strict=True)}
+
+    def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
+        train, rows = self.split("train").examples, self.split(split).examples
+        unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
+        return retrieve(
+            [self.source_text(e, unlimited)[0] for e in train],
+            [e.target for e in train],
+            [self.source_text(e, unlimited)[0] for e in rows],
+            own=split == "train",
+            equal_targets=equal_targets,
+            targets=None if equal_targets else [e.target for e in rows],
+            cache=cache_folder() / "exemplars",
+            progress=self.on_search,
+        )
+
+    def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:
+        """Return a warning when exemplars are the gold target far more often in training than in a split."""
+        shares, train = [], [e.target for e in self.split("train").examples]
+        for name in ("train", split):
+            self.exemplars(name, equal_targets)
+            targets = [e.target for e in self.split(name).examples]
+            shares.append(gold_share(self._exemplars[name, equal_targets], train, targets))
+        return leak(*shares)
+
+    def encode(
+        self,
+        examples: Sequence[Example],
+        codec: Codec,
+        *,
+        prompts: bool = False,
+        exemplars: Mapping[str, str] | None = None,
+    ) -> list[Encoded]:
+        """Turn rows into token ids; sources and targets are cut by rule, and what was cut is counted.
+
+        Args:
+            examples: rows.
+            codec: of the backbone.
+            prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
+            exemplars: text by row id, for methods that read exemplars.
+        """
+        if prompts and self.info.open_ended:
+            parts = [self.prompt_and_rest(example) for example in examples]
+            examples = [replace(e, source=p, target=rest) for e, (p, rest) in zip(examples, parts, strict=True)]
         sources = [self.source_text(example, codec) for example in examples]
-        source_ids = codec.ids([text for text, _ in sources])
-        space = " " if codec.architecture == "decoder-only" and any(text for text, _ in sources) else ""
-        target_ids = codec.ids([space + example.target for example in examples])
+        running = self.info.open_ended  # a text goes on from one before it, as it does in the tokenizer's training text
+        source_ids = codec.ids([" " + text if running and text else text for text, _ in sources])
+        after = running or (codec.architecture == "decoder-only" and any(text for text, _ in sources))
+        target_ids = codec.ids([" " * after + example.target for example in examples])
+        read = [None] * len(examples) if exemplars is None else codec.ids([exemplars[e.id] for e in examples])
         return [
-            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped)
-            for e, source, target, (_, dropped) in zip(examples, source_ids, target_ids, sources, strict=True)
+            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped, exemplar=exemplar)
+            for e, source, target, (_, dropped), exemplar in zip(
+                examples, source_ids, target_ids, sources, read, strict=True
+            )
         ]
 
     def gold(self, examples: Sequence[Example]) -> dict[str, dict[str, Any]]:
@@ -167,7 +259,9 @@ class Task(LightningDataModule, ABC):
     def train_dataloader(self) -> DataLoader[dict[str, Any]]:
         """Micro-batches of this rank; item i is a pure function of seed and i."""
         feed = self._feed()
-        rows = feed.encoded.setdefault("train", self.encode(self.split("train").examples, feed.codec))
+        rows = feed.encoded.setdefault(
+            "train", self.encode(self.split("train").examples, feed.codec, exemplars=feed.exemplars)
+        )
         trainer = self.trainer
         batches = MicroBatches(
             rows, Order(len(rows), feed.batch, feed.seed), feed.steps, feed.codec.train_batch,

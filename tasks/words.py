@@ -23,7 +23,7 @@ CLOSING = r"^ (?=[.,;:!?%)\]}…])"
 NO_MARK = "\0"  # the decoder wants a mark of word pieces; there are none
 
 
-def word_tokenizer(texts: Iterable[str]) -> Any:
+def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31) -> Any:
     """Make a tokenizer whose tokens are the words and punctuation marks of some texts.
 
     Give it the texts of every split: the words of the task are known beforehand, as a pretrained vocabulary would know
@@ -34,6 +34,7 @@ def word_tokenizer(texts: Iterable[str]) -> Any:
 
     Args:
         texts: any number of texts, in any order; the vocabulary is sorted by falling count, then by spelling.
+        vocabulary: most tokens, special tokens included; rarer words become `<unk>`.
 
     Returns:
         A `PreTrainedTokenizerFast` with ids 0..3 = pad, bos, eos, unk; it adds `</s>` to a text.
@@ -52,7 +53,7 @@ def word_tokenizer(texts: Iterable[str]) -> Any:
     core.decoder = decoders.Sequence(
         [decoders.WordPiece(prefix=NO_MARK, cleanup=False), decoders.Replace(Regex(CLOSING), "")]
     )
-    trainer = trainers.WordLevelTrainer(vocab_size=2**31, special_tokens=list(SPECIAL), show_progress=False)
+    trainer = trainers.WordLevelTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False)
     core.train_from_iterator(texts, trainer)
     core.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
     return PreTrainedTokenizerFast(

@@ -18,10 +18,13 @@ def run(given: argparse.Namespace) -> int:
     """Run what was asked for; return the exit code."""
     arguments = collect(given)
     from bench.execute import execute
+    from bench.grid import run_grid
     from bench.plan import make_plan
     from bench.progress import Progress
 
     with Progress(given.quiet) as progress:
+        if axes := [axis for axes in given.grid for axis in axes]:
+            return ended(*run_grid(axes, arguments, progress), arguments, given.json)
         plan = make_plan(arguments, progress.say)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
@@ -31,9 +34,14 @@ def run(given: argparse.Namespace) -> int:
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         outcome = execute(plan, arguments, progress)
+    return ended(plan, outcome, arguments, given.json)
+
+
+def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
+    """Say what became of a run; return its exit code."""
     for label, why in outcome.failed.items():
         print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
-    if given.json:
+    if as_json:
         print(json.dumps({"exit_code": outcome.exit_code, "ok": outcome.ok, "stored": outcome.stored,
                           "diverged": outcome.diverged, "failed": outcome.failed}, indent=1))  # fmt: skip
     elif outcome.ok or outcome.stored or outcome.diverged:
@@ -72,6 +80,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         sets=tuple(sets),
         decode=given.decode or ",".join(listed(file.get("decode"))) or None,
         limit=given.limit,
+        controls=given.controls,
         devices=given.devices,
         accumulate=given.accumulate,
         threads=given.threads,

@@ -25,6 +25,17 @@ BACKBONES: dict[str, BackboneEntry] = {
     "small-encdec": BackboneEntry(
         f"{SMALL}:small_encdec", "2-layer BART, from scratch", architecture="encoder-decoder"
     ),
+    "bilstm": BackboneEntry(
+        "bench.models.backbones.bilstm:bilstm",
+        "BiLSTM encoder, LSTM decoder with attention and copying, from scratch",
+        "Peng et al. 2019",
+        architecture="encoder-decoder",
+    ),
+    "f2-decoder": BackboneEntry(
+        "bench.models.backbones.f2_decoder:f2_decoder",
+        "12-layer post-LN decoder, untied, 69 M at 30,000 tokens, from scratch",
+        "Choi et al. 2020",
+    ),
     "gpt2": BackboneEntry(HUB, "GPT-2 small, 124 M", "Radford et al. 2019", hub="openai-community/gpt2"),
     "gpt2-large": BackboneEntry(HUB, "GPT-2 large, 774 M", "Radford et al. 2019", hub="openai-community/gpt2-large"),
     "bart-large": BackboneEntry(

@@ -17,7 +17,11 @@ class Batch(TypedDict, total=False):
     input_ids: Tensor  # [B, T] or, for encoder-decoder, the source [B, S]
     attention_mask: Tensor  # same shape, 1 for a real token
     labels: Tensor  # [B, T], IGNORED where there is no loss
-    step_tokens: int  # target tokens of the whole optimiser step, over all ranks and micro-batches
+    exemplar_ids: Tensor  # [B, E] of methods that read an exemplar, padded at the right
+    exemplar_mask: Tensor  # [B, E], 1 for a real token
+    step: int  # optimiser step, from 0
+    step_rows: int  # rows of the whole optimiser step, over all ranks and micro-batches
+    step_tokens: int  # their target tokens
 
 
 class TextSource(Protocol):
@@ -27,6 +31,9 @@ class TextSource(Protocol):
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return a tokenizer made for the task's training text."""
+
+    def word_tokenizer(self, vocabulary: int) -> Any:
+        """Return a tokenizer of whole words, the most frequent ones of the training text."""
 
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
         """Return fixed token embeddings with a known geometry, or None."""
@@ -42,6 +49,17 @@ class Step:
     positions: Tensor | None = None  # [B, N] decoder-only
     source: Tensor | None = None  # [B, S] encoder-decoder
     encoded: Any = None  # output of the encoder
+    exemplar: Tensor | None = None  # [B, E], with exemplar_mask [B, E], where the method reads exemplars
+    exemplar_mask: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class LinearHead:
+    """A softmax head that is one matrix product: logits = hidden @ weight.T + bias + offset."""
+
+    weight: Tensor  # [V, D]
+    bias: Tensor | None = None  # [V], trained
+    offset: Tensor | None = None  # [V], fixed
 
 
 class Backbone(nn.Module, ABC):
@@ -53,6 +71,7 @@ class Backbone(nn.Module, ABC):
     """
 
     architecture: ClassVar[str]
+    copies: ClassVar[bool] = False  # whether states carry copying weights
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -74,6 +93,10 @@ class Backbone(nn.Module, ABC):
         """Logits of the softmax head, [..., D] -> [..., V]."""
         return self.model.get_output_embeddings()(hidden)
 
+    def linear_head(self) -> LinearHead | None:
+        """Return the head as one matrix product, or None where `head` is anything else."""
+        return output_embedding(self.model) if type(self).head is Backbone.head else None
+
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""
         return self.model.get_input_embeddings().weight
@@ -91,3 +114,9 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
+
+
+def output_embedding(model: Any) -> LinearHead | None:
+    """Return a model's output embedding as a head, or None where it is no plain linear layer."""
+    output = model.get_output_embeddings()
+    return LinearHead(output.weight, output.bias) if type(output) is nn.Linear else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, output_embedding
 from bench.models.states import IGNORED, Rows, States, last_rows
 
 
@@ -60,3 +61,8 @@ class EncoderDecoder(Backbone):
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head with BART's fixed bias."""
         return super().head(hidden) + self.model.final_logits_bias.to(hidden.dtype)
+
+    def linear_head(self) -> LinearHead | None:
+        """The same with BART's fixed bias."""
+        found = output_embedding(self.model)
+        return found and replace(found, offset=self.model.final_logits_bias.flatten())

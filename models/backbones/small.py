@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from bench.errors import UsageError
+from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
@@ -27,6 +28,7 @@ def small_causal(
     context: int = 512,
     dropout: float = 0.0,
     embeddings: Embeddings = "trained",
+    tokenizer: str = "",
 ) -> Backbone:
     """Return a GPT-2 of a few hundred thousand parameters (plus embeddings) with random weights.
 
@@ -37,16 +39,17 @@ def small_causal(
         vocabulary: tokens of the BPE trained on the task's own training text.
         context: most positions of a row.
         embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
+        tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
     """
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    tokenizer = texts.tokenizer(vocabulary)
+    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
     torch.manual_seed(seed_of(seed, "weights"))
     config = GPT2Config(
-        vocab_size=len(tokenizer), n_positions=context, n_embd=width, n_layer=layers, n_head=heads,
-        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, **special_ids(tokenizer),
+        vocab_size=len(words), n_positions=context, n_embd=width, n_layer=layers, n_head=heads,
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, **special_ids(words),
     )  # fmt: skip
-    return _fixed(Causal(GPT2LMHeadModel(config), tokenizer), texts, embeddings, seed)
+    return _fixed(Causal(GPT2LMHeadModel(config), words), texts, embeddings, seed)
 
 
 def small_encdec(
@@ -61,6 +64,7 @@ def small_encdec(
     context: int = 512,
     dropout: float = 0.0,
     embeddings: Embeddings = "trained",
+    tokenizer: str = "",
 ) -> Backbone:
     """Return a BART of a few hundred thousand parameters (plus embeddings) with random weights.
 
@@ -68,16 +72,32 @@ def small_encdec(
     """
     from transformers import BartConfig, BartForConditionalGeneration
 
-    tokenizer = texts.tokenizer(vocabulary)
+    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
     torch.manual_seed(seed_of(seed, "weights"))
     config = BartConfig(
-        vocab_size=len(tokenizer), max_position_embeddings=context, d_model=width,
+        vocab_size=len(words), max_position_embeddings=context, d_model=width,
         init_std=0.08,
         encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,
         encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, dropout=dropout,
-        decoder_start_token_id=tokenizer.bos_token_id, forced_eos_token_id=None, **special_ids(tokenizer),
+        decoder_start_token_id=words.bos_token_id, forced_eos_token_id=None, **special_ids(words),
     )  # fmt: skip
-    return _fixed(EncoderDecoder(BartForConditionalGeneration(config), tokenizer), texts, embeddings, seed)
+    return _fixed(EncoderDecoder(BartForConditionalGeneration(config), words), texts, embeddings, seed)
+
+
+def shared_tokenizer(place: str) -> Any:
+    """Return the tokenizer that a file or the folder of a trained cell holds.
+
+    Raises:
+        MissingError: when there is none.
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    file = Path(place) / "tokenizer.json" if Path(place).is_dir() else Path(place)
+    if not file.is_file():
+        raise MissingError(f"backbone.tokenizer names '{place}'; expected a tokenizer.json or a trained cell's folder")
+    return PreTrainedTokenizerFast(
+        tokenizer_file=str(file), pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
 
 
 def special_ids(tokenizer: Any) -> dict[str, int]:

@@ -18,7 +18,7 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["cache_log_probs", "cache_nll", "cache_scores", "scaled_similarity"]
+__all__ = ["cache_log_probs", "cache_nll", "cache_nll_of", "cache_scores", "logaddexp", "scaled_similarity"]
 
 
 def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     """
     dtype = _working_dtype(logits, similarity)
     scores = cache_scores(similarity.to(dtype), memory_tokens, readable, logits.shape[-1])
-    return _logaddexp(logits.to(dtype), scores).log_softmax(-1)
+    return logaddexp(logits.to(dtype), scores).log_softmax(-1)
 
 
 def cache_nll(
@@ -122,18 +122,44 @@ def cache_nll(
     >>> cache_nll(zeros, torch.tensor([2]), zeros, tokens, tokens > 0).neg().exp()
     tensor([0.6000])
     """
-    dtype = _working_dtype(logits, similarity)
-    logits, similarity = logits.to(dtype), similarity.to(dtype)
+    logits = logits.to(_working_dtype(logits, similarity))
+    at_target = logits.gather(1, targets[:, None]).squeeze(1)
+    return cache_nll_of(logits.logsumexp(1), at_target, targets, similarity, memory_tokens, readable, comparable)
+
+
+def cache_nll_of(
+    lse: Tensor,
+    at_target: Tensor,
+    targets: Tensor,
+    similarity: Tensor,
+    memory_tokens: Tensor,
+    readable: Tensor,
+    comparable: Tensor | None = None,
+) -> Tensor:
+    """`cache_nll` from the two numbers of the head it depends on.
+
+    Args:
+        lse: ``[n]`` log-sum-exp of the logits.
+        at_target: ``[n]`` logit of the target.
+        targets: ``[n]``, and the rest as in `cache_nll`.
+        similarity: ``[n, M]``.
+        memory_tokens: ``[n, M]``.
+        readable: ``[n, M]``.
+        comparable: ``[n, M]`` or None.
+
+    Returns:
+        ``[n]`` negative log-likelihoods in nats.
+    """
+    dtype = _working_dtype(lse, similarity)
+    similarity = similarity.to(dtype)
     positive = readable & (memory_tokens == targets[:, None])
     if comparable is not None:
         positive = positive & comparable
-    at_target = logits.gather(1, targets[:, None]).squeeze(1)
-    numerator = _logaddexp(at_target, _masked_logsumexp(similarity, positive))
-    normaliser = _logaddexp(logits.logsumexp(1), _masked_logsumexp(similarity, readable))
-    return normaliser - numerator
+    numerator = logaddexp(at_target.to(dtype), _masked_logsumexp(similarity, positive))
+    return logaddexp(lse.to(dtype), _masked_logsumexp(similarity, readable)) - numerator
 
 
-def _logaddexp(head: Tensor, cache: Tensor) -> Tensor:
+def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
     """``torch.logaddexp`` whose gradient is zero, and not nan, where both are -inf (a head may rule tokens out)."""
     unread = cache.isneginf()
     return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))

@@ -5,7 +5,9 @@ from p1 and the token from p2, cut to its top k or nucleus, is the same as drawi
 
     q(x) = p1(c) * p2(x | c) * [x is kept within c] / Z_c,   c the class of x,   Z_c the mass kept within c
 
-so nothing is drawn here, and decoding step by step sees what a full forward pass sees.
+so nothing is drawn here, and decoding step by step sees what a full forward pass sees. Section 3.4 lets the class be
+drawn or chosen. With `greedy` it is the most probable one and q is its p2: what greedy decoding and beam search use. A
+beam is then scored by log p2 alone, and never compares one class with another.
 
 Letters: n rows, V tokens, C classes, S tokens of one class.
 """
@@ -33,7 +35,7 @@ def decoupled_log_probs(log_probs: Tensor, classes: Tensor, k: int = 0, p: float
         classes: ``[V]`` int64 class of each token, from 0.
         k: keep the k most probable tokens of each class; 0 keeps all.
         p: keep each class's smallest set of most probable tokens whose share of the class reaches p; 1 keeps all.
-        greedy: take the most probable class instead of drawing one; its token distribution p2 is returned.
+        greedy: take the most probable class instead of drawing one, ties to the more frequent; p2 of it is returned.
 
     Returns:
         ``[n, V]`` log-probabilities, -inf for tokens that are cut; each row sums to one.

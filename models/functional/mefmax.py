@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["Classes", "mefmax", "released_cuts"]
+__all__ = ["Classes", "fixed_eq_freq", "fixed_eq_token", "frequency_order", "mefmax", "released_cuts"]
 
 Array = npt.NDArray[Any]
 
@@ -56,13 +56,75 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
     >>> classes.boundaries, classes.of_token
     ((2,), tensor([1, 0, 0, 1, 1, 1, 1, 1]))
     """
+    falling, order = _falling(counts)
+    boundaries = _paper(falling) if variant == "paper" else _released(falling.clip(min=1))
+    return _classes(order, boundaries, counts.device)
+
+
+def fixed_eq_token(counts: Tensor, number: int) -> Classes:
+    """Cut the vocabulary into so many classes of equally many tokens, give or take one (section 4.4.1).
+
+    Args:
+        counts: ``[V]`` how often each token occurs, in any order, at least one above 0.
+        number: of classes, from 1 to V.
+
+    >>> fixed_eq_token(torch.tensor([1, 50, 30, 20, 10, 5, 5, 2]), 3).boundaries
+    (2, 5)
+    """
+    _check_number(counts, number)
+    return _classes(frequency_order(counts), np.arange(1, number) * len(counts) // number, counts.device)
+
+
+def fixed_eq_freq(counts: Tensor, number: int) -> Classes:
+    """Cut the vocabulary into so many classes of about equal mass (section 4.4.1).
+
+    Boundaries are those of Algorithm 1 for K = number, so MefMax's own number gives MefMax's classes. Beyond its range
+    (a token with more than 1/K of the mass) a boundary that has no token left before it moves on by one, so that every
+    class has a token.
+
+    Args:
+        counts: ``[V]`` how often each token occurs, in any order, at least one above 0.
+        number: of classes, from 1 to V.
+
+    >>> counts = torch.tensor([1, 50, 30, 20, 10, 5, 5, 2])
+    >>> [fixed_eq_freq(counts, number).boundaries for number in (2, 3, 4)]
+    [(2,), (1, 3), (1, 2, 3)]
+    """
+    _check_number(counts, number)
+    falling, order = _falling(counts)
+    cuts = _cuts(_Table(falling).mass, number, every=True)
+    room = np.arange(number - 1)
+    cuts = np.maximum.accumulate(cuts - room) + room  # each behind the one before
+    return _classes(order, np.minimum(cuts, len(counts) - room[::-1] - 1), counts.device)
+
+
+def frequency_order(counts: Tensor) -> Tensor:
+    """Token ids by falling count, ``[V]``, on the CPU; equal counts by id. Classes are runs of it.
+
+    >>> frequency_order(torch.tensor([1, 5, 2, 5]))
+    tensor([1, 3, 2, 0])
+    """
+    return _falling(counts)[1]
+
+
+def _falling(counts: Tensor) -> tuple[Array, Tensor]:
+    """Counts from the largest on, ``[V]`` float64, and their tokens, ``[V]``."""
     if not (counts > 0).any():
         raise ValueError("no token has a positive count, so there are no frequencies to make classes from")
     values, order = counts.detach().cpu().double().sort(descending=True, stable=True)
-    boundaries = _paper(values.numpy()) if variant == "paper" else _released(values.clamp_min(1).numpy())
+    return values.numpy(), order
+
+
+def _classes(order: Tensor, boundaries: Array, device: torch.device) -> Classes:
+    """Give every token its class."""
     of_token = torch.empty_like(order)
     of_token[order] = torch.bucketize(torch.arange(len(order)), torch.from_numpy(boundaries), right=True)
-    return Classes(tuple(boundaries.tolist()), of_token.to(counts.device))
+    return Classes(tuple(boundaries.tolist()), of_token.to(device))
+
+
+def _check_number(counts: Tensor, number: int) -> None:
+    if not 1 <= number <= len(counts):
+        raise ValueError(f"{number} classes cannot share {len(counts)} tokens: each class needs a token")
 
 
 def _paper(counts: Array) -> Array:
@@ -80,11 +142,14 @@ def _paper(counts: Array) -> Array:
     return chosen
 
 
-def _cuts(mass: Array, classes: int) -> Array:
-    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K; exact for whole counts."""
+def _cuts(mass: Array, classes: int, every: bool = False) -> Array:
+    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K; exact for whole counts.
+
+    Without `every`, boundaries behind which no mass is left are dropped.
+    """
     targets = np.arange(1, classes) * mass[-1] / classes
     cuts = np.searchsorted(mass, targets, side="right")
-    return cuts[mass[cuts] < mass[-1]]
+    return cuts if every else cuts[mass[cuts] < mass[-1]]
 
 
 def _released(counts: Array) -> Array:

@@ -79,7 +79,7 @@ def test_list_names_everything_there_is(bench):
     assert {*METHODS, *TASKS, "histalign.released", "small-causal", "table_bleu"} <= lines
     content = json.loads(bench("list", "--json").out)
     assert list(content) == ["methods", "tasks", "backbones", "metrics"]
-    assert content["methods"]["trime"]["variants"] == {"released": {"variant": "released"}}
+    assert content["methods"]["trime"]["variants"] == {"released": {"method.variant": "released"}}
     assert list(json.loads(bench("list", "tasks", "--json").out)["tasks"]) == list(TASKS)
 
 
@@ -241,7 +241,7 @@ def test_a_dry_run_shows_what_is_skipped_and_why(bench, own):
 
 def test_no_key_of_the_environment_is_stored(tiny_store):
     files = [path for path in tiny_store.rglob("*") if path.is_file()]
-    assert len(files) == 9
+    assert len(files) == 10
     for path in files:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content

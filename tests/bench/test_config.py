@@ -27,6 +27,8 @@ from bench.errors import UsageError
         ("trime.released:trainer.lr", Override("trime.released", "trainer", "lr", "v")),
         ("task.eval_rows", Override(None, "evaluation", "rows", "v")),
         ("logicnlg:task.eval_split", Override("logicnlg", "evaluation", "split", "v")),
+        ("optim.lr", Override(None, "trainer", "lr", "v")),
+        ("finetuned:optim.warmup", Override("finetuned", "trainer", "warmup", "v")),
         ("backbone.a.b", Override(None, "backbone", "a.b", "v")),
     ],
 )

@@ -3,11 +3,13 @@
 import pytest
 
 from bench.commands.list import KINDS
+from bench.config import EvaluationConfig, TrainerConfig, typed
 from bench.entries import Entry, all_names, expand, load
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
 from bench.models import METHODS
-from bench.resolve import NAME
+from bench.options import fill, options_of
+from bench.resolve import NAME, Reading, backbone_factory, find_method
 from bench.tasks import TASKS
 
 TABLE = {
@@ -50,6 +52,27 @@ def test_unknown_names_are_refused_with_the_nearest(name, says):
     with pytest.raises(UsageError) as found:
         expand([name], TABLE, "method")
     assert str(found.value).startswith(says)
+
+
+GROUPS = {"both": ["histalign", "mle"], "all": ["mle", "trime"]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (["both"], ["histalign", "mle"]),
+        (["all"], ["mle", "trime"]),
+        (["mle", "both", "all"], ["mle", "histalign", "trime"]),
+        (["histalign"], ["histalign"]),
+    ],
+)
+def test_groups_stand_for_several_names(wanted, found):
+    assert expand(wanted, TABLE, "method", groups=GROUPS) == found
+
+
+def test_an_unknown_name_near_a_group_is_told_of_it():
+    with pytest.raises(UsageError, match="^no method 'bth'; did you mean 'both'\\?$"):
+        expand(["bth"], TABLE, "method", groups=GROUPS)
 
 
 def test_a_users_own_class_passes_where_it_may():
@@ -113,9 +136,25 @@ def test_every_task_names_metrics_and_columns_that_there_are():
         assert set(entry.load().recipes) == {"small", "paper"}, name
 
 
-def test_every_variant_sets_options_that_its_method_has():
-    from bench.options import fill, options_of
+@pytest.mark.parametrize("name", all_names(METHODS))
+def test_every_method_sets_options_that_there_are(name):
+    """Settings of classes and variants are of its own constructor, of its own backbone, of the trainer or a reading."""
+    method = find_method(name)
+    sections = {key.partition(".")[0] for key in method.settings}
+    assert sections <= {"method", "backbone", "trainer", "evaluation"}
+    fill(options_of(method.kind), method.values("method"), name)
+    typed(TrainerConfig, method.values("trainer"), name)
+    typed(EvaluationConfig, method.values("evaluation"), name)
+    if "backbone" in sections:
+        fill(options_of(backbone_factory(method.own_backbone)), method.values("backbone"), name)
+    base, _, variant = name.partition(".")
+    given = (METHODS[base].variants or {}).get(variant, {})
+    read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("reading.")}
+    assert method.reading == Reading(**read)
+    assert not method.reading.matched or method.reading.matched in METHODS
+    assert not method.only_reads or not method.parent
 
-    for entry in METHODS.values():
-        for options in (entry.variants or {}).values():
-            fill(options_of(entry.load()), options, "method")
+
+@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if entry.baseline])
+def test_a_baseline_has_no_options(name):
+    assert options_of(METHODS[name].load()) == {}

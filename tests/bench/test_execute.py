@@ -1,13 +1,16 @@
 """Execution with a fake trainer: what is stored is not done again, a failed cell stops nobody."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.arguments import RunArguments
-from bench.errors import BenchError, DataError, MissingError, StoreError, UsageError
+from bench.errors import BenchError, BlockedError, DataError, MissingError, StoreError, UsageError
 from bench.execute import Outcome, execute
 from bench.plan import make_plan
 from bench.work import store_rows
 from tests.bench.cells import PROVENANCE
+from tests.bench.own import FOCAL
 
 TOP = list(range(25))
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -44,21 +47,28 @@ def arguments(tmp_path):
 def fake_row(kind, name):
     return {"likelihood": {"id": name, "nll_sum": 1.0, "n_tokens": 1, "n_words": 1, "n_bytes": 4},
             "probe": {"id": name, "head": TOP, "full": TOP, "cache": TOP, "wanted": [[1], [2]]},
+            "generation": {"id": name, "text": "a text"},
             "spectrum": {"id": "singular_values", "shape": [2, 3], "values": [2.0, 1.0], "rows": 2}}[kind]  # fmt: skip
 
 
 class Trainer:
-    """Stands in for `work`: stores a cell's files without a model; `ends` says how some cells end."""
+    """Stands in for `work`: stores a cell's files without a model; `ends` says how some cells end.
+
+    One that ends `late` finds its training stored, and fails to make rows.
+    """
 
     def __init__(self, ends=None):
         self.ends, self.calls = ends or {}, []
+        self.late = [name for name, end in self.ends.items() if end == "late"]
 
     def __call__(self, cell, rows_keys, **_):
-        name = (cell.config.method, cell.config.seed)
+        name = (cell.method.name, cell.config.seed)
         self.calls.append((*name, len(rows_keys)))
-        end = self.ends.get(name, "ok")
+        end = self.ends.get(name, "ok") if cell.folder.trained() is None or name in self.late else "ok"
         if isinstance(end, BaseException):
             raise end
+        if end == "late":
+            raise BenchError("no rows")
         manifests = {split: cell.task.manifest(split).as_dict() for split in ("train", "test")}
         content = {"key": cell.key, "config": cell.config.as_dict(), "status": end, "method": cell.method.code,
                    "data": manifests, "train": {"curve": []},
@@ -136,6 +146,88 @@ def test_a_diverged_cell_is_neither_trained_again_nor_ok(arguments, monkeypatch)
     assert progress.lines.count("diverged") == 1
 
 
+# Cells that depend on others --------------------------------------------------------------------------------------
+
+
+def of(arguments, *methods, task="ambiguous_template", seeds=(0,)):
+    return replace(arguments, tasks=(task,), methods=methods, seeds=seeds)
+
+
+@pytest.mark.parametrize(
+    ("end", "became", "code"),
+    [("diverged", "diverged", 1), (BenchError("no"), "failed", 1), (RuntimeError("no"), "failed", 1),
+     (MissingError("no data"), "failed", 3)],
+)  # fmt: skip
+def test_a_child_of_what_is_not_there_is_blocked(arguments, monkeypatch, end, became, code):
+    """With one line that names its parent; both are made by the same command once the parent can be."""
+    arguments = of(arguments, "mle.continued")
+    outcome, trainer, progress, plan = run(arguments, monkeypatch, {("mle", 0): end})
+    parent, child = plan.cells
+    assert [call[0] for call in trainer.calls] == ["mle"]
+    assert (outcome.exit_code, outcome.ok, outcome.blocked) == (code, [], {child.label})
+    assert outcome.failed[child.label] == f"is fine-tuned from '{parent.label}', which has {became}"
+    assert child.folder.failed()["status"] == "blocked"
+    assert "traceback" not in child.folder.failed()
+    assert (outcome.diverged == [parent.label]) == (end == "diverged")
+    outcome, trainer, *_ = run(arguments, monkeypatch)
+    if end == "diverged":
+        assert (outcome.exit_code, trainer.calls) == (1, [])
+        return
+    assert (outcome.exit_code, [call[0] for call in trainer.calls]) == (0, ["mle", "mle.continued"])
+    assert child.folder.failed() is None
+
+
+def test_children_of_other_seeds_are_not_blocked(arguments, monkeypatch):
+    outcome, trainer, *_ = run(of(arguments, "mle.continued", seeds=(0, 1)), monkeypatch, {("mle", 0): BenchError("x")})
+    assert [call[:2] for call in trainer.calls] == [("mle", 0), ("mle", 1), ("mle.continued", 1)]
+    assert (len(outcome.ok), len(outcome.failed), outcome.exit_code) == (2, 2, 1)
+
+
+def test_grandchildren_are_blocked_too(arguments, monkeypatch, own):
+    own.write("my_losses", FOCAL.replace('paper = "', 'parent = "mle.continued"\n    paper = "'))
+    outcome, trainer, _, plan = run(of(arguments, "my_losses:Focal"), monkeypatch, {("mle", 0): BenchError("no")})
+    assert [call[0] for call in trainer.calls] == ["mle"]
+    assert [outcome.failed[cell.label].rpartition(", which ")[2] for cell in plan.cells[1:]] == ["has failed"] * 2
+
+
+def test_a_parent_is_trained_for_its_child_without_rows(arguments, monkeypatch):
+    outcome, trainer, _, plan = run(of(arguments, "mle.continued"), monkeypatch)
+    assert trainer.calls == [("mle", 0, 0), ("mle.continued", 0, 3)]
+    assert [len(cell.folder.all_scores()) for cell in plan.cells] == [0, 3]
+    outcome, trainer, *_ = run(of(arguments, "mle.continued", "mle"), monkeypatch)
+    assert (trainer.calls, len(outcome.ok), len(outcome.stored)) == ([("mle", 0, 3)], 1, 1)
+
+
+@pytest.mark.parametrize("methods", [("mle", "mle.decoupled"), ("mle.decoupled", "mle")])
+def test_what_failed_to_train_is_not_trained_again_for_a_control(arguments, monkeypatch, methods):
+    arguments = of(arguments, *methods, task="logicnlg")
+    ends = dict.fromkeys([(name, 0) for name in methods], RuntimeError("after an hour"))
+    outcome, trainer, _, plan = run(arguments, monkeypatch, ends)
+    first, second = plan.cells
+    assert [call[0] for call in trainer.calls] == [methods[0]]
+    assert outcome.failed[second.label] == f"reads the trained cell of '{first.label}', which has failed"
+    note = first.folder.failed()
+    assert (note["status"], note["error"]) == ("failed", "RuntimeError: after an hour")
+    assert "traceback" in note
+    outcome, trainer, *_ = run(arguments, monkeypatch)
+    assert (outcome.exit_code, len(trainer.calls), first.folder.failed()) == (0, 2, None)
+
+
+@pytest.mark.parametrize("methods", [("mle", "mle.decoupled"), ("mle.decoupled", "mle")])
+@pytest.mark.parametrize("at", [0, 1])
+def test_rows_that_fail_stop_no_other_reader_of_the_cell(arguments, monkeypatch, methods, at):
+    arguments = of(arguments, *methods, task="logicnlg")
+    run(arguments, monkeypatch)
+    *_, plan = run(arguments, monkeypatch)
+    for cell in plan.cells:
+        for key in cell.evaluations:
+            cell.folder.rows_path(key).unlink()
+    outcome, trainer, _, plan = run(arguments, monkeypatch, {(methods[at], 0): "late"})
+    assert [call[0] for call in trainer.calls] == list(methods)
+    assert (list(outcome.failed), outcome.ok) == ([plan.cells[at].label], [plan.cells[1 - at].label])
+    assert plan.cells[0].folder.failed()["error"] == "no rows"
+
+
 @pytest.mark.parametrize("damage", ["trained.json", "rows"])
 def test_a_damaged_file_fails_its_own_cell_only(arguments, monkeypatch, damage):
     *_, plan = run(arguments, monkeypatch)
@@ -195,11 +287,14 @@ def test_a_full_disk_fails_the_cell_and_keeps_the_others(arguments, monkeypatch)
         (Outcome(ok=["a"], stored=["b"]), 0),
         (Outcome(ok=["a"], diverged=["b"]), 1),
         (Outcome(failed={"a": ""}), 1),
-        (Outcome(failed={"a": ""}, missing=1), 3),
-        (Outcome(failed={"a": "", "b": ""}, missing=1), 1),
-        (Outcome(failed={"a": "", "b": ""}, missing=2), 3),
-        (Outcome(ok=["c"], failed={"a": ""}, missing=1), 1),
-        (Outcome(diverged=["c"], failed={"a": ""}, missing=1), 1),
+        (Outcome(failed={"a": ""}, missing={"a"}), 3),
+        (Outcome(failed={"a": "", "b": ""}, missing={"a"}), 1),
+        (Outcome(failed={"a": "", "b": ""}, missing={"a", "b"}), 3),
+        (Outcome(failed={"a": "", "b": ""}, missing={"a"}, blocked={"b"}), 3),
+        (Outcome(failed={"a": "", "b": "", "c": ""}, missing={"a"}, blocked={"b"}), 1),
+        (Outcome(failed={"b": ""}, blocked={"b"}), 1),
+        (Outcome(ok=["c"], failed={"a": ""}, missing={"a"}), 1),
+        (Outcome(diverged=["c"], failed={"a": ""}, missing={"a"}), 1),
     ],
 )
 def test_the_exit_code_of_an_outcome(outcome, code):
@@ -207,4 +302,5 @@ def test_the_exit_code_of_an_outcome(outcome, code):
 
 
 def test_the_exit_codes_of_errors():
-    assert [kind.exit_code for kind in (BenchError, StoreError, UsageError, MissingError, DataError)] == [1, 1, 2, 3, 3]
+    kinds = (BenchError, StoreError, BlockedError, UsageError, MissingError, DataError)
+    assert [kind.exit_code for kind in kinds] == [1, 1, 1, 2, 3, 3]

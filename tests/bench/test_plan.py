@@ -50,9 +50,10 @@ SMALL = {"vocabulary": "300", "width": "64", "layers": "1", "heads": "2", "conte
 
 
 def test_the_lists_of_options_here_are_whole():
-    assert set(TRAINER) == {f.name for f in fields(TrainerConfig)}
+    """But those that name a place: tests/bench/test_start.py."""
+    assert set(TRAINER) | {"init_from"} == {f.name for f in fields(TrainerConfig)}
     assert set(HISTALIGN) == set(cell(method="histalign").config.method_options)
-    assert set(SMALL) == set(cell().config.backbone_options)
+    assert set(SMALL) | {"tokenizer"} == set(cell().config.backbone_options)
 
 
 @pytest.mark.parametrize("text", [f"trainer.{n}={v}" for n, v in TRAINER.items()] +
@@ -126,7 +127,7 @@ def test_evaluation_options_change_the_rows_keys_they_concern(name):
 
 def test_a_new_version_of_evaluation_changes_rows_keys_only(monkeypatch):
     trained, rows = keys()
-    monkeypatch.setattr("bench.plan.VERSION", 99)
+    monkeypatch.setattr("bench.cell.VERSION", 99)
     assert keys()[0] == trained
     assert not set(keys()[1].values()) & set(rows.values())
 
@@ -276,7 +277,8 @@ def test_data_is_read_once_for_all_cells_that_share_it():
 
 
 def test_a_limit_of_one_method_cuts_its_own_rows_only():
-    found = plan(method="all", limit=None, sets=("mle:trainer.limit=5",)).cells
+    arguments = RunArguments((AMBIGUOUS,), ("mle", "trime", "histalign"), preset="small", sets=("mle:trainer.limit=5",))
+    found = make_plan(arguments).cells
     sizes = [len(c.task.split("train").examples) for c in found]
     assert sizes[0] == 5
     assert min(sizes[1:]) > 100

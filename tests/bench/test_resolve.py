@@ -28,7 +28,7 @@ def test_a_built_in_method_is_its_class_and_version():
 def test_a_variant_is_the_same_class_with_its_options():
     found = find_method("histalign.released")
     assert (found.kind, found.base, found.asked) == (HistAlign, "histalign", "histalign.released")
-    assert found.preset_options == {"variant": "released"}
+    assert found.settings == {"method.variant": "released"}
     assert found.code == find_method("histalign").code
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.checkpoints import load_verified
 from bench.errors import StoreError
 from bench.keys import canonical, sha256
 from bench.store import CellFolder, Store, read_record, read_rows
-from bench.work import load_verified
 from tests.bench.cells import KEY, OF, PROVENANCE, ROWS, SCORES, TRAINED, everything, full_cell
 from tests.bench.forks import full_disk
 
@@ -246,10 +246,10 @@ def test_a_checkpoint_with_another_hash_is_not_loaded(tmp_path):
     for damaged in (b"weightz", b"weight", b"", b"\0" * 7):
         cell.checkpoint(digest).write_bytes(damaged)
         with pytest.raises(StoreError, match=r"^checkpoint '.*' does not have the hash .* to train it anew$"):
-            load_verified(None, cell, content)
+            load_verified(cell, content)
     cell.checkpoint(digest).unlink()
     with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it anew$"):
-        load_verified(None, cell, content)
+        load_verified(cell, content)
 
 
 def test_every_way_of_damaging_a_checkpoint_is_noticed(tmp_path):
@@ -263,7 +263,7 @@ def test_every_way_of_damaging_a_checkpoint_is_noticed(tmp_path):
         for damaged in (flipped, whole[:at], whole[:page] + bytes(4096) + whole[page + 4096 :]):
             cell.checkpoint(sha256(whole)).write_bytes(damaged)
             with pytest.raises(StoreError, match="does not have the hash"):
-                load_verified(None, cell, content)
+                load_verified(cell, content)
 
 
 def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
@@ -271,7 +271,7 @@ def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
     data = b"this is no safetensors file"
     cell.checkpoint(sha256(data)).write_bytes(data)
     with pytest.raises(StoreError, match="cannot be read"):
-        load_verified(None, cell, {"model": {"checkpoint_sha256": sha256(data)}})
+        load_verified(cell, {"model": {"checkpoint_sha256": sha256(data)}})
 
 
 # Full disks -------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ NAMES = [
     "decoupled:greedy",
     "decoupled:topk=3",
     "decoupled:nucleus=0.9",
+    "decoupled:beam=4+length_penalty=2.0",
     "posterior:topk=3",
     "greedy+no_repeat_ngram=3",
     "topk=20+temperature=0.5+no_repeat_ngram=4+max_new_tokens=100",
@@ -82,10 +83,10 @@ def test_other_spellings(typed: str, name: str) -> None:
         ("beam=4+early_stopping=maybe", "early_stopping is true or false, not 'maybe'"),
         ("topk=3+temperature=2+temperature=3", "temperature is given twice"),
         ("topk=3,greedy,topk=3", "'topk=3' is given twice"),
-        ("decoupled:beam=4", "greedy, topk and nucleus, not for beam"),
-        ("decoupled:sample", "greedy, topk and nucleus, not for sample"),
+        ("decoupled:sample", "decoupled decoding is not for sample: without a cut it is posterior:sample"),
         ("decoupled:topk=3+temperature=2", "temperature cannot be combined"),
         ("decoupled:greedy+no_repeat_ngram=3", "no_repeat_ngram cannot be combined"),
+        ("decoupled:beam=4+no_repeat_ngram=3", "no_repeat_ngram cannot be combined"),
     ],
 )
 def test_refused(typed: str, says: str) -> None:

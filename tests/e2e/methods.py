@@ -47,6 +47,14 @@ class Nan(Objective):
         return LossSum(found.total + self.value, found.n_target_tokens) if self.step == self.at else found
 
 
+class FromNan(Objective):
+    """Fine-tuned from what diverges."""
+
+    name: ClassVar[str] = "from-nan"
+    paper: ClassVar[str] = "for tests"
+    parent: ClassVar[str] = "tests.e2e.methods:Nan"
+
+
 class NanGradient(Nan):
     """Its loss is fine, and one step's gradient of one weight is not."""
 

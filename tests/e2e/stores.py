@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 
 from bench.build import build
+from bench.cell import Cell
+from bench.checkpoints import load_checkpoint, load_verified
 from bench.cli import parser
 from bench.commands.run import collect
 from bench.keys import canonical
 from bench.models.objective import Objective
-from bench.plan import Cell, make_plan
+from bench.plan import make_plan
+from bench.store import TOKENIZER
 from bench.tasks.codec import Codec
-from bench.work import load_verified
 
 TASKS, METHODS = "ambiguous_template,logicnlg", "mle,trime,histalign"
 SETTINGS = (
@@ -42,7 +44,7 @@ def loaded(arguments: list[str]) -> tuple[Cell, Objective, Codec]:
     objective, codec = build(cell)
     trained = cell.folder.trained()
     assert trained is not None
-    load_verified(objective, cell.folder, trained)
+    load_checkpoint(objective, load_verified(cell.folder, trained), cell.folder.path)
     return cell, objective, codec
 
 
@@ -58,7 +60,7 @@ def content_of(path: Path) -> bytes:
     if path.name.endswith(".jsonl.gz"):
         *lines, closing = gzip.decompress(data).splitlines()
         return b"\n".join([*lines, canonical({"sha256": json.loads(closing)["sha256"]})])
-    if path.suffix == ".json":
+    if path.suffix == ".json" and path.name != TOKENIZER:
         record = json.loads(data)
         del record["provenance"]
         return canonical(record)

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load
 from torch import Tensor
 
+from bench.checkpoints import save_checkpoint
 from bench.decoding import parse
 from bench.errors import BenchError
 from bench.evaluate import Evaluation, evaluate, merge
@@ -24,7 +25,6 @@ from bench.launch import free_port
 from bench.models.mle import MLE
 from bench.score import score_cell
 from bench.tasks.batches import Order, evaluation_batches, share
-from bench.training import save_checkpoint
 from bench.work import store_rows
 from tests.conftest import Ended
 from tests.e2e import children, stores

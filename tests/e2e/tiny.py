@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+from bench.checkpoints import save_checkpoint
 from bench.config import TrainerConfig
 from bench.models.backbones.small import small_causal, small_encdec
 from bench.models.objective import Objective
@@ -18,7 +19,7 @@ from bench.resolve import find_method
 from bench.tasks.codec import Codec
 from bench.tasks.logicnlg import LogicNLG
 from bench.tasks.sources import Source
-from bench.training import save_checkpoint, train
+from bench.training import train
 
 TYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
 SHORT = {"max_source": 24, "max_target": 6}
@@ -41,7 +42,7 @@ class Training:
     def run(self) -> tuple[Objective, dict[str, Any]]:
         """Train in this process, as the rank its environment says."""
         method = find_method(self.method)
-        objective, task, codec = small(method.kind, self.backbone, **{**method.preset_options, **self.options})
+        objective, task, codec = small(method.kind, self.backbone, **{**method.values("method"), **self.options})
         objective.to(TYPES[self.precision])
         config = TrainerConfig(
             steps=self.steps, batch_size=self.batch, lr=self.lr, precision=self.precision, **SHORT  # type: ignore[arg-type]

@@ -40,15 +40,15 @@ def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
 
 def trained(
     root: Path, method: str = "mle", seed: int = 0, *, status: str = "ok", data: Mapping[str, Any] | None = None,
-    code: Mapping[str, Any] | None = None, extra: str = "", **changes: Any,
+    code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "", **changes: Any,
 ) -> CellFolder:  # fmt: skip
     """Store what was trained; `extra` makes another key of the same configuration."""
     found = config(method, seed, **changes)
     code = code or {"class": method, "version": 1}
-    key = key_of([found, code, extra])
+    key = key_of([found, code, start, extra])
     cell = Store(root).cell(found["task"], method, key)
     splits = data or {"train": manifest("train", "official"), "test": manifest("test", "official")}
-    cell.write_trained({"key": key, "config": found, "status": status, "method": code, "data": splits,
+    cell.write_trained({"key": key, "config": found, "status": status, "method": code, "data": splits, "start": start,
                         "model": {"checkpoint_sha256": "0" * 64}}, PROVENANCE)  # fmt: skip
     return cell
 
@@ -62,6 +62,7 @@ def scored(
     cell: CellFolder, values: Mapping[str, float | None], *, kind: str = "generation", decoding: str | None = "greedy",
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
+    shown_as: str = "",
 ) -> CellFolder:  # fmt: skip
     """Store scores of one rows file."""
     record = cell.trained()
@@ -69,7 +70,7 @@ def scored(
     of = {
         "trained": record["key"], "kind": kind, "split": split, "batch_size": batch_size, "whole_split": whole,
         "ids": {"n": len(ids), "sha256": key_of(list(ids))}, "of_rows": of_rows or key_of(list(ids)),
-        "decoding": {"name": decoding} if decoding else None,
+        "decoding": {"name": decoding} if decoding else None, "shown_as": shown_as,
         "status": record["data"].get(split, {"status": "official"})["status"],
         "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
     }  # fmt: skip

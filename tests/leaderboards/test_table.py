@@ -315,7 +315,7 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
 def test_damage_is_refused_and_not_left_out(tmp_path):
     ready(tmp_path)
     path = next(tmp_path.rglob("scores-*"))
-    path.write_text(path.read_text().replace("30.0", "31.0"))
+    path.write_text(path.read_text().replace("0.0", "1.0"))
     with pytest.raises(StoreError, match="does not have the hash"):
         tables(Store(tmp_path))
 

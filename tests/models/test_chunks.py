@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.chunks import summed
-from bench.models.functional.cache import cache_nll
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.chunks import summed, summed_by_head
+from bench.models.functional.cache import cache_nll_of
+from bench.models.head import Head, PlainHead
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.objective import SLICE, Objective
@@ -104,12 +105,19 @@ class TestEqualsPlain:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_scale_of_backward(self, kind: str) -> None:
-        """The incoming gradient multiplies what forward has found, as often as it is asked for."""
+        """The incoming gradient multiplies what forward has found; once, because it does so in place."""
         objective, batch = made(kind, "trime"), batch_of(kind, UNEVEN)
-        found = summed(objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), 3)
-        once = torch.autograd.grad(found.total, objective.backbone.embedding(), retain_graph=True)[0]
-        thrice = torch.autograd.grad(3 * found.total, objective.backbone.embedding())[0]
+
+        def loss() -> Tensor:
+            states = objective.backbone.states(batch)
+            return summed(states, objective.position_loss, objective.head_parameters(), 3).total
+
+        total = loss()
+        once = torch.autograd.grad(total, objective.backbone.embedding(), retain_graph=True)[0]
+        thrice = torch.autograd.grad(3 * loss(), objective.backbone.embedding())[0]
         torch.testing.assert_close(thrice, 3 * once, rtol=1e-12, atol=1e-12)
+        with pytest.raises(RuntimeError, match="can be differentiated once"):
+            torch.autograd.grad(total, objective.backbone.embedding())
 
     @pytest.mark.parametrize("method", METHODS)
     def test_without_gradients(self, method: str) -> None:
@@ -167,30 +175,44 @@ class TestEqualsPlain:
 
 
 class TestGradcheck:
+    @pytest.mark.parametrize("fast", [False, True])
     @pytest.mark.parametrize("limit", [3, 512])
-    def test_hidden_memory_and_head(self, limit: int) -> None:
-        """The whole path against finite differences, memory apart from hidden as in an encoder-decoder model."""
+    def test_hidden_memory_and_head(self, limit: int, fast: bool) -> None:
+        """Both paths against finite differences, memory apart from hidden as in an encoder-decoder model."""
         generator = torch.Generator().manual_seed(0)
 
         def draw(*shape: int) -> Tensor:
             return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
 
-        hidden, memory, head = draw(2, 5, 4), draw(2, 3, 4), draw(7, 4)
+        inputs = hidden, memory, weight, bias = draw(2, 5, 4), draw(2, 3, 4), draw(7, 4), draw(7)
         targets = torch.tensor([[1, 2, IGNORED, 4, 5], [IGNORED, 6, 1, IGNORED, IGNORED]])
         tokens = torch.tensor([[1, 2, 1], [6, 0, 1]])
         readable = torch.ones(2, 5, 3, dtype=torch.bool)
         readable[1, :, 0] = False
 
-        def total(hidden: Tensor, memory: Tensor, head: Tensor) -> Tensor:
+        def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+            read = rows.similarity(), rows.memory_tokens, rows.readable
+            several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
+            return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *read) + several, {}
+
+        def total() -> Tensor:
             states = States(hidden, targets, memory, tokens, readable, tokens > 0)
+            if fast:
+                return summed_by_head(states, by_head, LinearHead(weight, bias, torch.arange(7.0)), [], limit).total
+            offset = bias + torch.arange(7.0)
+            return summed(
+                states, lambda rows: by_head(rows, PlainHead(rows.hidden @ weight.T + offset)), [weight, bias], limit
+            ).total
 
-            def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-                scores = rows.similarity()
-                return cache_nll(rows.hidden @ head.T, rows.targets, scores, rows.memory_tokens, rows.readable), {}
-
-            return summed(states, loss, [head], limit).total
-
-        assert torch.autograd.gradcheck(total, (hidden, memory, head))
+        for tensor, gradient in zip(inputs, torch.autograd.grad(total(), inputs), strict=True):
+            expected, flat = torch.zeros_like(gradient).flatten(), tensor.detach().view(-1)
+            for at in range(len(flat)):
+                ends = []
+                for step in (1e-6, -2e-6, 1e-6):
+                    flat[at] += step
+                    ends.append(total().detach())
+                expected[at] = (ends[0] - ends[1]) / 2e-6
+            torch.testing.assert_close(gradient.flatten(), expected, rtol=1e-6, atol=1e-6)
 
 
 class TestOwnParameters:

@@ -187,7 +187,12 @@ class TestObjective:
 
     @pytest.mark.parametrize(
         ("name", "cut"),
-        [("decoupled:topk=3", {"k": 3}), ("decoupled:nucleus=0.9", {"p": 0.9}), ("decoupled:greedy", {"greedy": True})],
+        [
+            ("decoupled:topk=3", {"k": 3}),
+            ("decoupled:nucleus=0.9", {"p": 0.9}),
+            ("decoupled:greedy", {"greedy": True}),
+            ("decoupled:beam=4", {"greedy": True}),
+        ],
     )
     def test_decoupled(self, name: str, cut: dict[str, Any]) -> None:
         rows, log_probs = self.rows()

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
 from bench.models.chunks import LossSum
@@ -236,3 +237,9 @@ def test_options_override_the_variant() -> None:
     scalars = golden_cases.INDEX[name]["scalars"]
     close(mixed.terms["ranking"], scalars["cont_sum"], torch.float64)
     close(mixed.terms["trime"] / mixed.n_target_tokens, scalars["as_coded_trime"], torch.float64)
+
+
+@pytest.mark.parametrize("name", ["alpha", "margin"])
+def test_a_negative_weight_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} of HistAlign is at least 0, not -0.1"):
+        HistAlign(Golden("d01_basic", torch.float64), **{name: -0.1})  # type: ignore[arg-type]

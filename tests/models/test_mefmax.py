@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.models.functional.mefmax import mefmax, released_cuts
+from bench.models.functional.mefmax import fixed_eq_freq, fixed_eq_token, frequency_order, mefmax, released_cuts
 
 FOLDER = Path(__file__).parents[1] / "golden" / "f2"
 CASES = sorted(path.stem for path in FOLDER.glob("mefmax_*.json"))
@@ -141,8 +141,62 @@ def test_tokens_never_seen_are_in_the_last_class() -> None:
 
 @pytest.mark.parametrize("counts", [torch.zeros(4), torch.tensor([], dtype=torch.int64)])
 def test_no_counts(counts: Tensor) -> None:
-    with pytest.raises(ValueError, match="no token has a positive count"):
-        mefmax(counts)
+    for cut in (mefmax, lambda c: fixed_eq_freq(c, 1), lambda c: fixed_eq_token(c, 1)):
+        with pytest.raises(ValueError, match="no token has a positive count|0 tokens"):
+            cut(counts)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fixed_at_mefmax_own_number_is_mefmax(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    counts = (1e4 / torch.arange(1, 201) ** (0.3 + seed / 12)).long()[torch.randperm(200, generator=generator)]
+    classes = mefmax(counts)
+    found = fixed_eq_freq(counts, len(classes.boundaries) + 1)
+    assert found.boundaries == classes.boundaries
+    assert torch.equal(found.of_token, classes.of_token)
+
+
+@pytest.mark.parametrize(
+    "counts", [[9, 0, 0, 0, 0, 0], [1] * 6, [50, 3, 2, 1, 1, 1], [5, 4, 4, 4, 2, 0], [7, 6, 1, 1, 1, 1]]
+)
+@pytest.mark.parametrize("number", range(1, 7))
+@pytest.mark.parametrize("cut", [fixed_eq_freq, fixed_eq_token])
+def test_fixed_gives_every_class_a_token(cut: Any, number: int, counts: list[int]) -> None:
+    """Also where one token has more than a class's share, or there are as many classes as tokens."""
+    found = cut(torch.tensor(counts), number)
+    assert len(found.boundaries) == number - 1
+    assert len(found.of_token.unique()) == number
+    assert list(found.boundaries) == sorted(set(found.boundaries))
+
+
+def test_fixed_eq_freq_is_as_even_as_tokens_allow() -> None:
+    """No class is further from its share than the largest count, where no token has more than a share."""
+    counts = (1e5 / (torch.arange(1, 2001) + 20)).long()
+    for number in (2, 5, 20, 60):
+        assert counts.max() <= counts.sum() / number
+        masses = torch.zeros(number).index_add(0, fixed_eq_freq(counts, number).of_token, counts.float())
+        assert (masses - counts.sum() / number).abs().max() <= counts.max()
+
+
+def test_fixed_eq_token_counts_tokens() -> None:
+    counts = (1e5 / torch.arange(1, 101)).long()
+    for number in (1, 3, 7, 100):
+        sizes = fixed_eq_token(counts, number).of_token.bincount()
+        assert sizes.max() - sizes.min() <= 1
+        assert len(sizes) == number
+
+
+@pytest.mark.parametrize("number", [0, -1, 5])
+@pytest.mark.parametrize("cut", [fixed_eq_freq, fixed_eq_token])
+def test_numbers_that_leave_a_class_empty(cut: Any, number: int) -> None:
+    with pytest.raises(ValueError, match=f"{number} classes cannot share 4 tokens"):
+        cut(torch.tensor([3, 1, 1, 1]), number)
+
+
+def test_order() -> None:
+    counts = torch.tensor([1, 5, 2, 5, 0])
+    assert frequency_order(counts).tolist() == [1, 3, 2, 0, 4]
+    assert mefmax(counts).of_token[frequency_order(counts)].diff().min() >= 0
 
 
 @pytest.mark.parametrize("variant", ["paper", "released"])

@@ -73,6 +73,15 @@ def test_step_tokens_are_the_targets_of_the_whole_step(world, accumulate):
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_every_micro_batch_knows_its_step_and_how_many_rows_that_has(world, accumulate):
+    """Whatever draws by step draws the same on every rank and in every micro-batch."""
+    for rank in micro_batches(world, accumulate):
+        items = [rank[item] for item in range(len(rank))]
+        assert [item["step"] for item in items] == [step for step in range(5) for _ in range(accumulate)]
+        assert {item["step_rows"] for item in items} == {13}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
 def test_there_are_as_many_items_as_micro_batches(world, accumulate):
     assert {len(rank) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
 

@@ -1,6 +1,9 @@
 """Codec: rows to ids and batches, for both architectures, with word and byte-pair tokenizers."""
 
+from dataclasses import replace
+
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -184,3 +187,37 @@ def test_a_tokenizer_without_padding_pads_with_its_end_behind_the_mask():
 
 def test_rows_of_any_length_are_padded_to_the_longest():
     assert pad_right([[1], [], [2, 3]], 9).tolist() == [[1, 9], [9, 9], [2, 3]]
+
+
+# Exemplars --------------------------------------------------------------------------------------------------------
+
+
+@ARCHITECTURES
+@pytest.mark.parametrize(
+    ("exemplar", "read"),
+    [(None, None), ([], (EOS,)), ([7], (7, EOS)), ([7, 8, 9], (7, 8, EOS)), ([PAD, 7], (PAD, 7, EOS))],
+)
+def test_an_exemplar_is_cut_as_a_target_and_always_ends(architecture, exemplar, read):
+    found = codec(architecture=architecture, max_target=2)
+    row = found.encode("r", [7], [8], ends=False, exemplar=exemplar)
+    assert row.exemplar == read
+    assert row.truncated == 0
+
+
+@ARCHITECTURES
+@pytest.mark.parametrize("kind", ["train_batch", "prompt_batch"])
+def test_exemplars_of_a_batch_are_padded_on_the_right(architecture, kind):
+    found = codec(architecture=architecture)
+    exemplars = [[7, 8, 9], [], [8]]
+    rows = [found.encode(f"r{i}", [7] * i, [8], ends=True, exemplar=e) for i, e in enumerate(exemplars)]
+    batch, bare = getattr(found, kind)(rows), getattr(found, kind)([replace(row, exemplar=None) for row in rows])
+    assert batch["exemplar_ids"].tolist() == [[7, 8, 9, EOS], [EOS, PAD, PAD, PAD], [8, EOS, PAD, PAD]]
+    assert batch["exemplar_mask"].tolist() == [[1, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]]
+    assert set(batch) - {"exemplar_ids", "exemplar_mask"} == set(bare)
+    assert all(torch.equal(batch[name], bare[name]) for name in bare)
+
+
+def test_rows_without_exemplars_have_none_in_their_batch():
+    rows = [codec().encode(f"r{i}", [7], [8], ends=True, exemplar=e) for i, e in enumerate([[7], None])]
+    assert set(codec().train_batch(rows[1:])) == {"input_ids", "attention_mask", "labels"}
+    assert set(codec().train_batch(rows)) == {"input_ids", "attention_mask", "labels"}

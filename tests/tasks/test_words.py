@@ -46,6 +46,14 @@ def test_the_vocabulary_is_sorted_by_count_then_spelling(tokenizer):
     assert word_tokenizer(iter(shuffled)).get_vocab() == tokenizer.get_vocab()
 
 
+@pytest.mark.parametrize("vocabulary", [5, 6, 9])
+def test_a_vocabulary_holds_the_most_frequent_words_and_no_more(tokenizer, vocabulary):
+    small = word_tokenizer(TEXTS, vocabulary)
+    assert len(small) == vocabulary
+    assert small.convert_ids_to_tokens(range(vocabulary)) == tokenizer.convert_ids_to_tokens(range(vocabulary))
+    assert small("king queen", add_special_tokens=False)["input_ids"] == [4, 3]
+
+
 def test_words_punctuation_and_the_end(tokenizer):
     ids = tokenizer("It's a well-known king!")["input_ids"]
     assert tokenizer.convert_ids_to_tokens(ids) == ["It's", "a", "well-known", "king", "!", "</s>"]

@@ -1,0 +1,219 @@
+"""Contract: the list of checks, and one report for one method."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from bench.config import parse_sets
+from bench.entries import all_names, load
+from bench.errors import UsageError
+from bench.models import METHODS
+from bench.models.objective import Objective
+from bench.options import options_of
+from bench.resolve import NAME, Method, backbone_factory, check_overrides, find_method, method_names
+from bench.tasks.logicnlg import LogicNLG
+from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
+from bench.testing.learning import gradients, overfit, reload
+from bench.testing.ranks import ranks
+from bench.testing.report import Failed, NotApplicable, Report, Result, State
+from bench.testing.subject import Subject
+from bench.testing.sums import batches, bf16, fast_form, padding
+
+BACKBONES = ("small-causal", "small-encdec")
+"""Where a method without a backbone of its own is checked."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.
+
+    Args:
+        name: in a report.
+        says: what it proves.
+        run: raises Failed or NotApplicable, or returns what it measured.
+        slow: left out by `--quick`.
+    """
+
+    name: str
+    says: str
+    run: Callable[[Subject], str]
+    slow: bool = False
+
+
+def names(subject: Subject) -> str:
+    """The class has a name of its own, a paper, a docstring, and options that --set can reach."""
+    kind, stranger = subject.method.kind, ":" in str(subject.method.code["class"])
+    name, paper = getattr(kind, "name", None), getattr(kind, "paper", None)
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise Failed("a class attribute `name` of letters, digits, '.', '_' and '-', starting with a lower-case letter "
+                     "or digit", repr(name), "name the class")  # fmt: skip
+    if stranger and name in all_names(METHODS):
+        raise Failed("a name no built-in method has", f"'{name}'", "choose another")
+    if not isinstance(paper, str) or not paper.strip():
+        raise Failed('a class attribute `paper`, e.g. "Lin et al. 2017"', repr(paper), "say where it comes from")
+    if not (vars(kind).get("__doc__") or "").strip():
+        raise Failed("a docstring of its own", "none", "say what it computes, with section and equation")
+    options = ", ".join(options_of(kind))
+    return f"{name}, {paper}" + (f"; options: {options}" if options else "")
+
+
+def builds(subject: Subject) -> str:
+    """It fits the backbone, and its constructor and `prepare` take what the program gives them."""
+    if reason := subject.why_not():
+        raise NotApplicable(reason)
+    return f"{sum(p.numel() for p in subject.objective().parameters()):,} parameters"
+
+
+NAMES = Check("names", "names itself and its paper, and says what it does", names)
+"""Looks at the class alone; the others look at it on a backbone."""
+
+CHECKS = (
+    Check("builds", "can be made with its default options", builds),
+    Check("sums-to-one", "log-probabilities sum to one", sums_to_one),
+    Check("decoding", "so do those that decoding sees", decoding_sums_to_one),
+    Check("no-future", "only earlier tokens are used", sees_no_future),
+    Check("gradients", "loss is finite and gradients reach every parameter", gradients),
+    Check("padding", "padding and neighbours change nothing", padding),
+    Check("batches", "order and micro-batches change nothing", batches),
+    Check("fast-form", "the trained form of the loss is the plain one", fast_form),
+    Check("bf16", "bf16 autocast stays near float32", bf16),
+    Check("cache", "decoding with a cache equals full forward passes", cached_decoding),
+    Check("reload", "training goes on from a checkpoint", reload),
+    Check("overfit", "two rows can be learned by heart", overfit),
+    Check("ranks", "two processes equal one", ranks, slow=True),
+)
+
+
+def check_objective(
+    what: type[Objective] | str,
+    *,
+    backbones: Sequence[str] = BACKBONES,
+    seed: int = 0,
+    quick: bool = False,
+    sets: Sequence[str] = (),
+    on_result: Callable[[Result], None] = lambda result: None,
+) -> Report:
+    """Check a method on small models in float64, with rows of the built-in sample.
+
+    Args:
+        what: a class, or as typed after --method: `histalign.released`, `package.module:Class`.
+        backbones: where; a method with a backbone of its own is checked on that one.
+        seed: of weights.
+        quick: leave out what starts other processes.
+        sets: options as typed after --set, e.g. `method.gamma=1`.
+        on_result: told each result as soon as it is there.
+
+    Raises:
+        UsageError: when there is no such method, class or backbone.
+    """
+    method, results = method_of(what), list[Result]()
+    chosen = [method.own_backbone] if method.own_backbone else list(dict.fromkeys(backbones))
+    for name in chosen:
+        backbone_factory(name)
+    if sets:
+        check_overrides(parse_sets(sets), [LogicNLG], [method], chosen)
+    with torch.random.fork_rng(devices=[]), silent():
+        for result in results_of(method, chosen, seed, quick, tuple(sets)):
+            results.append(result)
+            on_result(result)
+    return Report(method.name, tuple(results))
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Let the library give no advice, such as on models that write padding."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def method_of(what: type[Objective] | str) -> Method:
+    """Return a method by its class or as typed; a stranger's class may still lack a proper name.
+
+    Raises:
+        UsageError: for what is no objective, or more than one.
+    """
+    if isinstance(what, str) and ":" not in what:
+        every = method_names([what], controls=False)
+        if len(every) > 1:
+            raise UsageError(f"'{what}' stands for {', '.join(every)}; name one of them")
+        method = find_method(every[0])
+        if not issubclass(method.kind, Objective):
+            raise UsageError(f"'{what}' is a baseline, which is not trained; there is nothing to check")
+        return method
+    kind = load(what) if isinstance(what, str) else what
+    if not (inspect.isclass(kind) and issubclass(kind, Objective)):
+        raise UsageError(f"'{what}' is not a subclass of bench.models.objective.Objective")
+    target = f"{kind.__module__}:{kind.__qualname__}"
+    for name, entry in METHODS.items():
+        if entry.target == target:
+            return find_method(name)
+    name = str(getattr(kind, "name", kind.__name__))
+    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent)
+
+
+def results_of(
+    method: Method, backbones: Sequence[str], seed: int, quick: bool, sets: tuple[str, ...]
+) -> Iterator[Result]:
+    """Yield the results of all checks; a class without a name cannot be asked for anything else."""
+    yield result_of(NAMES, Subject(method, "", seed, sets))
+    if not hasattr(method.kind, "name"):
+        return
+    fits = False
+    for backbone in backbones:
+        for result in on_backbone(Subject(method, backbone, seed, sets), quick):
+            fits = fits or result.state in ("passed", "failed")
+            yield result
+    if not fits:
+        came = f"none among {', '.join(backbones)}"
+        yield Result("fits", "fits a backbone", "", "failed", f"expected one it works on; got {came}; choose another")
+
+
+def on_backbone(subject: Subject, quick: bool) -> Iterator[Result]:
+    """Yield the results on one backbone; where it cannot be made or does not fit, nothing else is run."""
+    first, *others = CHECKS
+    made = result_of(first, subject)
+    yield made
+    for check in others:
+        if made.state == "not applicable":
+            yield replace(made, check=check.name, says=check.says)
+        elif made.state == "failed" or (quick and check.slow):
+            why = "quick" if made.state == "passed" else "it cannot be made"
+            yield Result(check.name, check.says, subject.backbone, "not run", why)
+        else:
+            yield result_of(check, subject)
+
+
+def result_of(check: Check, subject: Subject) -> Result:
+    """Run one check; whatever an objective raises is a failure of it."""
+    state: State = "passed"
+    try:
+        detail = check.run(subject)
+    except NotApplicable as reason:
+        state, detail = "not applicable", str(reason)
+    except Failed as failure:
+        state, detail = "failed", str(failure)
+    except Exception as error:
+        state, detail = "failed", f"{type(error).__name__}{place_of(error, subject.method.kind)}: {error}"
+    return Result(check.name, check.says, subject.backbone, state, " ".join(detail.split()))
+
+
+def place_of(error: Exception, kind: type) -> str:
+    """Say where in a class's own file an error came up, or where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == getattr(sys.modules.get(kind.__module__), "__file__", None)]
+    where = (own or frames)[-1]
+    return f" at {Path(where.filename).name}:{where.lineno}"

@@ -1,0 +1,111 @@
+"""Checks of training: finite gradients reach everything, a checkpoint holds all, what is seen is learned."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load
+
+from bench.checkpoints import load_checkpoint, save_checkpoint
+from bench.tasks.codec import Encoded
+from bench.testing.report import Failed, NotApplicable
+from bench.testing.subject import Subject, Trainee
+
+FEW = 3
+"""Steps in which every parameter should have had a gradient: some start behind a weight of zero."""
+
+MANY = 200
+"""Steps in which two rows should be known by heart."""
+
+RATE = 1e-2
+SHARE = 0.3
+AGAIN = 1e-9
+
+
+def gradients(subject: Subject) -> str:
+    """Loss and gradients are finite, and within a few steps every trainable parameter has had one."""
+    trainee = Trainee(subject, RATE / 10)
+    named = {name: p for name, p in trainee.objective.named_parameters() if p.requires_grad}
+    reached: set[str] = set()
+    for _ in range(FEW):
+        loss = trainee.step(subject.rows)
+        found = {name: p.grad for name, p in named.items() if p.grad is not None}
+        bad = [name for name, gradient in found.items() if not gradient.isfinite().all()]
+        if not math.isfinite(loss) or bad:
+            raise Failed("a finite loss and finite gradients", f"a loss of {loss} and "
+                         f"{'NaN or inf at ' + some(bad) if bad else 'finite gradients'}",
+                         "look for log(0), 0 * inf and division by a count that may be 0")  # fmt: skip
+        reached |= {name for name, gradient in found.items() if gradient.any()}
+    if missed := [name for name in named if name not in reached]:
+        raise Failed(f"every trainable parameter to have a gradient within {FEW} steps", f"none at {some(missed)}",
+                     "use it in the loss, or set requires_grad=False")  # fmt: skip
+    return f"{len(named)} parameters"
+
+
+def some(names: Sequence[str]) -> str:
+    """Name a few.
+
+    >>> some(["a", "b", "c", "d"])
+    "'a', 'b', 'c' and 1 more"
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def reload(subject: Subject) -> str:
+    """Saved, loaded into a new objective and trained on, it loses what it would have lost without the break."""
+    first, second = Trainee(subject, RATE), Trainee(subject, RATE)
+    for _ in range(2):
+        first.step(subject.rows)
+    kept, optimizer = save_checkpoint(first.objective), copy.deepcopy(first.optimizer.state_dict())
+    load_checkpoint(second.objective, load(kept), Path("checkpoint"))
+    second.optimizer.load_state_dict(optimizer)
+    second.taken = first.taken
+    for step in range(2):
+        went_on, began_again = first.step(subject.rows), second.step(subject.rows)
+        if not math.isfinite(went_on):
+            raise NotApplicable(f"its loss is {went_on} in step {first.taken}")
+        if not abs(went_on - began_again) <= AGAIN * max(1.0, abs(went_on)):
+            raise Failed(f"a loss of {went_on:.9g} in step {step + 1} after loading", f"{began_again:.9g}",
+                         "keep what the loss depends on in parameters and buffers (register_buffer)")  # fmt: skip
+    return f"{len(kept) // 1024} KiB"
+
+
+def overfit(subject: Subject) -> str:
+    """Trained on two rows alone, the loss comes down to a fraction, and their likelihood with it.
+
+    A loss whose weights vanish, as FACE's do once all tokens are said equally often, comes down alone; then likelihood
+    should not be worse than at the start.
+    """
+    trainee, rows = Trainee(subject, RATE), subject.rows[-2:]
+    start = likelihood(trainee, rows), float(trainee.loss(rows))
+    now = start
+    while trainee.taken < MANY and math.isfinite(now[1]) and not all(fell(subject, start, now)):
+        for _ in range(10):
+            loss = trainee.step(rows)
+        now = likelihood(trainee, rows), loss
+    known, low = fell(subject, start, now)
+    told = f"{start[0]:.3g} -> {now[0]:.3g} nats a token, loss {start[1]:.3g} -> {now[1]:.3g} in {trainee.taken} steps"
+    if not low or not (known or (not subject.makes_texts and now[0] < start[0])):
+        what = "likelihood" if subject.makes_texts else "loss, and likelihood with it,"
+        raise Failed(f"{what} of two rows to fall below {SHARE:.0%} of its start", told,
+                     "look at the sign of each term and at what is detached")  # fmt: skip
+    return told
+
+
+def fell(subject: Subject, start: tuple[float, float], now: tuple[float, float]) -> tuple[bool, bool]:
+    """Whether likelihood and loss are low; a loss that makes its own texts has no start to compare with."""
+    return now[0] < SHARE * start[0], subject.makes_texts or now[1] < SHARE * start[1]
+
+
+def likelihood(trainee: Trainee, rows: Sequence[Encoded]) -> float:
+    """Negative log-likelihood of rows in nats a token."""
+    objective = trainee.objective.eval()
+    with torch.no_grad():
+        nll = torch.cat([nll for _, nll in objective.nll(trainee.subject.states(objective, rows))])
+    objective.train()
+    return float(nll.mean())

@@ -1,0 +1,186 @@
+"""Checks of sums: padding, neighbours, order and micro-batches change nothing; a fast form is the plain form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from bench.models.objective import Objective
+from bench.models.states import Rows, slices
+from bench.tasks.codec import Encoded
+from bench.testing.distributions import TOLERANCE, difference
+from bench.testing.report import Failed, NotApplicable
+from bench.testing.subject import LIMIT, Subject
+
+SHIFTS = {"decoder-only": ((0, 5), (5, 0), (3, 4)), "encoder-decoder": ((0, 5),)}
+"""Padding columns at the left and right; an encoder-decoder's rows are padded at the right only."""
+
+STEPS = 4
+"""Steps at which a loss that makes its own texts is compared; a coin should fall both ways."""
+
+BF16 = 1e-2
+
+
+def padding(subject: Subject) -> str:
+    """A row has one likelihood and one loss, whatever pads it and whichever rows are beside it."""
+    objective = subject.objective().eval()
+    together, alone = row_nll(subject, objective, subject.rows), []
+    for row in subject.rows:
+        alone.append(row_nll(subject, objective, [row]))
+    if not (worst := difference(together, torch.cat(alone))) <= TOLERANCE:
+        raise Failed("a row to have alone the likelihood it has in a batch", f"{worst:.1e} nats beside it",
+                     "mask padding: `readable`, and targets that are not IGNORED")  # fmt: skip
+    row = subject.rows[-1]
+    for left, right in SHIFTS[objective.backbone.architecture]:
+        states = objective.backbone.states(subject.padded(row, left, right))
+        nll = torch.cat([nll.detach() for _, nll in objective.nll(states)]).sum()
+        if not (worst := difference(nll, together[-1])) <= TOLERANCE:
+            raise Failed(f"a row to keep its likelihood with {left} padding columns at the left and {right} at the "
+                         f"right", f"{worst:.1e} nats beside it", "mask padding and count positions from the first "
+                         "real token")  # fmt: skip
+    return (
+        padded_loss(subject, row)
+        if objective.batch_invariant
+        else "likelihood only, as it says batch_invariant = False"
+    )
+
+
+def padded_loss(subject: Subject, row: Encoded) -> str:
+    """Compare the loss of one row with and without padding."""
+    bare = subject.comparable().step_loss(subject.batch([row])).total.detach()
+    architecture = subject.codec.architecture
+    for left, right in SHIFTS[architecture]:
+        padded = subject.comparable().step_loss(subject.padded(row, left, right)).total.detach()
+        if not relative(padded, bare) <= TOLERANCE:
+            raise Failed(f"the loss of a row with {left} padding columns at the left and {right} at the right to be "
+                         f"{float(bare):.6g}", f"{float(padded):.6g}",
+                         "let no term depend on padding or on absolute positions")  # fmt: skip
+    return "alone, in a batch, padded at the right" + (" and left" if architecture == "decoder-only" else "")
+
+
+def row_nll(subject: Subject, objective: Objective, rows: Sequence[Encoded]) -> Tensor:
+    """Negative log-likelihood of each row of a batch in nats, [B]."""
+    sums = torch.zeros(len(rows), dtype=torch.float64)
+    with torch.no_grad():
+        for part, nll in objective.nll(subject.states(objective, rows)):
+            sums.index_add_(0, part.start + part.group, nll.double())
+    return sums
+
+
+def batches(subject: Subject) -> str:
+    """The loss of a batch is that of its rows in another order, and the sum of those of its micro-batches."""
+    if not subject.objective().batch_invariant:
+        raise NotApplicable("it says batch_invariant = False")
+    rows, steps = subject.rows[::2], STEPS if subject.makes_texts else 1
+    ways: dict[str, Sequence[Sequence[Encoded]]] = {
+        "in another order": [rows[::-1]],
+        "one by one": [[row] for row in rows],
+        "in two micro-batches": [rows[:1], rows[1:]],
+    }
+    for step in range(steps):
+        whole = sum_of(subject, [rows], step)
+        for name, parts in list(ways.items())[0 if step == 0 else -1 :]:
+            found = sum_of(subject, parts, step)
+            for term, value in whole.items():
+                if not relative(found.get(term, torch.tensor(torch.nan)), value) <= TOLERANCE:
+                    raise Failed(f"`{term}` of {len(rows)} rows {name} to be {float(value):.6g}",
+                                 f"{float(found[term]):.6g}" if term in found else "nothing",
+                                 "make it a sum over positions or rows, or say batch_invariant = False")  # fmt: skip
+    return f"{len(ways)} ways" + (f" in {steps} steps" if steps > 1 else "")
+
+
+def sum_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) -> dict[str, Tensor]:
+    """Sum the loss, its count and its named parts over the micro-batches of one step."""
+    objective, total = subject.comparable(), dict[str, Tensor]()
+    torch.manual_seed(subject.seed)
+    for part in parts:
+        found = objective.step_loss(subject.batch(part, step, [row for some in parts for row in some]))
+        named = {"loss": found.total.detach(), "n_target_tokens": found.n_target_tokens, **found.terms}
+        total = {name: value + total.get(name, 0) for name, value in named.items()}
+    return total
+
+
+def relative(first: Tensor, second: Tensor) -> float:
+    """Difference as a share of the second.
+
+    >>> round(relative(torch.tensor(1.5), torch.tensor(1.0)), 3)
+    0.5
+    """
+    return float((first.double() - second.double()).abs() / second.double().abs().clamp_min(1e-3))
+
+
+def bf16(subject: Subject) -> str:
+    """Under bf16 autocast, loss and likelihood stay within a hundredth of those in float32."""
+    found = {}
+    for mixed in (False, True):
+        objective = subject.objective(torch.float32).train(not subject.draws)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed), torch.no_grad():
+            states = subject.states(objective)
+            nll = torch.cat([nll for _, nll in objective.nll(states)]).double().sum()
+            found[mixed] = {"likelihood": nll, "loss": objective.loss(states).total}
+    worst = 0.0
+    for name, value in found[False].items():
+        mixed_value = found[True][name]
+        worst = max(worst, share := relative(mixed_value, value))
+        if not share <= BF16:
+            raise Failed(f"the {name} under bf16 autocast to be {float(value):.4g} to {BF16:.0%}",
+                         f"{float(mixed_value):.4g}", "keep sums, exponentials and differences of near numbers in "
+                         "float32")  # fmt: skip
+    return f"{worst:.1e} beside it at most"
+
+
+def fast_form(subject: Subject) -> str:
+    """The loss that is trained has the value and the gradients of its plain form in ordinary autograd."""
+    kind = subject.method.kind
+    own = [name for name in ("row_loss", "head_loss", "position_loss") if redefined(kind, name)]
+    if redefined(kind, "loss") and not own:
+        raise NotApplicable("its `loss` is its only form")
+    objective = subject.comparable()
+    if redefined(kind, "loss") and not objective.batch_invariant:
+        raise NotApplicable("its `loss` adds what is no sum over positions")
+    found = gradients(objective, objective.loss(subject.states(objective)).total)
+    plain = subject.comparable()
+    total = torch.stack([plain.position_loss(rows)[0].sum() for rows in slices(subject.states(plain), LIMIT)]).sum()
+    compare(found, gradients(plain, total), "loss", "position_loss")
+    if plain.has_fast_form and redefined(kind, "row_loss"):
+        with torch.no_grad():
+            for rows in subject.slices(plain):
+                same_positions(plain, rows)
+    return "head_loss" if plain.has_fast_form else "slice by slice"
+
+
+def redefined(kind: type, name: str) -> bool:
+    """Whether a class has a hook of its own."""
+    return getattr(kind, name) is not getattr(Objective, name)
+
+
+def same_positions(objective: Objective, rows: Rows) -> None:
+    """Compare `head_loss` with `row_loss` at each position."""
+    fast, _ = objective.position_loss(rows)
+    slow = objective.row_loss(objective.log_probs(rows), rows, rows.targets)
+    if not (worst := difference(fast, slow)) <= TOLERANCE:
+        raise Failed("head_loss to have the value of row_loss at each position", f"{worst:.1e} nats beside it",
+                     "make them one loss, or remove row_loss, which is not trained")  # fmt: skip
+
+
+def gradients(objective: Objective, total: Tensor) -> dict[str, Tensor]:
+    """Return a loss and its gradient by parameter."""
+    total.backward()
+    named = {name: p.grad for name, p in objective.named_parameters() if p.grad is not None}
+    return {"": total.detach(), **named}
+
+
+def compare(found: dict[str, Tensor], plain: dict[str, Tensor], first: str, second: str) -> None:
+    """Compare values and gradients of two forms of a loss."""
+    if not relative(found[""], plain[""]) <= TOLERANCE:
+        raise Failed(f"{first} to be the sum of {second}, {float(plain['']):.6g}", f"{float(found['']):.6g}",
+                     "let the fast form compute the same number")  # fmt: skip
+    scale = max(float(gradient.abs().max()) for name, gradient in plain.items() if name)
+    for name in {**found, **plain}:
+        here, there = (side.get(name, torch.zeros(())) for side in (found, plain))
+        if name and not float((here - there).abs().max()) <= TOLERANCE * max(1.0, scale):
+            raise Failed(f"{first} to give '{name}' the gradient that {second} does",
+                         f"{float((here - there).abs().max()):.1e} beside it",
+                         "reach the head through `head` alone, and list every parameter in own_parameters")  # fmt: skip

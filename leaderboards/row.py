@@ -1,0 +1,62 @@
+"""Rows of a leaderboard: one method under one configuration and decoding, and its values."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.models import METHODS
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a row: the mean over seeds, with the seeds it comes from."""
+
+    by_seed: Mapping[int, float]
+    higher_is_better: bool | None
+    signature: str
+    conflict: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Mean over seeds."""
+        return statistics.fmean(self.by_seed.values())
+
+    @property
+    def n(self) -> int:
+        """Number of seeds."""
+        return len(self.by_seed)
+
+
+@dataclass
+class TableRow:
+    """One method under one configuration and decoding."""
+
+    method: str
+    backbone: str
+    decoding: str
+    config: Mapping[str, Any]
+    found: dict[tuple[str, str], Value] = field(default_factory=dict)  # by metric name and signature
+    values: dict[str, Value] = field(default_factory=dict)  # by column
+    diverged: int = 0
+    seeds: set[int] = field(default_factory=set)
+    settings: str = ""
+    remark: str = ""  # what a reader must know of this row
+    tried: int = 0  # combinations of the grid it was picked from
+    controls: tuple[str, ...] = ()  # methods whose gain it would explain away
+    keys: set[str] = field(default_factory=set)
+
+    @property
+    def untuned(self) -> str:
+        """Settings that decide the row's place and that no grid was given for, or nothing."""
+        base = METHODS.get(self.method) or METHODS.get(self.method.partition(".")[0])
+        return base.tuned_by if base is not None and not self.tried else ""
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        settings = f" ({self.settings})" if self.settings else ""
+        marks = [*(["control"] if self.controls else []), *(["untuned"] if self.untuned else [])]
+        return self.method + settings + (f" [{', '.join(marks)}]" if marks else "")

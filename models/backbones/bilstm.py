@@ -1,0 +1,215 @@
+"""BiLSTM backbones: the recurrent sequence-to-sequence models of AdaDec (Peng et al. 2019), from scratch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+from transformers import PretrainedConfig
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource
+from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
+from bench.models.backbones.glove import read_glove
+from bench.models.backbones.lstm_decoder import DecoderState
+from bench.models.backbones.lstm_encoder import ExemplarRead
+from bench.models.backbones.small import special_ids
+from bench.models.states import IGNORED, Rows, States, last_rows
+from bench.seeds import seed_of
+
+__all__ = ["BiLSTM", "bilstm"]
+
+
+class BiLSTM(Backbone):
+    """A recurrent encoder-decoder that copies: the memory is the encoder's states, labelled with the input tokens.
+
+    Copying is over the fixed vocabulary, from the source and, where it is attended to, from the exemplar behind it. The
+    memory that cache methods read is the source alone.
+    """
+
+    architecture: ClassVar[str] = "encoder-decoder"
+    copies: ClassVar[bool] = True
+    model: BiLSTMModel
+
+    def __init__(self, model: BiLSTMModel, tokenizer: Any) -> None:
+        super().__init__(model, tokenizer)
+        self.copies = model.design.copy  # type: ignore[misc]
+
+    def states(self, batch: Batch) -> States:
+        """Position t predicts labels[:, t]; every real source token is readable at every position."""
+        ids, mask, labels = batch["input_ids"], batch["attention_mask"], batch["labels"]
+        exemplar, exemplar_mask = batch.get("exemplar_ids"), batch.get("exemplar_mask")
+        encoded = self.model.encoder(ids, mask)
+        read = self.model.read_exemplar(exemplar, exemplar_mask, len(ids))
+        given = self.model.given(encoded, mask, read, exemplar_mask)
+        hidden, copying, _ = self.model.decode(self.shifted(labels), self.model.start(encoded), given)
+        return States(
+            hidden=hidden,
+            targets=labels,
+            memory=encoded.last_hidden_state,
+            memory_tokens=ids,
+            readable=(mask > 0)[:, None].expand(-1, labels.shape[1], -1),
+            labelled=torch.ones_like(mask, dtype=torch.bool),
+            copying=copying,
+            copy_tokens=self.copy_tokens(ids, exemplar),
+        )
+
+    def extend(self, step: Step) -> Rows:
+        """Continue from the named tensors of the cache; the exemplar is encoded in the first step only."""
+        assert step.source is not None
+        assert step.mask is not None
+        model, cache = self.model, step.cache.self_attention_cache
+        if not cache.rows:
+            read = model.read_exemplar(step.exemplar, step.exemplar_mask, len(step.ids))
+            cache.put({name: part for name, part in read._asdict().items() if part is not None})
+            cache.put(model.start(step.encoded)._asdict())
+        read = ExemplarRead(*map(cache.rows.get, ExemplarRead._fields))
+        state = DecoderState(*map(cache.rows.__getitem__, DecoderState._fields))
+        given = model.given(step.encoded, step.mask, read, step.exemplar_mask)
+        hidden, copying, state = model.decode(step.ids, state, given)
+        cache.put(state._asdict())
+        return last_rows(
+            hidden[:, -1],
+            step.encoded.last_hidden_state,
+            step.source,
+            step.mask > 0,
+            None if copying is None else copying[:, -1],
+            self.copy_tokens(step.source, step.exemplar),
+        )
+
+    def copy_tokens(self, source: Tensor, exemplar: Tensor | None) -> Tensor | None:
+        """Tokens that may be copied, [B, S] or [B, S+E], if any may."""
+        if not self.model.design.copy:
+            return None
+        if exemplar is None or not self.model.design.attends:
+            return source
+        return torch.cat([source, exemplar], dim=1)
+
+    def shifted(self, labels: Tensor) -> Tensor:
+        """Decoder inputs: the target moved right behind the start token, padding in place of ignored labels."""
+        config = self.model.config
+        start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
+        return torch.cat([start, labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, config.pad_token_id)], dim=1)
+
+
+def bilstm(
+    name: str,
+    texts: TextSource,
+    seed: int,
+    *,
+    vocabulary: int = 4000,
+    width: int = 128,
+    layers: int = 1,
+    embedding_width: int = 0,
+    dropout: float = 0.0,
+    exemplar: Exemplar = "none",
+    exemplar_width: int = 32,
+    rank: int = 0,
+    norm: float | None = 0.0,
+    input_feeding: bool = False,
+    copy: bool = True,
+    tied: bool = True,
+    tokens: Literal["bpe", "words"] = "bpe",
+    glove: str = "",
+    variant: Literal["paper", "released"] = "paper",
+) -> Backbone:
+    """Return SEQ2SEQ, ATTEXP, ADADEC or ADADEC+ATTEXP of Peng et al. 2019 with random weights.
+
+    BiLSTM encoder, tanh bridge, one-layer LSTM decoder, attention of Luong et al. (2015, "general") over projected
+    states, copying after See et al. (2017), embeddings shared by source, exemplar, target and softmax. Appendix A's
+    Gigaword model: width 256, 3 layers, 25,000 BPE types, exemplar_width 32. Wikibio: width 300, 3 layers,
+    exemplar_width 50, 50,000 words, GloVe, not tied.
+
+    `variant=released` does what the authors' code does (google-research/language, exemplar_decoding) where it differs:
+
+    - the two directions of the encoder meet at the top only, with a residual around every layer of a deeper stack;
+    - what enters the bridge is dropped out;
+    - a tanh layer with dropout before and after it stands between the exemplar's last states and C (eq. 11);
+    - input feeding, always;
+    - copying has projected memories of its own, asked by the attention vector, which alone decides whether to copy.
+
+    Not reproduced, because they are no part of the model: loss averaged over padding too; 1e-8 added inside its
+    logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beam 10, the first beam
+    without a repeated trigram or unknown word, repeated words removed. Of the model: attention for Gigaword reads the
+    encoder's states unprojected, for NYT without the matrix of "general"; four dropout rates are one here. Options give
+    the rest: no copying for Gigaword (`copy=false`), lambda of norm 1 for NYT (`norm=1`). Orthogonal LSTM weights,
+    forget bias 1, Xavier projections and uniform embeddings are theirs, in both variants.
+
+    Args:
+        name: unused.
+        texts: the task, which trains the tokenizer.
+        seed: of the weights.
+        vocabulary: tokens of the vocabulary made from the task's own training text.
+        width: of the decoder and of each direction of the encoder.
+        layers: of the encoder.
+        embedding_width: 0 for `width`.
+        dropout: of embeddings and of what meets the softmax; variational behind encoder layers.
+        exemplar: `none`; `attend` to it and copy from it; `adapt` the decoder to it; `both`; `constant`, an adaptive
+            decoder with one learned lambda and no exemplar, a control.
+        exemplar_width: of each direction of the exemplar's encoder.
+        rank: r, number of rank-1 parts of each adaptive map; 0 for `width`.
+        norm: l2 norm lambda is scaled to; 0 for the square root of `width`, none for no scaling.
+        input_feeding: whether the attention vector of the position before joins the decoder's input.
+        copy: whether tokens are copied.
+        tied: whether the softmax has the embeddings' weights.
+        tokens: `bpe`, or whole `words`, the rarer of which become `<unk>`.
+        glove: file of word vectors; embeddings are taken from it and stay fixed, words without one at random.
+        variant: `paper` or `released`.
+
+    Raises:
+        UsageError: for options that contradict each other.
+    """
+    released, inputs = variant == "released", embedding_width or width
+    if min(width, layers, exemplar_width) < 1 or min(rank, embedding_width, norm or 0) < 0 or not 0 <= dropout < 1:
+        raise UsageError(
+            "backbone.width, layers, exemplar_width are at least 1, rank, embedding_width, norm at least 0, dropout in "
+            f"[0, 1); got {width}, {layers}, {exemplar_width}, {rank}, {embedding_width}, {norm}, {dropout}"
+        )
+    _check(width, inputs, layers, tied, released, glove, tokens)
+    tokenizer = texts.word_tokenizer(vocabulary) if tokens == "words" else texts.tokenizer(vocabulary)
+    torch.manual_seed(seed_of(seed, "weights"))
+    config = PretrainedConfig(
+        is_encoder_decoder=True, vocab_size=len(tokenizer), hidden_size=width,
+        num_hidden_layers=0,  # no keys and values: the library's cache is empty but for our named rows
+        decoder_start_token_id=tokenizer.bos_token_id, **special_ids(tokenizer),
+    )  # fmt: skip
+    design = Design(
+        width=width, layers=layers, embedding_width=inputs, dropout=dropout, exemplar=exemplar,
+        exemplar_width=exemplar_width, rank=rank or width, norm=math.sqrt(width) if norm == 0 else norm,
+        input_feeding=input_feeding or released, copy=copy, tied=tied, released=released,
+    )  # fmt: skip
+    model = BiLSTMModel(config, design)
+    if glove:
+        _fix(model, read_glove(glove, tokenizer.get_vocab(), inputs))
+    return BiLSTM(model, tokenizer)
+
+
+def _check(width: int, inputs: int, layers: int, tied: bool, released: bool, glove: str, tokens: str) -> None:
+    """Refuse options that contradict each other."""
+    if tied and inputs != width:
+        raise UsageError(
+            f"tied embeddings need backbone.embedding_width = backbone.width, not {inputs} and {width}: "
+            "set both alike or backbone.tied=false"
+        )
+    if released and layers > 1 and inputs != width:
+        raise UsageError(
+            f"backbone.variant=released has a residual around the first layer: set backbone.embedding_width, {inputs}, "
+            f"and backbone.width, {width}, alike"
+        )
+    if glove and (tied or tokens != "words"):
+        raise UsageError(
+            "backbone.glove needs backbone.tokens=words and backbone.tied=false: its vectors are of whole words and "
+            "stay fixed"
+        )
+
+
+def _fix(model: BiLSTMModel, vectors: dict[int, Tensor]) -> None:
+    """Put word vectors in the embeddings and fix all of them; words without one are drawn with their spread."""
+    weight = model.get_input_embeddings().weight
+    found = torch.stack(list(vectors.values()))
+    with torch.no_grad():
+        weight.normal_(float(found.mean()), float(found.std(correction=0)))
+        weight[torch.tensor(list(vectors))] = found
+    weight.requires_grad_(False)

@@ -1,0 +1,52 @@
+"""The decoder of the F2-Softmax paper: 12 post-LN layers of width 512, input and output embeddings apart."""
+
+from __future__ import annotations
+
+import torch
+
+from bench.models.backbones.backbone import Backbone, TextSource
+from bench.models.backbones.causal import Causal
+from bench.models.backbones.small import shared_tokenizer, special_ids
+from bench.seeds import seed_of
+
+
+def f2_decoder(
+    name: str,
+    texts: TextSource,
+    seed: int,
+    *,
+    vocabulary: int = 30000,
+    width: int = 512,
+    feed_forward: int = 2048,
+    layers: int = 12,
+    heads: int = 8,
+    context: int = 1024,
+    dropout: float = 0.1,
+    attention_dropout: float = 0.0,
+    tokenizer: str = "",
+) -> Backbone:
+    """Return the decoder with random weights.
+
+    Source: Choi et al. 2020 Table 6; the released code has layer norms behind the sums, a ReLU in the feed-forward part
+    and learned positions, and does not tie embeddings (the printed 69.0 M only adds up so). OPT with
+    `do_layer_norm_before=False` is that model; its attention has biases, which adds 0.02 M.
+
+    Args:
+        name: unused.
+        texts: the task, which trains the tokenizer.
+        seed: of the weights, N(0, 0.02).
+        vocabulary: tokens of the BPE; 30,000 on WikiText-103, 40,000 on Melo-Lyrics.
+        context: most positions of a row; 1,024, and 512 on Melo-Lyrics.
+        tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+    """
+    from transformers import OPTConfig, OPTForCausalLM
+
+    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
+    torch.manual_seed(seed_of(seed, "weights"))
+    config = OPTConfig(
+        vocab_size=len(words), max_position_embeddings=context, hidden_size=width, word_embed_proj_dim=width,
+        num_hidden_layers=layers, num_attention_heads=heads, ffn_dim=feed_forward, do_layer_norm_before=False,
+        activation_function="relu", dropout=dropout, attention_dropout=attention_dropout, init_std=0.02,
+        tie_word_embeddings=False, **special_ids(words),
+    )  # fmt: skip
+    return Causal(OPTForCausalLM(config), words)

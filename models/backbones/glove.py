@@ -1,0 +1,64 @@
+"""Word vectors from a text file, one word a line: GloVe's format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from bench.errors import DataError, MissingError, UsageError
+
+
+def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int, Tensor]:
+    """Return the vectors of a vocabulary's words that a file has.
+
+    Args:
+        path: lines of a word and its numbers, with single spaces between.
+        vocabulary: token id of each word; a file's other words are passed over, as are tokens with spaces in them.
+        width: numbers of a vector.
+
+    Returns:
+        A vector [width] for each token id that was found.
+
+    Raises:
+        MissingError: when there is no such file.
+        UsageError: when its vectors are of another width, or none of the words is in it.
+        DataError: for a line that is no word with its vector.
+    """
+    found: dict[int, Tensor] = {}
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                if number == 1:
+                    _check_width(path, line, width)
+                token = vocabulary.get(line[: line.find(" ")])
+                if token is not None and (vector := _vector(path, number, line, width)) is not None:
+                    found.setdefault(token, vector)
+    except OSError as error:
+        raise MissingError(f"no word vectors at '{path}' ({error.strerror}); give backbone.glove a file") from error
+    if not found:
+        raise UsageError(f"'{path}' has none of the {len(vocabulary)} words; backbone.glove wants another file")
+    return found
+
+
+def _check_width(path: str, line: str, width: int) -> None:
+    there = len(line.split()) - 1
+    if there != width:
+        raise UsageError(
+            f"'{path}' has vectors of {there} numbers and backbone.embedding_width is {width}: give both the same width"
+        )
+
+
+def _vector(path: str, number: int, line: str, width: int) -> Tensor | None:
+    """The vector of a line, or None for a token of several words."""
+    numbers = line.split()[1:]
+    if len(numbers) > width:
+        return None
+    try:
+        if len(numbers) < width:
+            raise ValueError(f"{len(numbers)} numbers")
+        return torch.tensor([float(text) for text in numbers])
+    except ValueError as error:
+        raise DataError(f"'{path}' line {number}: expected a word and {width} numbers, got {error}") from error

@@ -1,0 +1,252 @@
+"""F2-Softmax: say how frequent the next token is, then which one of that frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.chunks import LossSum
+from bench.models.functional.class_head import ClassHead, class_head_loss, class_log_masses, posterior_log_probs
+from bench.models.functional.decoupled import decoupled_log_probs
+from bench.models.functional.least_squares import LeastSquares
+from bench.models.functional.mefmax import Classes, fixed_eq_freq, fixed_eq_token, frequency_order, mefmax
+from bench.models.objective import SLICE, Objective
+from bench.models.states import IGNORED, Rows, States, slices
+
+if TYPE_CHECKING:
+    from bench.decoding import Decoding
+
+PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
+    "mefmax": lambda counts, number: mefmax(counts),
+    "released": lambda counts, number: mefmax(counts, "released"),
+    "fixed_eq_token": fixed_eq_token,
+    "fixed_eq_freq": fixed_eq_freq,
+}
+
+
+class F2Softmax(Objective):
+    """-log p1(class) - log p2(token | class): two softmaxes over sets that training data fill evenly.
+
+    Source: Choi et al. 2020, section 3.2, eq. 2 (distribution), eq. 3 (loss), eq. 4 (both softmaxes: class vectors u,
+    token vectors o, no bias, not tied to the input embedding); section 3.3 (MefMax, the classes); section 3.4, eq. 7
+    (decoding). Perplexity is that of eq. 2 over the whole vocabulary.
+
+    Decoding. The model's own is eq. 7: top-k and nucleus draw a class from p1 and then a token from p2, cut within the
+    class; greedy and beam search take the most probable class, and a beam is scored by log p2 in it. Sampling without
+    a cut is eq. 2, which eq. 7 then is too. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
+
+    Where the released code differs:
+
+    - its cut-offs are set by another rule than Algorithm 1; `classes="released"` is that rule.
+    - its "decoupled" sampling keeps the classes of the upper 0.9 of p1 and fills up a class of fewer than k tokens with
+      tokens of the next one drawn; eq. 7 keeps all classes and stays in one. Its "greedy" draws the class and takes
+      the best token; section 4.1.5 calls greedy deterministic. Neither has an option here.
+    - it cuts to the top k before it divides by the temperature; eq. 7 has no temperature here.
+
+    From a pretrained softmax (not in the paper): tokens keep their output vectors and bias, so p2 is what the softmax
+    gives within a class; class vectors and a class bias are fitted by least squares to the log-probability that it
+    gives each class on training text. Biases are zero and not trained otherwise.
+
+    Args:
+        backbone: any without copying.
+        classes: `mefmax` is Algorithm 1; `fixed_eq_token` and `fixed_eq_freq` are the ablations of section 4.4.1.
+        number: of classes, for the two fixed ones.
+
+    Raises:
+        UsageError: for a number that is missing or has no effect.
+    """
+
+    name: ClassVar[str] = "f2softmax"
+    paper: ClassVar[str] = "Choi et al. 2020"
+    uses_token_counts: ClassVar[bool] = True
+    runs_on_copying: ClassVar[bool] = False
+
+    counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
+    order: Tensor  # [V] token at each rank
+    ranks: Tensor  # [V] rank of each token
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        classes: Literal["mefmax", "released", "fixed_eq_token", "fixed_eq_freq"] = "mefmax",
+        number: int = 0,
+    ) -> None:
+        super().__init__(backbone)
+        fixed = classes.startswith("fixed")
+        if fixed and number < 1:
+            raise UsageError(f"classes={classes} needs the number of classes, for example number=8; got {number}")
+        if number and not fixed:
+            raise UsageError(f"number={number} has no effect with classes={classes}, which finds the number itself")
+        self.partition, self.number = classes, number
+        self.register_load_state_dict_post_hook(F2Softmax._train_biases)
+
+    # What depends on counts -------------------------------------------------------------------------------------
+
+    def prepare(self, counts: Tensor) -> None:
+        """Make classes from how often each token is a target, [V], and a head from scratch.
+
+        A token that was never seen counts once. Weights are normal with the scale of the input embedding. Of the
+        backbone's own head nothing is trained but what is tied to something else.
+
+        Raises:
+            UsageError: for a table of another vocabulary or without a count, or a number that leaves a class empty.
+        """
+        self._check(counts)
+        counts = counts.clamp(min=1)
+        boundaries = PARTITIONS[self.partition](counts, self.number).boundaries
+        self.sizes = tuple(stop - start for start, stop in pairwise((0, *boundaries, len(counts))))
+        order = frequency_order(counts)
+        self.register_buffer("counts", counts)
+        self.register_buffer("order", order, persistent=False)
+        self.register_buffer("ranks", order.argsort(), persistent=False)
+
+        like, deviation = self.backbone.embedding(), float(self.backbone.embedding().detach().std())
+        head = self.backbone.linear_head()
+        self.head_trains = head is None or head.weight.requires_grad
+        self.token_weight = nn.Parameter(deviation * torch.randn(len(counts), self.backbone.width).to(like))
+        self.class_weight = nn.Parameter(deviation * torch.randn(len(self.sizes), self.backbone.width).to(like))
+        self.class_bias = nn.Parameter(like.new_zeros(len(self.sizes)), requires_grad=False)
+        has_bias = head is not None and (head.bias is not None or head.offset is not None)
+        self.token_bias = nn.Parameter(like.new_zeros(len(counts)), requires_grad=False) if has_bias else None
+        for parameter in unshared(self.backbone, self.backbone.head_parameters()):
+            parameter.requires_grad_(False)
+
+    def _check(self, counts: Tensor) -> None:
+        size = self.backbone.vocabulary_size
+        if len(counts) != size:
+            raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
+        if not bool((counts > 0).any()):
+            raise UsageError("frequency table has no token with a count above 0; is there training text?")
+        if self.number > size:
+            raise UsageError(f"{self.number} classes cannot share {size} tokens: each needs one; lower number")
+
+    def warm_start(self, batches: Iterable[Batch]) -> None:
+        """Take the place of the backbone's softmax: copy its token vectors, fit the classes on states of these batches.
+
+        A softmax does not feel a shift of a row, nor must the choice of a ridge, so log-masses are centred in each row.
+
+        Raises:
+            UsageError: for a backbone whose head is not a matrix product, or when no batch has a target.
+        """
+        head = self.backbone.linear_head()
+        if head is None:
+            raise UsageError(f"f2softmax starts from a linear softmax head; {type(self.backbone).__name__} has another")
+        fit = LeastSquares()
+        with torch.no_grad():
+            self.token_weight.copy_(head.weight[self.order])
+            if self.token_bias is not None:
+                biases = torch.stack([bias for bias in (head.bias, head.offset) if bias is not None])
+                self.token_bias.copy_(biases.sum(0)[self.order])
+            for states in evaluated(self.backbone, batches):
+                for rows in slices(states, SLICE):
+                    masses = class_log_masses(rows.hidden, self.head)
+                    fit.add(rows.hidden, masses - masses.mean(1, keepdim=True))
+            if not fit.slices:
+                raise UsageError("f2softmax fits its classes on training text, and no batch has a target")
+            weight, bias = fit.solve()
+            self.class_weight.copy_(weight)
+            self.class_bias.copy_(bias)
+        self.token_weight.requires_grad_(self.head_trains)
+        self._train_biases()
+
+    def _train_biases(self, *unused: object) -> None:
+        """Let biases that came with weights train on; called after weights were loaded, too."""
+        self.class_bias.requires_grad_(bool(self.class_bias.any()))
+        if self.token_bias is not None:
+            self.token_bias.requires_grad_(self.head_trains and bool(self.token_bias.any()))
+
+    @property
+    def head(self) -> ClassHead:
+        """The weights of eq. 4 with their biases."""
+        return ClassHead(self.token_weight, self.class_weight, self.sizes, self.token_bias, self.class_bias)
+
+    # Hooks ------------------------------------------------------------------------------------------------------
+
+    def logits(self, rows: Rows) -> Tensor:
+        """Log of eq. 2, which already sums to one, [n, V]."""
+        return posterior_log_probs(rows.hidden, self.head).index_select(1, self.ranks)
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Eq. 2, [n, V]."""
+        return self.logits(rows)
+
+    def loss(self, states: States) -> LossSum:
+        """Eq. 3 summed over target tokens, from the columns of each target's own class."""
+        at = (states.targets != IGNORED).flatten().nonzero().squeeze(1)
+        targets = states.targets.flatten().index_select(0, at)
+        hidden = states.hidden.flatten(0, 1).index_select(0, at)
+        total, terms = class_head_loss(hidden, self.ranks[targets], self.head)
+        return LossSum(total, torch.tensor(len(at), device=at.device), terms)
+
+    @classmethod
+    def resolved(cls, decoding: Decoding) -> Decoding:
+        """Return what a decoding is for this method: its own is eq. 7, and eq. 2 where nothing is cut.
+
+        Raises:
+            UsageError: for a setting that eq. 7 does not have.
+        """
+        if decoding.distribution != "model":
+            return decoding
+        if decoding.mode == "sample":
+            return replace(decoding, distribution="posterior")
+        try:
+            return replace(decoding, distribution="decoupled")
+        except UsageError as error:
+            raise UsageError(
+                f"f2softmax: {error}; posterior:{decoding.name} decodes by the whole distribution"
+            ) from None
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        """Eq. 7 as one distribution over tokens, or eq. 2, [n, V]; greedy and beam search take the best class."""
+        decoding = self.resolved(decoding)
+        log_probs = self.log_probs(rows)
+        if decoding.distribution == "posterior":
+            return log_probs
+        one_class = decoding.mode in ("greedy", "beam")
+        return decoupled_log_probs(log_probs, self.classes.to(log_probs.device), decoding.k, decoding.p, one_class)
+
+    def decoding_note(self, decoding: Decoding) -> str | None:
+        """Say which classes a top-k cannot cut."""
+        small = [size for size in self.sizes if size < decoding.k]
+        if not small or self.resolved(decoding).distribution == "posterior":
+            return None
+        sizes = ", ".join([*map(str, small[:5]), *(["..."] if len(small) > 5 else [])])
+        which = f"{len(small)} of the {len(self.sizes)} classes hold (sizes {sizes})"
+        return f"topk={decoding.k} is more than {which}: those are kept whole"
+
+    # Parts ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> Tensor:
+        """Class of each token, [V]: those of the head."""
+        return self.head.classes(self.ranks)
+
+    def head_parameters(self) -> list[nn.Parameter]:
+        """Only the method's own: the backbone's head is not used."""
+        return self.own_parameters()
+
+
+def unshared(module: nn.Module, parameters: Iterable[nn.Parameter]) -> Iterator[nn.Parameter]:
+    """Yield those of some parameters that a module has in one place only: an output embedding that is not tied."""
+    places = [id(parameter) for _, parameter in module.named_parameters(remove_duplicate=False)]
+    return (parameter for parameter in parameters if places.count(id(parameter)) == 1)
+
+
+def evaluated(backbone: Backbone, batches: Iterable[Batch]) -> Iterator[States]:
+    """Yield the states of batches, without dropout."""
+    was_training = backbone.training
+    backbone.eval()
+    try:
+        for batch in batches:
+            yield backbone.states(batch)
+    finally:
+        backbone.train(was_training)

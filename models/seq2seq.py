@@ -1,0 +1,29 @@
+"""Seq2Seq: attention and copying over a BiLSTM, what AdaDec is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from torch import Tensor
+
+from bench.models.head import Head
+from bench.models.objective import Objective
+from bench.models.states import Rows
+
+
+class Seq2Seq(Objective):
+    """Maximum likelihood on the paper's own sequence-to-sequence model.
+
+    Source: Peng et al. 2019 section 4.1, SEQ2SEQ: BiLSTM encoder, LSTM decoder, Luong attention, copying after See et
+    al. 2017, tied embeddings. The model is `bench.models.backbones.bilstm`.
+    """
+
+    name: ClassVar[str] = "seq2seq"
+    paper: ClassVar[str] = "Peng et al. 2019"
+    own_backbone: ClassVar[str] = "bilstm"
+    settings: ClassVar[Mapping[str, str]] = {"backbone.exemplar": "none"}
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """-log p of the target, its copies included."""
+        return head.lse - head.at(rows.targets), {}

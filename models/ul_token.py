@@ -1,0 +1,114 @@
+"""UL-token: tokens that were already there are made less likely."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Backbone
+from bench.models.chunks import LossSum
+from bench.models.functional.unlikelihood import earlier_candidates, unlikelihood, with_token
+from bench.models.head import Head
+from bench.models.objective import Objective
+from bench.models.special_tokens import special_tokens
+from bench.models.states import Rows, States
+
+FLOOR = 1e-5
+"""Smallest 1 - p of a candidate, as in the released code."""
+
+
+class ULToken(Objective):
+    """-log p(x_t) - alpha * sum over c in C_t of log(1 - p(c)), with C_t the earlier targets of the row but x_t.
+
+    Source: Welleck et al. 2020, section 5.1, the token-level objective with previous-context candidates; alpha = 1. The
+    source of a conditional task holds no candidates. A candidate counts once, however often it was there.
+
+    `paper` keeps the gradient of a candidate alive where 1 - p falls below 1e-5; its value is bounded there. Released:
+
+    - `released` penalises padding at every position too, and has no gradient below 1e-5. It was run on one row at a
+      time; on several it would take the tokens of earlier rows for candidates.
+    - `f2_code` is F2-Softmax's baseline, which does that: its candidates are all targets of the micro-batch before a
+      position, row after row, with padding and without that gradient.
+
+    Both released codes divide by target tokens, as here.
+
+    Args:
+        backbone: any; `f2_code` needs one that does not copy.
+        alpha: weight of the unlikelihood.
+        variant: which candidates.
+
+    Raises:
+        UsageError: for a negative alpha, or `f2_code` on a backbone that copies.
+    """
+
+    name: ClassVar[str] = "ul_token"
+    paper: ClassVar[str] = "Welleck et al. 2020"
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        alpha: float = 1.0,
+        variant: Literal["paper", "released", "f2_code"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        check_alpha(alpha)
+        if variant == "f2_code" and backbone.copies:
+            raise UsageError(
+                "variant=f2_code joins the rows of a batch, which a copying backbone cannot; use paper or released"
+            )
+        self.alpha, self.variant = alpha, variant
+        self.batch_invariant = variant != "f2_code"
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """-log p of the target and the unlikelihood of its candidates."""
+        padding = () if self.variant == "paper" else special_tokens(self.backbone, "pad")
+        return token_losses(rows, head, self.alpha, padding, clamped=self.variant != "paper")
+
+    def loss(self, states: States) -> LossSum:
+        """Sum over target tokens."""
+        return super().loss(joined(states) if self.variant == "f2_code" else states)
+
+
+def token_losses(
+    rows: Rows, head: Head, alpha: float, padding: Collection[int] = (), *, clamped: bool = False
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The token-level objective of each position, [n], and the sums of its two parts.
+
+    Args:
+        rows: a slice.
+        head: its softmax head.
+        alpha: weight of the unlikelihood.
+        padding: tokens that are candidates everywhere.
+        clamped: no gradient where 1 - p is below the floor.
+    """
+    nll = head.lse - head.at(rows.targets)
+    tokens, real = earlier_candidates(rows.group_targets, rows.group, rows.position)
+    for token in padding:
+        tokens, real = with_token(tokens, real, rows.targets, token)
+    each = unlikelihood(head.at(tokens), head.lse, FLOOR, clamped=clamped)
+    penalty = each.masked_fill(~real, 0.0).sum(1)
+    return nll + alpha * penalty, {"mle": nll.sum(), "unlikelihood": penalty.sum()}
+
+
+def joined(states: States) -> States:
+    """Return a batch as one row, its rows one behind the other, without a memory."""
+    return replace(
+        states,
+        hidden=states.hidden.flatten(0, 1)[None],
+        targets=states.targets.flatten()[None],
+        memory=states.memory[:1, :0],
+        memory_tokens=states.memory_tokens[:1, :0],
+        readable=states.readable[..., :0].flatten(0, 1)[None],
+        labelled=states.labelled[:1, :0],
+    )
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a weight that would reward repetition."""
+    if alpha < 0:
+        raise UsageError(f"alpha is the weight of the unlikelihood and at least 0, not {alpha}")

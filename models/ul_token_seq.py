@@ -1,0 +1,69 @@
+"""UL-token+seq: both forms of unlikelihood."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.chunks import LossSum
+from bench.models.head import Head
+from bench.models.objective import Objective
+from bench.models.special_tokens import special_tokens
+from bench.models.states import Rows
+from bench.models.ul_seq import Sequences, sequence_loss
+from bench.models.ul_token import check_alpha, token_losses
+
+
+class ULTokenSeq(Objective):
+    """Each optimiser step is either the token-level objective or the sequence-level one.
+
+    Source: Welleck et al. 2020, section 6, the model named by both; UL-token+seq of F2-Softmax (Choi et al. 2020,
+    section 4.1.3). A model of the token-level objective is fine-tuned with the mixture. `ULToken` and `ULSeq` say what
+    the two objectives are, and where the released code differs.
+
+    Args:
+        backbone: any.
+        alpha: weight of the token-level unlikelihood.
+        mix: share of the steps that are on sequences.
+        prefix: tokens of a prompt on running text.
+        continuation: tokens written behind it.
+        ngram: length of the n-grams that may not come twice.
+        variant: of both objectives.
+
+    Raises:
+        UsageError: for a negative alpha, a share outside [0, 1] or a length below 1.
+    """
+
+    name: ClassVar[str] = "ul_token_seq"
+    paper: ClassVar[str] = "Welleck et al. 2020"
+    parent: ClassVar[str] = "ul_token"
+    min_target_tokens: ClassVar[int] = 8
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        alpha: float = 1.0,
+        mix: float = 0.5,
+        prefix: int = 50,
+        continuation: int = 100,
+        ngram: int = 4,
+        variant: Literal["paper", "released"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        check_alpha(alpha)
+        self.alpha, self.variant = alpha, variant
+        self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """The token-level objective: the steps that are not on sequences."""
+        padding = () if self.variant == "paper" else special_tokens(self.backbone, "pad")
+        return token_losses(rows, head, self.alpha, padding, clamped=self.variant != "paper")
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        """The token-level objective or the sequence loss, as the step has drawn."""
+        if self.sequences.turn(self.run_seed, batch["step"]):
+            return sequence_loss(self, batch, self.sequences)
+        return super().step_loss(batch)

@@ -1,0 +1,203 @@
+"""Text: your own text, plain or jsonl, for open-ended generation: a passage is learned, a prompt is continued.
+
+`bench run --task text --set task.path=my.txt`. One instance, cut from a line of a file; the loss is on all of it, and
+generation continues its first words:
+
+    prompt "In the beginning God created the heaven and the earth.", and then "And the earth was without form, ..."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.errors import DataError, UsageError
+from bench.tasks.example import Example
+from bench.tasks.manifest import Split
+from bench.tasks.samples.text import sample
+from bench.tasks.sources import Source
+from bench.tasks.task import Task, TaskInfo
+from bench.tasks.text_files import Document, Unit, expanded, files_of, held_out, pieces, read_documents
+
+LEAST_REST = 8
+"""Words after the prompt that an evaluated passage has at least."""
+
+LONGEST_WORD = 10_000
+"""Characters; more than that without a space is no word of a text."""
+
+
+class Text(Task):
+    """Passages of running text: consecutive words of one document.
+
+    Documents are cut by words, so that rows do not depend on a tokenizer. White space, line breaks among it, becomes
+    one space. A row's id is `split/document/passage`, counted from 0 in the order of the files. The end of a document
+    is a row if it has a prompt and 8 words more, else it is left out and counted. A document shorter than that is a
+    row for training only. Text in a script without spaces needs words separated beforehand.
+
+    Args:
+        path: a text file; or a folder with a file for each split, such as `train.txt`, `valid.jsonl`, `test.txt.gz` or
+            `kjv.train.txt.gz`; or a folder of files that together are one text. Documents are held out from the
+            training text, 5 % of them for each split that has no file, by a hash of their words. Empty: the folder
+            `text` of the data folder, else the built-in sample.
+        valid_path: file or folder of the validation split.
+        test_path: file or folder of the test split.
+        field: which field of a jsonl record holds its text.
+        document: what is a document in plain text: a line, lines up to a blank one, or a file.
+        words: longest passage, in words.
+        prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
+    """
+
+    name: str = "text"
+    ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"})
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="your own text, plain or jsonl",
+        source="",
+        licence="your own",
+        sizes={},
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "diversity"),
+        open_ended=True,
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {  # 96 words of English are about 125 tokens of a BPE of 4,000
+            "backbone": "small-causal",
+            "decode": "topk=3+max_new_tokens=64",
+            "backbone.vocabulary": 4000,
+            "backbone.width": 128,
+            "backbone.layers": 2,
+            "trainer.steps": 300,
+            "trainer.batch_size": 16,
+            "trainer.lr": 2e-3,
+            "trainer.warmup": 0.05,
+            "trainer.weight_decay": 0.001,
+            "trainer.clip": 1.0,
+            "trainer.max_source": 100,
+            "trainer.max_target": 320,
+            "finetuned:trainer.steps": 50,
+            "finetuned:trainer.lr": 3e-4,
+            "evaluation.rows": 480,
+            "evaluation.batch_size": 60,
+        },
+        # F2-Softmax section 4 and Tables 6 and 7; its epochs are not given. 700 words are about 820 tokens of a BPE of
+        # 30,000, and prompt and target together stay below the 1,024 positions.
+        "paper": {
+            "backbone": "f2-decoder",
+            "decode": "topk=3+max_new_tokens=100,greedy+max_new_tokens=100",
+            "task.words": 700,
+            "task.prompt_words": 40,
+            "backbone.vocabulary": 30000,
+            "trainer.epochs": 10,
+            "trainer.batch_size": 8,
+            "trainer.lr": 1e-4,
+            "trainer.warmup": 0.0,
+            "trainer.weight_decay": 0.001,
+            "trainer.clip": 0.25,
+            "trainer.max_source": 100,
+            "trainer.max_target": 920,
+            "finetuned:trainer.steps": 1500,
+            "finetuned:trainer.lr": 1e-5,
+            "evaluation.batch_size": 20,
+        },
+    }
+
+    def __init__(
+        self,
+        *,
+        path: str = "",
+        valid_path: str = "",
+        test_path: str = "",
+        field: str = "text",
+        document: Unit = "line",
+        words: int = 96,
+        prompt_words: int = 24,
+    ) -> None:
+        super().__init__()
+        if prompt_words < 1 or words < prompt_words + LEAST_REST:
+            raise UsageError(
+                f"task.prompt_words is at least 1 and task.words at least {LEAST_REST} more, not {prompt_words} and "
+                f"{words}"
+            )
+        if (valid_path or test_path) and not path:
+            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
+        self.path, self.valid_path, self.test_path = path, valid_path, test_path
+        self.field, self.document = field, document
+        self.words, self.prompt_words = words, prompt_words
+        self._held: Mapping[int, str] | None = None
+
+    @property
+    def least(self) -> int:
+        """Fewest words of an evaluated passage."""
+        return self.prompt_words + LEAST_REST
+
+    def load(self, source: Source, limit: int | None = None) -> None:
+        """Set where rows come from; `path` goes before any data folder."""
+        if self.path:
+            place = expanded(self.path)
+            source = Source(place, f"task.path: {place}")
+        super().load(source, limit)
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
+        files = files_of(folder, self.valid_path, self.test_path)
+        missing = [name for name in ("valid", "test") if name not in files]
+        mine = files.get(split, files["train"])
+        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document))
+        origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
+        if missing and (split == "train" or split in missing):
+            if self._held is None:
+                every = read_documents(files["train"], self.field, self.document)
+                self._held = held_out(every, missing, self.least)
+            held = self._held
+            documents = (both for both in documents if held.get(both[0], "train") == split)
+            origin += f"; {' and '.join(missing)} held out"
+        examples, skipped = self.rows(documents, split)
+        if not examples:
+            raise DataError(
+                f"{origin}: the {split} split has no document of {self.least} words, {self.prompt_words} for a prompt "
+                f"and {LEAST_REST} more; set task.prompt_words, or task.document (line, blank_line or file)"
+            )
+        return Split(split, examples, "own", origin, skipped)
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated tales."""
+        tales = (Document(Path("sample"), f"tale {number}", text) for number, text in enumerate(sample(split)))
+        return self.rows(enumerate(tales), split)[0]
+
+    def rows(
+        self, documents: Iterable[tuple[int, Document]], split: str
+    ) -> tuple[list[Example], tuple[tuple[str, str, str], ...]]:
+        """Cut numbered documents into passages: the rows, and what is too short to be one as (file, row, reason)."""
+        examples: list[Example] = []
+        skipped: list[tuple[str, str, str]] = []
+        for number, document in documents:
+            at = -1
+            for at, passage in enumerate(pieces(document.text, self.words)):
+                _check_words(passage, document)
+                n_words = passage.count(" ") + 1
+                if n_words >= self.least or (split == "train" and at == 0):
+                    examples.append(Example(f"{split}/{number}/{at}", "", passage))
+                else:
+                    reason = f"{n_words} words are too few for a row; it needs {self.least}"
+                    skipped.append((document.file.name, f"{document.row}, passage {at}", reason))
+            if at < 0:
+                skipped.append((document.file.name, document.row, "an empty text"))
+        return examples, tuple(skipped)
+
+    def prompt_and_rest(self, example: Example) -> tuple[str, str]:
+        """Return what generation starts from and the true continuation, without the space between them.
+
+        >>> Text(prompt_words=2, words=10).prompt_and_rest(Example("train/0/0", "", "to be or not to be"))
+        ('to be', 'or not to be')
+        """
+        words = example.target.split(" ")
+        return " ".join(words[: self.prompt_words]), " ".join(words[self.prompt_words :])
+
+
+def _check_words(passage: str, document: Document) -> None:
+    """Refuse what no tokenizer should be given as one word."""
+    if len(passage) > LONGEST_WORD and (longest := max(map(len, passage.split()))) > LONGEST_WORD:
+        raise DataError(
+            f"{document.where}: has {longest:,} characters without a space; expected text with spaces between words"
+        )

@@ -1,0 +1,234 @@
+"""Objectives that break one rule of the contract each: `bench check tests.bench.mutations:OffByAConstant`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from bench.decoding import Decoding
+from bench.models.backbones.backbone import Batch
+from bench.models.chunks import LossSum
+from bench.models.head import Head
+from bench.models.objective import Objective
+from bench.models.states import Rows, States
+
+
+class Sound(Objective):
+    """Breaks nothing: the base of those below."""
+
+    name: ClassVar[str] = "sound"
+    paper: ClassVar[str] = "for tests"
+
+
+class NoPaper(Sound):
+    """Does not say where it comes from."""
+
+    paper: ClassVar[str] = " "
+
+
+class NoDocstring(Sound):
+    __doc__ = None
+
+
+class TakenName(Sound):
+    """Has a built-in method's name."""
+
+    name: ClassVar[str] = "mle"
+
+
+class CannotBeMade(Sound):
+    """Asks its backbone for what it has not."""
+
+    def __init__(self, backbone: Any) -> None:
+        super().__init__(backbone)
+        self.rank = backbone.no_such_thing
+
+
+class OffByAConstant(Sound):
+    """Gives every token a little more than its share; decoding is told the truth."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return super().log_probs(rows) + 1e-3
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        return super().log_probs(rows)
+
+
+class CutsWithoutScaling(Sound):
+    """Cuts to the most probable tokens in top-k and forgets to normalise."""
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        log_probs = self.log_probs(rows)
+        if decoding.mode != "topk":
+            return log_probs
+        return log_probs.masked_fill(log_probs < log_probs.topk(decoding.k).values[:, -1:], -torch.inf)
+
+
+class ReadsItsTarget(Sound):
+    """Raises the token it is to predict; in generation there is none, so nothing shows there."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        bonus = (rows.targets > 0).to(rows.hidden.dtype)[:, None]
+        return (self.logits(rows).scatter_add(1, rows.targets.clamp_min(0)[:, None], bonus)).log_softmax(1)
+
+
+class IdleParameter(Sound):
+    """Has a weight that its loss does not use."""
+
+    def __init__(self, backbone: Any) -> None:
+        super().__init__(backbone)
+        self.idle = nn.Parameter(torch.ones(3))
+
+
+class InfiniteGradient(Sound):
+    """The square root of 0 has an infinite slope; the loss itself is finite."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        nll = super().row_loss(log_probs, rows, targets)
+        return nll + (nll * 0).sqrt()
+
+
+class CountsFromThePadding(Sound):
+    """Later columns of a batch count more, also where the first ones are padding."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return super().row_loss(log_probs, rows, targets) * (1 + rows.position / 100)
+
+
+class SeesPadding(Sound):
+    """Is surer in longer batches."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return (self.logits(rows) * (1 + rows.group_targets.shape[1] / 1000)).log_softmax(1)
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        return super().log_probs(rows)
+
+
+class FirstRowsCountMore(Sound):
+    """The place of a row in its batch is a weight."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return super().row_loss(log_probs, rows, targets) / (1 + (rows.start + rows.group) / 100)
+
+
+class FirstRowsCountMoreLater(FirstRowsCountMore):
+    """The same once a step has been counted."""
+
+    taken: Tensor
+
+    def __init__(self, backbone: Any) -> None:
+        super().__init__(backbone)
+        self.register_buffer("taken", torch.zeros(()))
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        kind = FirstRowsCountMore if self.taken else Sound
+        return kind.row_loss(self, log_probs, rows, targets)
+
+    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+        self.taken += 1
+
+
+class FirstRowsCountMoreInOddSteps(FirstRowsCountMore):
+    """The same in every other step, as a coin might fall."""
+
+    odd = 0
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        kind = FirstRowsCountMore if self.odd else Sound
+        return kind.row_loss(self, log_probs, rows, targets)
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        self.odd = batch["step"] % 2
+        return super().step_loss(batch)
+
+
+class MeanOfItsBatch(Sound):
+    """Divides by the rows of a micro-batch, and does not say so."""
+
+    def loss(self, states: States) -> LossSum:
+        found = super().loss(states)
+        return LossSum(found.total / len(states.targets), found.n_target_tokens)
+
+
+class LogsAMean(Sound):
+    """What it logs is a mean, so micro-batches do not add up to it."""
+
+    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        losses, _ = super().position_loss(rows)
+        return losses, {"mean": losses.mean()}
+
+
+class OtherFastForm(Sound):
+    """Its fast form is another loss than its plain one."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return super().row_loss(log_probs, rows, targets)
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        return 1.01 * (head.lse - head.at(rows.targets)), {}
+
+
+class ReachesBehindTheHead(Sound):
+    """Uses the head's weight past `head`, so that its fast form has no gradient there."""
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        logits = rows.hidden @ self.backbone.head_parameters()[0].t()
+        return head.lse - head.at(rows.targets) + 0.01 * logits.square().mean(1), {}
+
+
+class CancelsInBf16(Sound):
+    """Subtracts two large near numbers, one of which autocast rounds."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        square = (30 * rows.hidden).square().sum(1)
+        product = ((30 * rows.hidden)[:, None] @ (30 * rows.hidden)[:, :, None]).flatten()
+        return super().row_loss(log_probs, rows, targets) + (product - square).abs()
+
+
+class CountsPositions(Sound):
+    """Is surer late in a text, which generation, one position at a time, does not know."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return (self.logits(rows) * (1 + rows.position[:, None] / 10)).log_softmax(1)
+
+
+class CountsInPython(Sound):
+    """Keeps the number of steps where no checkpoint looks."""
+
+    taken = 0
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return super().row_loss(log_probs, rows, targets) / (1 + self.taken / 10)
+
+    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+        self.taken += 1
+
+
+class WrongSign(Sound):
+    """Unlearns."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return -super().row_loss(log_probs, rows, targets)
+
+
+class CountsOnOneRank(Sound):
+    """Weighs by the tokens seen so far, each process by its own."""
+
+    seen: Tensor
+
+    def __init__(self, backbone: Any) -> None:
+        super().__init__(backbone)
+        self.register_buffer("seen", torch.zeros((), dtype=torch.float64))
+        self.pending = 0.0
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        self.pending += len(targets)
+        return super().row_loss(log_probs, rows, targets) / (1 + self.seen / 100)
+
+    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+        self.seen += self.pending
+        self.pending = 0.0

@@ -1,0 +1,275 @@
+"""Controls, end to end: one training serves a method and those that read it, and what needs no model has none."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.tasks.codec import Codec
+from bench.tasks.exemplars import Exemplars
+from tests.conftest import Ended, call, forget_data
+from tests.e2e import children, stores
+
+Bench = Callable[..., Ended]
+Run = Callable[..., int]
+
+DECODE = ("--decode", "greedy,topk=3,beam=2")
+BILSTM = ("trainer.steps=2", "trainer.batch_size=4", "trainer.max_target=6", "trainer.max_source=40",
+          "backbone.width=16", "backbone.vocabulary=300", "backbone.exemplar_width=4", "evaluation.batch_size=3",
+          "evaluation.spectrum_rows=3")  # fmt: skip
+
+
+def transformer(results: Path, method: str, *more: str) -> list[str]:
+    """A run of methods that read one cell on the generation task."""
+    return stores.arguments(results, *DECODE, *more, task="logicnlg", method=method)
+
+
+def recurrent(results: Path, method: str, *more: str, task: str = "logicnlg") -> list[str]:
+    """A run of methods on their own backbone."""
+    return ["run", "--task", task, "--method", method, "--preset", "small", "--limit", "8", "--threads", "1",
+            "--quiet", "--json", "--results", str(results), *more, "--set", *BILSTM]  # fmt: skip
+
+
+def rows_of(results: Path, method: str, task: str = "logicnlg") -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """Rows of a method's only folder, by kind, decoding and the control they are shown as."""
+    found = {}
+    for path in results.glob(f"{task}/{method}/*/rows-*"):
+        header, *rows, _ = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+        about = header["content"]
+        found[about["kind"], (about["decoding"] or {}).get("name", ""), about["shown_as"]] = rows
+    return found
+
+
+def in_turn(train_sources: Sequence[str], train_targets: Sequence[str], sources: Sequence[str], **_: Any) -> Exemplars:
+    """Stands in for retrieval, which has one answer for all of so few rows."""
+    rows = np.arange(len(sources))
+    return Exemplars((rows + 1) % len(train_sources), np.zeros(len(rows)), "", {})
+
+
+class Counted:
+    """Counts the trainings of this process."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        import bench.work
+
+        self.calls, self.real = 0, bench.work.train
+        patch.setattr("bench.work.train", self)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self.calls += 1
+        return self.real(*arguments, **options)
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """How often a model was trained."""
+    return Counted(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a method and, after it, a control that reads it."""
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        ended = call(*transformer(folder / "results", "mle,mle.decoupled"))
+    assert ended.code == 0, ended.err
+    return folder / "results"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("baselines")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        ended = call(*transformer(folder / "results", "lead,copy_exemplar"))
+    assert ended.code == 0, ended.err
+    return folder / "results"
+
+
+@pytest.fixture(scope="module", params=["logicnlg", "ambiguous_template"])
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("exemplars")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.tasks.task.retrieve", in_turn)
+        forget_data(patch, folder / "no-cache")
+        ended = call(*recurrent(folder / "results", "adadec,adadec.swapped,adadec.const", task=request.param))
+    assert ended.code == 0, ended.err
+    return request.param, folder / "results"
+
+
+class TestOneTraining:
+    @pytest.mark.parametrize("asked", [["mle,mle.decoupled"], ["mle.decoupled,mle"], ["mle.decoupled", "mle"],
+                                       ["mle", "mle.decoupled"]], ids=" then ".join)  # fmt: skip
+    def test_serves_both_in_any_order(
+        self, bench: Bench, shared: Path, tmp_path: Path, trainings: Counted, asked: list[str]
+    ) -> None:
+        """The same files to the last byte but provenance, and nothing trained twice."""
+        results = tmp_path / "results"
+        for methods in asked:
+            assert bench(*transformer(results, methods)).code == 0
+        assert trainings.calls == 1
+        assert stores.contents(results) == stores.contents(shared)
+
+    def test_is_not_touched_by_the_control(self, bench: Bench, tmp_path: Path, trainings: Counted) -> None:
+        results = tmp_path / "results"
+        assert bench(*transformer(results, "mle")).code == 0
+        (folder,) = results.glob("*/*/*")
+        before = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
+        assert bench(*transformer(results, "mle.decoupled")).code == 0
+        after = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
+        assert trainings.calls == 1
+        assert list(results.glob("*/*/*")) == [folder]
+        assert {name: after[name] for name in before} == before
+        assert {name.partition("-")[0] for name in after.keys() - before.keys()} == {"rows", "scores"}
+
+    def test_the_control_only_writes(self, shared: Path) -> None:
+        assert set(rows_of(shared, "mle")) == {
+            ("likelihood", "", ""), *(("generation", d, "") for d in ("greedy", "topk=3", "beam=2")),
+            *(("generation", f"decoupled:{d}", "mle.decoupled") for d in ("greedy", "topk=3", "beam=2")),
+        }  # fmt: skip
+
+    def test_a_report_shows_both_and_marks_the_control(self, shared: Path, bench: Bench) -> None:
+        arguments = transformer(shared, "mle,mle.decoupled")
+        arguments.remove("--json")
+        ended = bench(*arguments)
+        labels = {
+            line.strip("│ ").partition("│")[0].strip() for line in ended.out.splitlines() if "small-encdec" in line
+        }
+        assert labels == {
+            *(f"mle ({d})" for d in ("greedy", "topk=3", "beam=2")),
+            *(f"mle.decoupled (decoupled:{d}) [control]" for d in ("greedy", "topk=3", "beam=2")),
+        }
+        assert "Controls, which would explain a gain away: mle.decoupled for f2softmax" in ended.out
+
+    def test_two_devices_evaluate_as_one(self, run: Run, log: Path, shared: Path, tmp_path: Path) -> None:
+        results = Path(shutil.copytree(shared, tmp_path / "results"))
+        for path in (*results.rglob("rows-*"), *results.rglob("scores-*")):
+            path.unlink()
+        arguments = transformer(results, "mle.decoupled,mle", "--devices", "2")
+        assert run(arguments, children.ForkedWorkers()) == 0, children.read(log)
+        assert stores.contents(results) == stores.contents(shared)
+
+
+class TestFineTuned:
+    def test_two_devices_train_a_parent_and_its_child(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
+        """Each rank starts from the stored parent; the cells are those of one process."""
+        arguments = {n: transformer(tmp_path / n, "mle.continued,face") for n in ("one", "two")}
+        assert bench(*arguments["one"]).code == 0
+        assert run([*arguments["two"], "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
+        cells = [{str(p.relative_to(tmp_path / n)) for p in (tmp_path / n).glob("*/*/*")} for n in arguments]
+        assert cells[0] == cells[1]
+        assert {name.split("/")[1] for name in cells[0]} == {"mle", "mle.continued", "face"}
+        parent, child = (next((tmp_path / "two").glob(f"logicnlg/{name}/*")) for name in ("mle", "face"))
+        record = json.loads((child / "trained.json").read_text())["content"]
+        assert record["start"]["key"] == parent.name
+        assert not list(parent.glob("rows-*"))
+        assert list(child.glob("rows-*"))
+
+    def test_a_parent_that_fails_blocks_its_child_in_one_line(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(*_: Any, **__: Any) -> Any:
+            raise RuntimeError("no memory left")
+
+        monkeypatch.setattr("bench.work.train", fails)
+        ended = bench(*transformer(tmp_path, "mle.continued,trime"))
+        assert (ended.code, len(json.loads(ended.out)["failed"])) == (1, 3)
+        (line,) = [line for line in ended.complaints if "mle.continued" in line]
+        assert line == (
+            "bench: failed: logicnlg · mle.continued · small-encdec · seed 0: is fine-tuned from "
+            "'logicnlg · mle · small-encdec · seed 0', which has failed"
+        )
+        shown = bench("status", "--results", str(tmp_path)).out.splitlines()
+        assert [row.split()[0] for row in shown] == ["failed", "blocked", "failed"]
+
+    def test_a_parent_that_diverges_blocks_its_child(self, bench: Bench, tmp_path: Path) -> None:
+        """Whose weights are no start for anybody."""
+        arguments = stores.arguments(tmp_path, task="ambiguous_template", method="tests.e2e.methods:FromNan")
+        ended = bench(*arguments)
+        found = json.loads(ended.out)
+        assert (ended.code, len(found["diverged"]), found["ok"]) == (1, 1, [])
+        assert list(found["failed"].values()) == [
+            "is fine-tuned from 'ambiguous_template · nan · small-causal · seed 0', which has diverged"
+        ]
+        again = bench(*arguments)
+        assert (again.code, json.loads(again.out)) == (1, found)
+
+
+class TestBaselines:
+    def test_they_write_exactly_the_split_and_train_nothing(self, written: Path) -> None:
+        (cell, *_) = stores.planned(transformer(written, "lead"))
+        examples = cell.task.split("test").examples
+        exemplars = cell.task.exemplars("test")
+        unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
+        targets = [e.target for e in cell.task.split("train").examples]
+        words = round(sum(len(text.split()) for text in targets) / len(targets))
+        sources = {e.id: cell.task.source_text(e, unlimited)[0] for e in examples}
+        expected = {"copy_exemplar": exemplars, "lead": {i: " ".join(s.split()[:words]) for i, s in sources.items()}}
+        for method, texts in expected.items():
+            found = rows_of(written, method)
+            assert {kind for kind, _, _ in found} == {"generation"}
+            for rows in found.values():
+                assert [row["id"] for row in rows] == sorted(e.id for e in examples)
+                assert {row["id"]: row["text"] for row in rows} == texts
+            (folder,) = written.glob(f"logicnlg/{method}/*")
+            assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"trained.json", "rows", "scores"}
+            record = json.loads((folder / "trained.json").read_text())["content"]
+            assert "model" not in record
+            assert (record["status"], record["train"]) == ("ok", {"steps": 0, "curve": []})
+
+    def test_any_number_of_devices_writes_the_same(self, bench: Bench, written: Path, tmp_path: Path) -> None:
+        assert bench(*transformer(tmp_path / "results", "lead,copy_exemplar", "--devices", "2")).code == 0
+        assert stores.contents(tmp_path / "results") == stores.contents(written)
+
+    def test_a_report_shows_no_backbone(self, bench: Bench, written: Path) -> None:
+        arguments = transformer(written, "lead,copy_exemplar")
+        arguments.remove("--json")
+        ended = bench(*arguments)
+        rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in ended.out.splitlines() if "│" in line]
+        shown = {row[0]: row[1:3] for row in rows if "[control]" in row[0]}
+        assert len(shown) == 6
+        assert {tuple(cells) for cells in shown.values()} == {("", "1")}
+
+
+class TestExemplars:
+    def test_every_kind_of_evaluation_reads_them(self, trained: tuple[str, Path]) -> None:
+        """Another row's exemplar moves what the model says; a cell that reads none has rows of its own."""
+        task, results = trained
+        found = rows_of(results, "adadec", task)
+        kinds = {kind for kind, _, _ in found}
+        assert kinds == set(stores.planned(recurrent(results, "adadec", task=task))[0].task.info.evaluations)
+        assert {shown for _, _, shown in found} == {"", "adadec.swapped"}
+        for (kind, decoding, shown), rows in found.items():
+            own = found[kind, decoding, ""]
+            assert shown == "" or [row["id"] for row in rows] == [row["id"] for row in own]
+            assert shown == "" or kind in ("generation", "probe") or rows != own
+        assert set(rows_of(results, "adadec.const", task)) == {key for key in found if not key[2]}
+
+    def test_a_leak_is_told_before_the_training_on_any_number_of_devices(
+        self, bench: Bench, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bench.tasks.task.leak", lambda *_: "exemplars leak")
+        (warning,) = bench(*recurrent(tmp_path / "one", "adadec")).err.splitlines()
+        assert warning == "warning: logicnlg · adadec · bilstm · seed 0: exemplars leak"
+        again = bench(*recurrent(tmp_path / "one", "adadec", "--decode", "topk=3"))
+        assert (again.code, again.err) == (0, "")
+        assert run(recurrent(tmp_path / "two", "adadec", "--devices", "2"), Leaking()) == 0, children.read(log)
+        assert children.read(log).count(warning) == 1
+
+
+class Leaking(children.ForkedWorkers):
+    """Forked workers whose task finds a leak."""
+
+    def arm(self) -> None:
+        super().arm()
+        import bench.tasks.task
+
+        bench.tasks.task.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]

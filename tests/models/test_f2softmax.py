@@ -1,0 +1,354 @@
+"""models/f2softmax.py: golden vectors, fast and plain loss, decoding by eq. 7, and the start from a trained softmax."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bench.decoding import parse
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.backbones.causal import Causal
+from bench.models.chunks import summed
+from bench.models.f2softmax import PARTITIONS, F2Softmax
+from bench.models.functional.mefmax import Classes, mefmax
+from bench.models.mle import MLE
+from bench.models.states import IGNORED, States, last_rows, slices
+from tests.decoding import tiny
+from tests.models.f2_cases import V, batch_of, counts, made, rows_of
+
+FOLDER = Path(__file__).parents[1] / "golden" / "f2"
+CASES = sorted(path.stem for path in FOLDER.glob("f2_*.json"))
+EXACT = {"rtol": 1e-10, "atol": 1e-10}
+GOLDEN = {"rtol": 0, "atol": 1e-9}
+
+
+class Stub(nn.Module):
+    """What a head needs to know of a backbone."""
+
+    architecture = "decoder-only"
+
+    def __init__(self, vocabulary_size: int, width: int) -> None:
+        super().__init__()
+        self.vocabulary_size, self.width = vocabulary_size, width
+
+    def embedding(self) -> Tensor:
+        return torch.zeros(self.vocabulary_size, self.width, dtype=torch.float64)
+
+    def linear_head(self) -> None:
+        return None
+
+    def head_parameters(self) -> list[nn.Parameter]:
+        return []
+
+
+class TestGolden:
+    """Ids of the golden cases are ranks; here tokens have other ids, `ids[rank]`."""
+
+    @pytest.fixture(params=CASES)
+    def case(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+        found = json.loads((FOLDER / f"{request.param}.json").read_text())
+        given, expected = found["inputs"], found["outputs"]
+        size, hidden = given["vocab"], torch.tensor(given["x"], dtype=torch.float64)
+        ids = torch.randperm(size, generator=torch.Generator().manual_seed(1))
+        monkeypatch.setitem(PARTITIONS, "mefmax", lambda counts, number: Classes(tuple(given["cutoffs"]), ids))
+        objective = F2Softmax(Stub(size, hidden.shape[1]))  # type: ignore[arg-type]
+        objective.prepare(torch.arange(size, 0, -1)[ids.argsort()])
+        with torch.no_grad():
+            objective.token_weight.copy_(torch.tensor(given["out_embed_T"], dtype=torch.float64).T)
+            objective.class_weight.copy_(torch.tensor(given["class_weight"], dtype=torch.float64))
+        targets = torch.tensor(given["y"])
+        targets = ids[targets].masked_fill(targets == given["pad"], IGNORED)
+        nothing = torch.zeros(1, 0, dtype=torch.int64)
+        states = States(hidden[None], targets[None], torch.zeros(1, 0, hidden.shape[1]), nothing,
+                        torch.zeros(1, len(hidden), 0, dtype=torch.bool), nothing.bool())  # fmt: skip
+        rows = last_rows(hidden, torch.zeros(len(hidden), 0, 1), nothing.expand(len(hidden), 0), nothing.bool())
+        return objective, states, rows, ids, expected
+
+    def test_posterior(self, case: Any) -> None:
+        objective, _, rows, ids, expected = case
+        found = objective.log_probs(rows)
+        torch.testing.assert_close(found[:, ids], tensor(expected["log_posterior"]), **GOLDEN)
+        assert found.argmax(1).tolist() == ids[expected["greedy_posterior_token"]].tolist()
+
+    def test_loss(self, case: Any) -> None:
+        objective, states, _, _, expected = case
+        found = objective.loss(states)
+        assert found.total.item() / found.n_target_tokens.item() == pytest.approx(expected["loss"], abs=1e-9)
+        nll = torch.cat([nll for _, nll in objective.nll(states)])
+        per_token = torch.tensor(expected["nll_per_token_incl_pad"], dtype=torch.float64)
+        real = states.targets[0] != IGNORED
+        torch.testing.assert_close(nll, per_token[real], **GOLDEN)
+        first = tensor(expected["class_log_prob"])[real].gather(1, objective.classes[states.targets[0][real], None])
+        assert found.terms["class"].item() == pytest.approx(-first.sum().item(), abs=1e-9)
+
+    @pytest.mark.parametrize("mode", ["greedy", "beam=4"])
+    def test_greedy(self, case: Any, mode: str) -> None:
+        """The authors' deterministic mode with k = 1: the most probable class, then its best token."""
+        objective, _, rows, ids, expected = case
+        found = objective.decode_log_probs(rows, parse(mode)[0])
+        assert found.argmax(1).tolist() == ids[expected["greedy_decoupled_token"]].tolist()
+        within = tensor(expected["hard_argmaxclass_logits_k1"]).log_softmax(1)
+        torch.testing.assert_close(found[:, ids], within, **GOLDEN)
+
+    @pytest.mark.parametrize("c", [0, 1])
+    def test_within_a_class(self, case: Any, c: int) -> None:
+        """p2 of each class from the whole distribution: eq. 7 for a class that was drawn."""
+        objective, _, rows, ids, expected = case
+        found = objective.log_probs(rows)[:, ids][:, objective.classes[ids] == c].log_softmax(1)
+        torch.testing.assert_close(found, tensor([row[c] for row in expected["log_p2_by_class"]]), **GOLDEN)
+
+
+def tensor(values: Any) -> Tensor:
+    """Numbers of a golden file, in which infinities are texts."""
+    return torch.tensor([[float(value) for value in row] for row in values], dtype=torch.float64)
+
+
+class TestClasses:
+    def test_order_and_classes_are_of_the_counts(self) -> None:
+        objective = made("gpt2")
+        seen = counts().clamp(min=1)
+        assert (seen[objective.order].diff() <= 0).all()
+        assert torch.equal(objective.order[objective.ranks], torch.arange(V))
+        assert torch.equal(objective.classes, mefmax(seen).of_token)
+        assert sum(objective.sizes) == V
+        assert len(objective.sizes) == len(objective.class_weight) == 5
+
+    @pytest.mark.parametrize(
+        ("options", "sizes"),
+        [
+            ({"classes": "fixed_eq_token", "number": 4}, (24, 24, 24, 25)),
+            ({"classes": "fixed_eq_token", "number": V}, (1,) * V),
+            ({"classes": "fixed_eq_freq", "number": 1}, (V,)),
+        ],
+    )
+    def test_ablations(self, options: Any, sizes: tuple[int, ...]) -> None:
+        objective = made("gpt2", **options)
+        assert objective.sizes == sizes
+        states = objective.backbone.states(batch_of("gpt2"))
+        generic = summed(states, objective.position_loss, objective.head_parameters())
+        torch.testing.assert_close(objective.loss(states).total, generic.total, **EXACT)
+
+    def test_variants_differ(self) -> None:
+        sizes = {name: made("gpt2", classes=name, number=6 * name.startswith("fixed")).sizes for name in PARTITIONS}
+        assert len(set(sizes.values())) == len(PARTITIONS)
+        frequent = sizes["fixed_eq_freq"]
+        assert list(frequent) == sorted(frequent)
+        assert frequent[-1] > 5 * frequent[0]
+
+    def test_a_token_never_seen_has_a_class_and_a_probability(self) -> None:
+        objective = made("gpt2")
+        assert (counts() == 0).any()
+        assert objective.ranks[counts() == 0].min() > objective.ranks[counts() > 1].max()
+        assert objective.log_probs(rows_of(objective, "gpt2")).isfinite().all()
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"classes": "fixed_eq_token"}, "classes=fixed_eq_token needs the number of classes, for example number=8"),
+            ({"classes": "fixed_eq_freq", "number": -1}, "got -1"),
+            ({"number": 4}, "number=4 has no effect with classes=mefmax"),
+        ],
+    )
+    def test_options_that_do_not_fit(self, options: Any, says: str) -> None:
+        with pytest.raises(UsageError) as error:
+            F2Softmax(tiny.backbone("gpt2"), **options)
+        assert says in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("table", "options", "says"),
+        [
+            (torch.ones(V + 3), {}, f"frequency table has {V + 3} tokens, the backbone {V}"),
+            (torch.zeros(V), {}, "no token with a count above 0"),
+            (torch.ones(V), {"classes": "fixed_eq_freq", "number": V + 1}, f"{V + 1} classes cannot share {V} tokens"),
+        ],
+    )
+    def test_tables_that_do_not_fit(self, table: Tensor, options: Any, says: str) -> None:
+        with pytest.raises(UsageError) as error:
+            F2Softmax(tiny.backbone("gpt2"), **options).prepare(table.long())
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+class TestTraining:
+    @pytest.mark.parametrize("kind", tiny.KINDS)
+    def test_fast_and_plain_loss(self, kind: str) -> None:
+        """Value and gradient of every parameter, of the backbone too."""
+        objective = made(kind)
+        named = {name: p for name, p in objective.named_parameters() if p.requires_grad}
+        found = objective.loss(objective.backbone.states(batch_of(kind)))
+        states = objective.backbone.states(batch_of(kind))
+        plain = summed(states, objective.position_loss, objective.head_parameters(), 7)
+        torch.testing.assert_close(found.total, plain.total, **EXACT)
+        assert found.n_target_tokens == plain.n_target_tokens == (states.targets != IGNORED).sum()
+        torch.testing.assert_close(found.terms["class"] + found.terms["token"], found.total.detach(), **EXACT)
+        pairs = [torch.autograd.grad(total, list(named.values())) for total in (found.total, plain.total)]
+        for name, fast, slow in zip(named, *pairs, strict=True):
+            torch.testing.assert_close(fast, slow, **EXACT, msg=lambda m, n=name: f"{n}: {m}")
+
+    @pytest.mark.parametrize("kind", tiny.KINDS)
+    def test_every_trained_parameter_is_used(self, kind: str) -> None:
+        """An unused one would stop several processes; a head that is tied to nothing is therefore not trained."""
+        objective = made(kind)
+        objective.loss(objective.backbone.states(batch_of(kind))).total.backward()
+        unused = [name for name, p in objective.named_parameters() if p.requires_grad and p.grad is None]
+        assert not unused
+        output = objective.backbone.model.get_output_embeddings().weight
+        assert output.requires_grad == (kind != "llama")
+        assert not any(p is output for p in objective.head_parameters())
+
+    def test_a_bias_beside_tied_weights_is_not_trained(self) -> None:
+        backbone = tiny.backbone("gpt2")
+        backbone.model.lm_head.bias = nn.Parameter(torch.ones(V))
+        objective = F2Softmax(backbone)
+        objective.prepare(counts())
+        assert not backbone.model.lm_head.bias.requires_grad
+        assert backbone.model.lm_head.weight.requires_grad
+        assert objective.token_bias is not None
+        assert not objective.token_bias.any()
+        assert not objective.token_bias.requires_grad
+
+    def test_from_scratch_it_is_eq_4(self) -> None:
+        """No bias that is trained, weights of the input embedding's scale and untied from it."""
+        objective = made("gpt2")
+        assert not objective.class_bias.requires_grad
+        assert not objective.class_bias.any()
+        assert objective.token_bias is None
+        scale = objective.backbone.embedding().std()
+        assert objective.token_weight.std().item() == pytest.approx(scale.item(), rel=0.05)
+        assert objective.class_weight.std().item() == pytest.approx(scale.item(), rel=0.25)
+
+    def test_no_target(self) -> None:
+        objective, batch = made("gpt2"), batch_of("gpt2")
+        batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+        found = objective.loss(objective.backbone.states(batch))
+        found.total.backward()
+        assert found.total.item() == found.n_target_tokens.item() == 0
+        assert objective.token_weight.grad is not None
+        assert not objective.token_weight.grad.any()
+
+    def test_a_checkpoint_is_read_back(self) -> None:
+        """Also that a bias that was fitted goes on training in a cell that starts from it."""
+        objective = made("gpt2")
+        objective.warm_start([batch_of("gpt2", seed) for seed in range(4)])
+        torch.manual_seed(5)
+        other = F2Softmax(tiny.backbone("gpt2", seed=3, dtype=torch.float64))
+        other.prepare(objective.counts)
+        other.load_state_dict(objective.state_dict())
+        rows = rows_of(objective, "gpt2")
+        torch.testing.assert_close(other.log_probs(rows), objective.log_probs(rows))
+        assert other.class_bias.requires_grad
+
+
+def corpus(rows: int, steps: int, seed: int) -> Batch:
+    """Texts in which a token says much about the next: it is often followed by one of three, else by a frequent one."""
+    generator = torch.Generator().manual_seed(seed)
+    followers = torch.randint(5, V, (V, 3), generator=torch.Generator().manual_seed(0))
+    weights = 1 / torch.arange(1, V + 1).double()
+    ids = [torch.multinomial(weights, rows, replacement=True, generator=generator)]
+    for _ in range(steps - 1):
+        usual = followers[ids[-1], torch.randint(3, (rows,), generator=generator)]
+        frequent = torch.multinomial(weights, rows, replacement=True, generator=generator)
+        ids.append(torch.where(torch.rand(rows, generator=generator) < 0.6, usual, frequent))
+    text = torch.stack(ids, 1)
+    return {"input_ids": text, "attention_mask": torch.ones_like(text), "labels": text}
+
+
+@pytest.fixture(scope="module")
+def trained() -> MLE:
+    """A small decoder-only model after 150 steps of maximum likelihood."""
+    torch.manual_seed(0)
+    objective = MLE(tiny.backbone("gpt2", n_embd=64))
+    for parameter in objective.parameters():
+        parameter.data.mul_(0.2 if parameter.ndim > 1 else 1.0)
+    optimizer = torch.optim.AdamW(objective.parameters(), lr=3e-3)
+    for step in range(150):
+        batch = corpus(16, 32, step + 1)
+        found = objective.loss(objective.backbone.states(batch))
+        optimizer.zero_grad()
+        (found.total / found.n_target_tokens).backward()
+        optimizer.step()
+    return objective.eval()
+
+
+def measured(model: MLE, objective: F2Softmax) -> tuple[float, float, float]:
+    """KL(softmax || F2) in nats and both perplexities, on texts that neither has seen."""
+    with torch.no_grad():
+        (rows,) = slices(model.backbone.states(corpus(16, 32, 10_000)), 10**4)
+        before, after = model.log_probs(rows), objective.log_probs(rows)
+    kl = (before.exp() * (before - after)).sum(1).mean().item()
+    first, second = (x.gather(1, rows.targets[:, None]).mean().neg().exp().item() for x in (before, after))
+    return kl, first, second
+
+
+class TestWarmStart:
+    def test_step_0_starts_near_the_model(self, trained: MLE) -> None:
+        """Measured: KL 0.045 and perplexity 17.99 to 18.18; 2.69 and 232.6 with class and token vectors at random."""
+        objective = F2Softmax(trained.backbone)
+        objective.prepare(corpus(64, 32, 1)["input_ids"].flatten().bincount(minlength=V))
+        random_kl, *_ = measured(trained, objective)
+        objective.warm_start(corpus(16, 32, step + 1) for step in range(8))
+        kl, before, after = measured(trained, objective)
+        assert before < 0.3 * V, "the model has learnt something"
+        assert kl < 0.09
+        assert abs(after / before - 1) < 0.02
+        assert random_kl > 25 * kl
+
+    @pytest.mark.parametrize("kind", tiny.KINDS)
+    def test_tokens_within_a_class_are_exact(self, kind: str) -> None:
+        """Also with BART's fixed bias and an untied head; what is left to fit is one number a class."""
+        model = MLE(tiny.backbone(kind, dtype=torch.float64)).eval()
+        if kind == "bart":
+            model.backbone.model.final_logits_bias.copy_(torch.linspace(-1, 1, V))
+        objective = F2Softmax(model.backbone)
+        objective.prepare(counts())
+        objective.warm_start([batch_of(kind, seed) for seed in range(8)])
+        rows = rows_of(objective, kind)
+        right, found = model.log_probs(rows), objective.log_probs(rows)
+        for c in range(len(objective.sizes)):
+            of_class = objective.classes == c
+            torch.testing.assert_close(found[:, of_class].log_softmax(1), right[:, of_class].log_softmax(1), **EXACT)
+        assert objective.class_bias.requires_grad
+        assert objective.token_weight.requires_grad
+        assert objective.token_weight.data_ptr() != model.backbone.model.get_output_embeddings().weight.data_ptr()
+
+    def test_a_bias_is_kept_and_trains(self) -> None:
+        backbone = tiny.backbone("gpt2", dtype=torch.float64)
+        backbone.model.lm_head.bias = nn.Parameter(torch.linspace(-1, 1, V, dtype=torch.float64))
+        objective = F2Softmax(backbone)
+        objective.prepare(counts())
+        objective.warm_start([batch_of("gpt2")])
+        assert objective.token_bias is not None
+        assert torch.equal(objective.token_bias[objective.ranks], backbone.model.lm_head.bias)
+        assert objective.token_bias.requires_grad
+
+    def test_a_frozen_head_stays_frozen(self) -> None:
+        backbone = tiny.backbone("llama")
+        backbone.model.get_output_embeddings().weight.requires_grad_(False)
+        objective = F2Softmax(backbone)
+        objective.prepare(counts())
+        objective.warm_start([batch_of("llama")])
+        assert not objective.token_weight.requires_grad
+        assert objective.class_weight.requires_grad
+
+    def test_states_are_those_without_dropout(self) -> None:
+        first, second = made("gpt2"), made("gpt2")
+        second.train()
+        for objective in (first, second):
+            objective.warm_start([batch_of("gpt2", seed) for seed in range(3)])
+        assert second.backbone.training
+        assert torch.equal(first.class_weight, second.class_weight)
+
+    def test_nothing_to_fit(self) -> None:
+        with pytest.raises(UsageError, match="no batch has a target"):
+            made("gpt2").warm_start([])
+
+    def test_a_head_that_is_no_matrix_product(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Causal, "linear_head", lambda self: None)
+        with pytest.raises(UsageError, match="starts from a linear softmax head; Causal has another"):
+            made("gpt2").warm_start([batch_of("gpt2")])

@@ -1,0 +1,111 @@
+"""F2-Softmax decodes by eq. 7: its distribution in every mode, searches against an oracle, samples, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.decoding import parse
+from bench.errors import UsageError
+from bench.generation import generate
+from bench.models.f2softmax import F2Softmax
+from bench.models.functional.decoupled import decoupled_log_probs
+from bench.models.mle import MLE
+from tests.decoding import oracle, tiny
+from tests.models.f2_cases import V, counts, made, rows_of
+
+
+def first_tokens(objective: F2Softmax, prompt: list[int], mode: str, draws: int) -> Tensor:
+    """The first token of so many continuations of one prompt, [draws]."""
+    found = generate(objective, tiny.collate(objective.backbone, [prompt] * draws), parse(mode)[0], 1, range(draws))
+    return torch.tensor([[*text, tiny.END][0] for text in found])
+
+
+class TestDecoding:
+    @pytest.mark.parametrize(
+        ("mode", "cut"),
+        [
+            ("greedy", {"greedy": True}),
+            ("decoupled:greedy", {"greedy": True}),
+            ("beam=4+length_penalty=2", {"greedy": True}),
+            ("topk=3", {"k": 3}),
+            ("decoupled:topk=3", {"k": 3}),
+            ("nucleus=0.8", {"p": 0.8}),
+            ("sample", {}),
+            ("posterior:greedy+no_repeat_ngram=3", {}),
+            ("posterior:topk=3+temperature=0.5", {}),
+            ("posterior:beam=4", {}),
+        ],
+    )
+    def test_distributions(self, mode: str, cut: dict[str, Any]) -> None:
+        """Its own decoding is eq. 7 over its own classes; without a cut, or asked for, it is the posterior."""
+        objective = made("gpt2")
+        rows, decoding = rows_of(objective, "gpt2"), parse(mode)[0]
+        log_probs = objective.log_probs(rows)
+        found = objective.decode_log_probs(rows, decoding)
+        torch.testing.assert_close(found, decoupled_log_probs(log_probs, objective.classes, **cut), rtol=0, atol=1e-12)
+        torch.testing.assert_close(found.exp().sum(1), torch.ones(len(rows), dtype=torch.float64))
+        assert torch.equal(objective.decode_log_probs(rows, objective.resolved(decoding)), found)
+
+    @pytest.mark.parametrize("mode", ["greedy+no_repeat_ngram=3", "topk=3+temperature=0.5", "beam=4+no_repeat_ngram=3"])
+    def test_settings_eq_7_does_not_have(self, mode: str) -> None:
+        with pytest.raises(UsageError) as error:
+            F2Softmax.resolved(parse(mode)[0])
+        assert "cannot be combined with decoupled decoding" in str(error.value)
+        assert f"posterior:{mode} decodes by the whole distribution" in str(error.value)
+
+    @pytest.mark.parametrize("mode", ["greedy", "beam=3", "beam=4+length_penalty=2.0", "posterior:beam=3"])
+    @pytest.mark.parametrize("kind", tiny.KINDS)
+    def test_search(self, kind: str, mode: str) -> None:
+        """Against a search that runs every prefix anew; one class holds a single token, so most of a beam is dead."""
+        objective, decoding, given = made(kind, torch.float32, classes="released"), parse(mode)[0], tiny.texts(4)
+        assert min(objective.sizes) == 1
+        found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
+        assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
+
+    def test_beam_takes_the_best_class(self) -> None:
+        """One step of a beam ends at the best token of the best class, whatever the posterior prefers."""
+        objective, given = made("gpt2", torch.float32), tiny.texts(12)
+        batch = tiny.collate(objective.backbone, given)
+        found = {
+            mode: generate(objective, batch, parse(mode)[0], 1) for mode in ("greedy", "beam=3", "posterior:greedy")
+        }
+        assert found["greedy"] == found["beam=3"] != found["posterior:greedy"]
+
+    @pytest.mark.parametrize("mode", ["beam=3", "beam=2+length_penalty=2.0"])
+    def test_beams_of_other_methods(self, mode: str) -> None:
+        """`decoupled:` searches any model so."""
+        objective, given = MLE(tiny.backbone("gpt2")).eval(), tiny.texts(4)
+        objective.token_counts = counts()
+        decoding = parse(f"decoupled:{mode}")[0]
+        found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
+        assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
+        assert found != generate(objective, tiny.collate(objective.backbone, given), parse(mode)[0], 8)
+
+    def test_samples_come_from_every_class(self) -> None:
+        """Top-1 draws the class and takes its best token; a second cut over all tokens would leave only one."""
+        objective, prompt = made("gpt2", torch.float32), tiny.texts(1)[0]
+        found = first_tokens(objective, prompt, "topk=1", 400)
+        wanted = oracle.next_token(objective, prompt, parse("topk=1")[0])([]).exp()
+        assert (wanted > 0).sum() == len(objective.sizes)
+        share = found.bincount(minlength=V) / 400
+        assert ((share - wanted).abs() < 4 * (wanted * (1 - wanted) / 400).sqrt() + 1e-9).all()
+
+    def test_note(self) -> None:
+        objective = made("gpt2", torch.float32)
+        assert objective.sizes == (2, 3, 11, 34, 47)
+        note = objective.decoding_note(parse("topk=3")[0])
+        assert note == "topk=3 is more than 1 of the 5 classes hold (sizes 2): those are kept whole"
+        assert "3 of the 5 classes hold (sizes 2, 3, 11)" in str(objective.decoding_note(parse("decoupled:topk=20")[0]))
+        assert [objective.decoding_note(d) for d in parse("topk=2,posterior:topk=3,nucleus=0.9,greedy")] == [None] * 4
+        every = made("gpt2", torch.float32, classes="fixed_eq_token", number=V)
+        assert "(sizes 1, 1, 1, 1, 1, ...)" in str(every.decoding_note(parse("topk=3")[0]))
+
+    def test_components_are_of_the_factored_head(self) -> None:
+        """A probe of the head alone sees eq. 2, not the backbone's own softmax."""
+        objective = made("gpt2")
+        rows = rows_of(objective, "gpt2")
+        torch.testing.assert_close(objective.components(rows)["head"], objective.log_probs(rows))

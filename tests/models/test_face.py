@@ -1,0 +1,285 @@
+"""FACE as a class: golden steps through states and heads, what is counted when, ranks, micro-batches, checkpoints."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.chunks import summed
+from bench.models.face import FACE
+from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
+from bench.models.mle import MLE
+from bench.models.states import IGNORED, blocks, rows_of
+from tests.decoding import tiny
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.still import KINDS, batch
+from tests.models.test_face_functions import CASES, load, released_counts, steps
+
+FORMS = ["opr", "opo", "gpr", "gpo"]
+VARIANTS = ["paper", "released", "f2_code"]
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def identity(tensor: Tensor) -> Tensor:
+    """What reduces over one rank."""
+    return tensor
+
+
+def golden(name: str, variant: str, form: str = "", *, unseen: bool = False) -> list[tuple[Tensor, Tensor]]:
+    """Loss and counts of the class after each golden step.
+
+    Args:
+        unseen: add by hand what the released codes count at padding, which the class never sees.
+    """
+    given, form = load(name)["inputs"], form or name.split("_")[1]
+    special = {
+        {"start": "bos", "end": "eos", "pad": "pad"}[key]: given[key] for key in ("start", "end", "pad") if key in given
+    }
+    frequency, found = torch.zeros(given["vocab"], dtype=torch.int64), []
+    for logits, ids, _ in steps(name):
+        real = ids != given["pad"]
+        objective = FACE(GivenLogits(logits[real], **special), form=form, variant=variant)  # type: ignore[arg-type]
+        objective.frequency += frequency
+        if unseen and form[0] == "o":
+            seen = logits.clone()
+            seen[~real] = torch.eye(given["vocab"], dtype=logits.dtype)[given.get("end", given["pad"])]
+            objective.pending = released_counts(name, logits, ids) - released_counts(name, seen, ids)
+        total = objective.step_loss(batch_of(ids.masked_fill(~real, IGNORED))).total
+        objective.end_of_step(identity)
+        frequency = objective.frequency.clone()
+        found.append((total.detach(), frequency))
+    return found
+
+
+class TestGolden:
+    @pytest.mark.parametrize("name", CASES)
+    def test_released(self, name: str) -> None:
+        """Both released codes to the letter, once padding is counted for them."""
+        variant, size = "f2_code" if "f2code" in name else "released", steps(name)[0][1].numel()
+        for (total, frequency), (_, _, expected) in zip(golden(name, variant, unseen=True), steps(name), strict=True):
+            assert frequency.tolist() == expected["word_freq"]
+            wanted = expected["loss_sum"] if variant == "released" else expected["loss"] * size
+            torch.testing.assert_close(float(total), wanted, **EXACT)
+
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("name", CASES)
+    def test_every_variant(self, name: str, variant: str, form: str) -> None:
+        """Three golden steps against the functions, with nothing counted where there is no target."""
+        given, frequency = load(name)["inputs"], torch.zeros(load(name)["inputs"]["vocab"], dtype=torch.int64)
+        ends = [given["end"]] if "end" in given else []
+        starts = [given["start"]] if "start" in given else []
+        for (logits, ids, _), (total, counts) in zip(steps(name), golden(name, variant, form), strict=True):
+            real = ids != given["pad"]
+            said = (logits.argmax(-1) if form[0] == "o" else ids).masked_fill(~real, IGNORED)
+            if variant == "released":
+                new = counted(until_end(said, ends, starts), given["vocab"])
+            else:
+                new = counted(said, given["vocab"], [given["pad"]] if variant == "f2_code" else ends)
+            known = frequency if variant == "paper" else frequency + new
+            predicted, targets = logits.argmax(-1)[real], ids[real]
+            weights = (
+                overuse_weights(known, predicted, targets) if form[1:] == "po" else frequency_weights(known)[targets]
+            )
+            nll = -logits[real].log_softmax(-1).gather(1, targets[:, None]).squeeze(1)
+            torch.testing.assert_close(float(total), float((weights * nll).sum()), **EXACT)
+            frequency = frequency + new
+            assert torch.equal(counts, frequency)
+
+
+def made(kind: str, seed: int = 0, **options: Any) -> FACE:
+    """In training mode, where it counts, without dropout."""
+    return FACE(still.backbone(kind, seed), **options)
+
+
+def warmed(objective: FACE) -> FACE:
+    """The same with a frequency table, so that weights are not all 1."""
+    size = len(objective.frequency)
+    objective.frequency.copy_(torch.randint(0, 9, (size,), generator=torch.Generator().manual_seed(3)))
+    return objective
+
+
+class TestForms:
+    @pytest.mark.parametrize(("kind", "form"), [*(("gpt2", form) for form in FORMS), ("bart", "opr")])
+    def test_fused_generic_and_plain(self, kind: str, form: str) -> None:
+        """One loss and one gradient, whichever way the head is run."""
+        objective = warmed(made(kind, form=form)).eval()
+        states = objective.backbone.states(batch(kind))
+        (block,) = blocks(states.targets, states.targets.numel())
+        plain = objective.position_loss(rows_of(states, block))[0].sum()
+        generic = summed(objective.backbone.states(batch(kind)), objective.position_loss,
+                         objective.head_parameters(), 5).total  # fmt: skip
+        fused = objective.step_loss(batch(kind)).total
+        expected = objective.position_loss(rows_of(objective.backbone.states(batch(kind)), block))[0].sum()
+        still.assert_same_gradients(objective, generic, plain)
+        still.assert_same_gradients(objective, fused, expected)
+
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_before_anything_is_counted(self, kind: str, form: str) -> None:
+        """The first step is a step of maximum likelihood."""
+        objective = made(kind, form=form)
+        expected = MLE(objective.backbone).step_loss(batch(kind)).total
+        torch.testing.assert_close(objective.step_loss(batch(kind)).total, expected, **EXACT)
+
+    def test_forms_differ(self) -> None:
+        totals = {form: warmed(made("gpt2", form=form)).step_loss(batch("gpt2")).total for form in FORMS}
+        assert totals["opr"] == totals["gpr"], "one frequency table was put in all of them"
+        assert totals["opo"] == totals["gpo"]
+        assert totals["opr"] != totals["opo"]
+
+
+class TestCounting:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_what_paper_counts(self, kind: str, form: str) -> None:
+        """Every position with a target, its most probable token or its target, and no end."""
+        objective = made(kind, form=form)
+        states = objective.backbone.states(batch(kind))
+        real = states.targets != IGNORED
+        predicted = objective.backbone.head(states.hidden).argmax(-1)
+        said = (predicted if form[0] == "o" else states.targets)[real]
+        objective.step_loss(batch(kind))
+        assert objective.frequency.sum() == 0
+        objective.end_of_step(identity)
+        once = counted(said[said != tiny.END], tiny.VOCABULARY)
+        assert torch.equal(objective.frequency, once)
+        assert once.sum() > 10
+        objective.step_loss(batch(kind))
+        objective.end_of_step(identity)
+        objective.end_of_step(identity)
+        assert torch.equal(objective.frequency, 2 * once)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_evaluation_does_not_count(self, variant: str) -> None:
+        objective = warmed(made("gpt2", variant=variant)).eval()
+        before = objective.frequency.clone()
+        with torch.no_grad():
+            first = objective.step_loss(batch("gpt2")).total
+            second = objective.step_loss(batch("gpt2")).total
+        objective.end_of_step(identity)
+        assert first == second
+        assert torch.equal(objective.frequency, before)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_end_token(self, kind: str, variant: str) -> None:
+        """Only F2-Softmax's code suppresses the end of a text."""
+        objective = made(kind, variant=variant, form="gpr")
+        given = batch(kind)
+        given["labels"][0, -1] = tiny.END
+        objective.step_loss(given)
+        objective.end_of_step(identity)
+        assert int(objective.frequency[tiny.END]) == (variant == "f2_code")
+
+    def test_released_reads_up_to_the_end(self) -> None:
+        """Predictions behind a predicted end are not counted, nor is a start in front."""
+        logits = torch.eye(6, dtype=torch.float64)[[1, 4, 2, 5, 4, 1, 5]] * 9
+        targets = torch.tensor([[3, 3, 3, 3], [3, 3, 3, IGNORED]])
+        expected = {"paper": [0, 2, 0, 0, 2, 2], "released": [0, 1, 0, 0, 2, 1], "f2_code": [0, 2, 1, 0, 2, 2]}
+        for variant, counts in expected.items():
+            objective = FACE(GivenLogits(logits, bos=1, eos=2, pad=0), variant=variant)  # type: ignore[arg-type]
+            objective.step_loss(batch_of(targets))
+            objective.end_of_step(identity)
+            assert objective.frequency.tolist() == counts, variant
+
+    @pytest.mark.parametrize("variant", ["released", "f2_code"])
+    def test_more_positions_than_a_slice_holds(self, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        first, second = (made("gpt2", variant=variant) for _ in range(2))
+        first.step_loss(batch("gpt2"))
+        monkeypatch.setattr("bench.models.face.SLICE", 5)
+        second.step_loss(batch("gpt2"))
+        assert torch.equal(first.known, second.known)
+
+    def test_f2_code_leaves_out_predicted_padding(self) -> None:
+        logits = torch.eye(4, dtype=torch.float64)[[0, 3, 0]] * 9
+        objective = FACE(GivenLogits(logits, pad=0), variant="f2_code")
+        objective.step_loss(batch_of(torch.tensor([[1, 1, 1]])))
+        assert objective.known.tolist() == [0, 0, 0, 1]
+
+    def test_several_ends(self) -> None:
+        logits = torch.eye(5, dtype=torch.float64)[[1, 2, 3]] * 9
+        backbone = GivenLogits(logits)
+        backbone.model.config.eos_token_id = [2, 3]
+        objective = FACE(backbone)
+        objective.step_loss(batch_of(torch.tensor([[1, 1, 1]])))
+        objective.end_of_step(identity)
+        assert objective.frequency.tolist() == [0, 1, 0, 0, 0]
+
+
+class TestSteps:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_micro_batches_and_ranks(self, kind: str, form: str) -> None:
+        """One batch, two micro-batches and two ranks: the same loss, and the same counts afterwards."""
+        objective = warmed(made(kind, form=form))
+        whole = objective.step_loss(batch(kind)).total
+        micro, ranks = copy.deepcopy(objective), [copy.deepcopy(objective) for _ in range(2)]
+        for one in (micro, *ranks):
+            one.pending = None
+        shares = [slice(0, 2), slice(2, 5)]
+        in_micro = sum(micro.step_loss(batch(kind, share)).total for share in shares)
+        torch.testing.assert_close(in_micro, whole, **EXACT)
+        in_ranks = [one.step_loss(batch(kind, share)).total for one, share in zip(ranks, shares, strict=True)]
+        torch.testing.assert_close(sum(in_ranks), whole, **EXACT)
+        parts = [one.pending for one in ranks]
+        for one in ranks:
+            one.end_of_step(lambda tensor: parts[0] + parts[1])  # type: ignore[operator]
+        objective.end_of_step(identity)
+        micro.end_of_step(identity)
+        for one in (micro, *ranks):
+            assert torch.equal(one.frequency, objective.frequency)
+
+    def test_a_rank_that_has_counted_nothing(self) -> None:
+        """It takes part in the sum all the same."""
+        objective = made("gpt2")
+        objective.end_of_step(lambda tensor: tensor + 2)
+        assert objective.frequency.tolist() == [2] * tiny.VOCABULARY
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_batch_invariance(self, variant: str) -> None:
+        """The released codes weigh by the batch itself, and say so."""
+        objective = warmed(made("gpt2", variant=variant))
+        whole = objective.step_loss(batch("gpt2")).total
+        parts = []
+        for share in (slice(0, 2), slice(2, 5)):
+            objective.pending = None
+            parts.append(objective.step_loss(batch("gpt2", share)).total)
+        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
+        assert same == objective.batch_invariant == (variant == "paper")
+
+    def test_counts_of_a_rank_are_no_buffer(self) -> None:
+        """Data-parallel training overwrites buffers with those of the first rank."""
+        objective = made("gpt2")
+        objective.step_loss(batch("gpt2"))
+        assert objective.pending is not None
+        own = {name for name, _ in objective.named_buffers() if not name.startswith("backbone.")}
+        assert own == {"frequency"}
+
+
+class TestCheckpoint:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_one_more_step(self, variant: str) -> None:
+        """A loaded model goes on as the stored one does."""
+        objective = made("gpt2", variant=variant)
+        for _ in range(2):
+            objective.step_loss(batch("gpt2"))
+            objective.end_of_step(identity)
+        other = made("gpt2", seed=1, variant=variant)
+        other.load_state_dict(objective.state_dict())
+        assert torch.equal(other.frequency, objective.frequency)
+        assert other.step_loss(batch("gpt2")).total == objective.step_loss(batch("gpt2")).total
+
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+    def test_counts_stay_whole_numbers(self, dtype: torch.dtype) -> None:
+        objective = made("gpt2").to(dtype)
+        assert objective.frequency.dtype == torch.int64
+
+    def test_starts_from_a_trained_model(self) -> None:
+        assert FACE.parent == "mle"
+        assert FACE(tiny.backbone("gpt2")).frequency.sum() == 0

@@ -1,0 +1,334 @@
+"""UL-seq and UL-token+seq: against a plain recomputation without cache, the coin, batches, padding, modes, golden.
+
+The plain form writes token by token with a full forward pass each, and scores each repeated token from the
+distribution it was drawn from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.build import continue_with
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.chunks import LossSum
+from bench.models.continuations import write
+from bench.models.mle import MLE
+from bench.models.objective import Objective
+from bench.models.states import IGNORED
+from bench.models.ul_seq import Sequences, ULSeq, draw
+from bench.models.ul_token import ULToken
+from bench.models.ul_token_seq import ULTokenSeq
+from tests.decoding import tiny
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.still import KINDS, padded
+from tests.models.test_unlikelihood_functions import cases, load
+
+METHODS = [ULSeq, ULTokenSeq]
+VARIANTS = ["paper", "released"]
+MOST = 12
+EXACT = {"rtol": 1e-9, "atol": 1e-9}
+
+
+def made(kind: str, method: Any = ULSeq, *, mix: float = 1.0, ngram: int = 2, **options: Any) -> Objective:
+    """A method in training mode whose steps are all on sequences; 2-grams repeat soon in a tiny model."""
+    names = ("seed", *still.STILL[kind])
+    backbone = still.backbone(kind, **{name: options.pop(name) for name in names if name in options})
+    objective: Objective = method(backbone, mix=mix, ngram=ngram, **options)
+    objective.continue_greedily, objective.max_target = continue_with(objective), MOST
+    return objective
+
+
+def running(rows: slice = slice(None)) -> Batch:
+    """Running text behind a start token, 24 to 40 tokens."""
+    given = [[1, *text] for text in tiny.texts(5, 4, longest=39) if len(text) > 8][rows]
+    return still.rows_of(given, [[IGNORED, *row[1:]] for row in given])
+
+
+def batches(kind: str, rows: slice = slice(None)) -> Batch:
+    return running(rows) if kind == "running" else still.batch(kind, rows)
+
+
+def backbone_of(what: str) -> str:
+    return "gpt2" if what == "running" else what
+
+
+WHAT = ["running", "gpt2", "bart"]
+
+
+def stepped(objective: Objective, batch: Batch, *, step: int = 3, whole: Batch | None = None) -> LossSum:
+    """The loss of a micro-batch of a step."""
+    of = batch if whole is None else whole
+    tokens = int((of["labels"] != IGNORED).sum())
+    return objective.step_loss({**batch, "step": step, "step_rows": len(of["labels"]), "step_tokens": tokens})
+
+
+def plain(objective: Objective, batch: Batch, *, step: int = 3, n: int = 2, variant: str = "paper") -> Tensor:
+    """Mean over rows, row by row and token by token, each from a forward pass over all that is before it."""
+    options = objective.sequences  # type: ignore[attr-defined]
+    written = write(objective, batch, options.cut, draw(objective.run_seed, "prefix", step))
+    sums = [torch.zeros((), dtype=torch.float64) for _ in batch["labels"]]
+    lengths = [0] * len(sums)
+    for one in written:
+        text: list[int] = []
+        probabilities: list[Tensor] = []
+        while len(text) < len(one.tokens):
+            distribution = next_distribution(objective, batch, one.row, one.prompt + text)
+            token = int(distribution.argmax())
+            text.append(token)
+            probabilities.append(distribution[token])
+        assert text == one.tokens, "the cached continuation is the greedy one"
+        grams = [tuple(text[at : at + n]) for at in range(len(text) - n + 1)]
+        for place, probability in enumerate(probabilities):
+            tested = range(max(0, place - n + 1), min(place + 1, len(grams) - (variant == "released")))
+            if any(grams[at] in grams[:at] for at in tested):
+                sums[one.row] = sums[one.row] - torch.log1p(-probability)
+        lengths[one.row] += len(text)
+    return torch.stack([total / max(1, length) for total, length in zip(sums, lengths, strict=True)]).mean()
+
+
+def next_distribution(objective: Objective, batch: Batch, row: int, text: list[int]) -> Tensor:
+    """Distribution of the token behind a text, [V], by a forward pass of one row."""
+    if objective.backbone.architecture == "encoder-decoder":
+        kept = batch["attention_mask"][row] > 0
+        given: Batch = {"input_ids": batch["input_ids"][row][kept][None], "labels": torch.tensor([[*text, 5]])}
+        given["attention_mask"] = torch.ones_like(given["input_ids"])
+    else:
+        given = still.rows_of([[*text, 5]], [[IGNORED] * len(text) + [5]])
+    hidden = objective.backbone.states(given).hidden[0, -1:]
+    return objective.backbone.head(hidden).softmax(-1)[0]
+
+
+class TestEqualsPlain:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("what", WHAT)
+    def test_value_and_every_gradient(self, what: str, variant: str) -> None:
+        """One scoring pass with a cache before it, or everything again for each token."""
+        options = {"prefix": 5, "continuation": 9} if what == "running" else {}
+        objective = made(backbone_of(what), variant=variant, **options)
+        batch = batches(what)
+        expected = plain(objective, batch, variant=variant)
+        assert expected > 0.01
+        found = stepped(objective, batch)
+        n_tokens = int((batch["labels"] != IGNORED).sum())
+        still.assert_same_gradients(objective, found.total / n_tokens, expected)
+        torch.testing.assert_close(found.terms["repetition"], found.total.detach(), **EXACT)
+
+    def test_four_grams(self) -> None:
+        """The paper's own n, where a model loops."""
+        objective = made("gpt2", ngram=4)
+        objective.max_target = 30
+        expected = plain(objective, still.batch("gpt2"), n=4)
+        found = stepped(objective, still.batch("gpt2"))
+        assert expected > 0
+        torch.testing.assert_close(
+            found.total / int((still.batch("gpt2")["labels"] != IGNORED).sum()), expected, **EXACT
+        )
+
+    @pytest.mark.parametrize("what", ["gpt2", "bart"])
+    def test_more_positions_than_a_slice_holds(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        objective = made(what)
+        expected = stepped(objective, still.batch(what)).total
+        monkeypatch.setattr("bench.models.ul_seq.SLICE", 5)
+        still.assert_same_gradients(objective, stepped(objective, still.batch(what)).total, expected)
+
+    @pytest.mark.parametrize("what", ["gpt2", "bart"])
+    def test_ends(self, what: str) -> None:
+        """A continuation ends before its end token, which may come first: then there is nothing to score."""
+        objective = made(what)
+        written: list[list[list[int]]] = []
+
+        def cut_short(batch: Batch, most: int) -> list[list[int]]:
+            found = continue_with(objective)(batch, most)
+            written.append([tokens[: 3 * at] for at, tokens in enumerate(found)])
+            return written[-1]
+
+        objective.continue_greedily = cut_short
+        found = stepped(objective, still.batch(what))
+        assert written[0][0] == []
+        assert found.total.isfinite()
+        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
+
+
+class TestGolden:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("name", cases("ul_seq"))
+    def test_sequences(self, name: str, variant: Any) -> None:
+        """The written tokens and their logits are given; the loss per written token comes out of a step."""
+        given, expected = load(name)
+        (tokens,) = given["tokens"]
+        backbone = GivenLogits(torch.tensor(given["logits"][0], dtype=torch.float64), bos=0)
+        objective = ULSeq(backbone, mix=1.0, ngram=given["n"], variant=variant)
+        objective.continue_greedily = lambda batch, most: [tokens[:most] for _ in batch["input_ids"]]
+        text = torch.zeros(1, 3 * len(tokens) // 2 + 1, dtype=torch.long)
+        wanted = expected["loss_paper" if variant == "paper" else "loss_code"]
+        if wanted:
+            found = stepped(objective, batch_of(text))
+            torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_certain_repetition(self, variant: Any) -> None:
+        """Where p rounds to 1 the paper's form still pushes, the released one does not."""
+        given, _ = load("ul_seq_peaked")
+        (tokens,) = given["tokens"]
+        backbone = GivenLogits(torch.tensor(given["logits"][0], dtype=torch.float64), bos=0)
+        objective = ULSeq(backbone, mix=1.0, variant=variant)
+        objective.continue_greedily = lambda batch, most: [tokens for _ in batch["input_ids"]]
+        stepped(objective, batch_of(torch.zeros(1, 24, dtype=torch.long))).total.backward()
+        assert backbone.logits.grad is not None
+        assert bool(backbone.logits.grad.any()) == (variant == "paper")
+
+
+class TestSteps:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("what", WHAT)
+    def test_micro_batches(self, what: str, method: Any) -> None:
+        """Two uneven micro-batches of a step add up to one batch, in value and gradient; so does one by one."""
+        options = {"prefix": 5, "continuation": 9} if what == "running" else {}
+        objective = made(backbone_of(what), method, **options)
+        whole = batches(what)
+        total = stepped(objective, whole).total
+        count = len(whole["labels"])
+        parts = [stepped(objective, batches(what, slice(*share)), whole=whole).total for share in ((0, 1), (1, count))]
+        still.assert_same_gradients(objective, parts[0] + parts[1], total)
+        assert objective.batch_invariant
+
+    @pytest.mark.parametrize(("what", "left", "right"), [("running", 4, 0), ("gpt2", 2, 3), ("bart", 0, 5)])
+    def test_padding(self, what: str, left: int, right: int) -> None:
+        objective, batch = made(backbone_of(what)), batches(what)
+        fills = {"input_ids": 0, "attention_mask": 0, "labels": IGNORED}
+        wider: Any = {
+            name: torch.nn.functional.pad(batch[name], (left, right), value=fill)  # type: ignore[literal-required]
+            for name, fill in fills.items()
+        }
+        torch.testing.assert_close(stepped(objective, wider).total, stepped(objective, batch).total, **EXACT)
+
+    def test_order_of_rows(self) -> None:
+        objective, batch = made("gpt2"), running()
+        turned: Any = {name: value.flip(0) for name, value in batch.items()}  # type: ignore[attr-defined]
+        torch.testing.assert_close(stepped(objective, turned).total, stepped(objective, batch).total, **EXACT)
+
+    @pytest.mark.parametrize("what", ["gpt2", "bart"])
+    def test_divided_as_the_program_does(self, what: str) -> None:
+        """training_step gives the mean over the rows of the step."""
+        objective, batch = made(what), still.batch(what)
+        tokens = int((batch["labels"] != IGNORED).sum())
+        loss = objective.training_step({**batch, "step": 3, "step_rows": 5, "step_tokens": tokens}, 0)
+        torch.testing.assert_close(loss, plain(objective, batch), **EXACT)
+        assert set(objective.logged) == {"loss", "repetition"}
+
+
+class TestNothingRepeats:
+    @pytest.mark.parametrize("tokens", [[], [5], [5, 6, 7, 8, 9, 10]])
+    @pytest.mark.parametrize("what", WHAT)
+    def test_zero_that_reaches_parameters(self, what: str, tokens: list[int]) -> None:
+        objective = made(backbone_of(what), ngram=4)
+        objective.continue_greedily = lambda batch, most: [tokens[:most] for _ in batch["input_ids"]]
+        total = stepped(objective, batches(what)).total
+        assert total == 0
+        total.backward()
+        for name, parameter in objective.named_parameters():
+            assert parameter.grad is not None, name
+            assert not parameter.grad.any(), name
+
+    def test_rows_without_repetition_are_not_scored(self) -> None:
+        """Two of five rows repeat, so the scoring pass has two rows."""
+        objective = made("gpt2")
+        objective.continue_greedily = lambda batch, most: [[5, 6, 5, 6] if row < 2 else [5, 6, 7] for row in range(5)]
+        seen = []
+        original = objective.backbone.states
+        objective.backbone.states = lambda batch: seen.append(len(batch["labels"])) or original(batch)  # type: ignore
+        found = stepped(objective, still.batch("gpt2"))
+        assert seen == [2]
+        assert found.n_target_tokens == 4, "nor is a token that is no repetition"
+
+
+class TestCoin:
+    def test_share(self) -> None:
+        turns = [Sequences(mix=0.5).turn(0, step) for step in range(2000)]
+        assert 0.46 < sum(turns) / len(turns) < 0.54
+        assert turns != [Sequences(mix=0.5).turn(1, step) for step in range(2000)]
+        assert not any(Sequences(mix=0.0).turn(0, step) for step in range(200))
+        assert all(Sequences(mix=1.0).turn(0, step) for step in range(200))
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_only_one_of_the_two_losses(self, method: Any) -> None:
+        """Equal for every rank and micro-batch of a step: it depends on seed and step."""
+        objective = made("gpt2", method, mix=0.5)
+        token = MLE(objective.backbone) if method is ULSeq else ULToken(objective.backbone)
+        kinds = set()
+        for step in range(6):
+            turn = objective.sequences.turn(0, step)  # type: ignore[attr-defined]
+            for rows in (slice(0, 2), slice(2, 5)):
+                batch = still.batch("gpt2", rows)
+                found = stepped(objective, batch, step=step)
+                if not turn:
+                    torch.testing.assert_close(found.total, token.step_loss(batch).total, **EXACT)
+                assert ("repetition" in found.terms) == turn
+            kinds.add(turn)
+        assert kinds == {True, False}
+
+    def test_prompts_move(self) -> None:
+        """Another place each step and each seed, the same for all rows of a step."""
+        places = {(seed, step): draw(seed, "prefix", step) for seed in range(3) for step in range(20)}
+        assert len(set(places.values())) == 60
+        assert all(0 <= place < 1 for place in places.values())
+        assert places[0, 3] != draw(0, "coin", 3)
+
+
+class TestModes:
+    @pytest.mark.parametrize("what", ["gpt2", "bart"])
+    def test_dropout(self, what: str) -> None:
+        """Off in both passes, on again afterwards, and no random number is drawn."""
+        rates = dict.fromkeys(still.STILL[what], 0.5)
+        objective = made(what, **rates)
+        before, state = [part.training for part in objective.modules()], torch.get_rng_state()
+        found = stepped(objective, still.batch(what)).total
+        assert [part.training for part in objective.modules()] == before
+        assert all(before)
+        assert torch.equal(torch.get_rng_state(), state)
+        torch.testing.assert_close(found, stepped(made(what), still.batch(what)).total, **EXACT)
+
+    def test_steps_on_tokens_keep_dropout(self) -> None:
+        objective = made("gpt2", mix=0.0, resid_pdrop=0.5)
+        first, second = (stepped(objective, still.batch("gpt2")).total for _ in range(2))
+        assert first != second
+
+
+class TestOptions:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize(("options", "message"), [
+        ({"mix": 1.5}, "from 0 to 1, not 1.5"),
+        ({"prefix": 0}, "prefix is a number of tokens and at least 1, not 0"),
+        ({"continuation": -3}, "continuation is a number of tokens"),
+        ({"ngram": 0}, "ngram is a number of tokens"),
+    ])  # fmt: skip
+    def test_one_clear_line(self, method: Any, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            made("gpt2", method, **options)
+
+    def test_alpha(self) -> None:
+        with pytest.raises(UsageError, match="at least 0, not -1"):
+            made("gpt2", ULTokenSeq, alpha=-1.0)
+
+    def test_where_they_start(self) -> None:
+        assert (ULSeq.parent, ULTokenSeq.parent) == ("mle", "ul_token")
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_token_steps_of_both(self, kind: str, variant: str) -> None:
+        """UL-token+seq takes the token-level objective with all its options."""
+        objective = made(kind, ULTokenSeq, mix=0.0, variant=variant, alpha=0.3)
+        expected = ULToken(objective.backbone, variant=variant, alpha=0.3)  # type: ignore[arg-type]
+        batch = still.batch(kind)
+        torch.testing.assert_close(stepped(objective, batch).total, expected.step_loss(batch).total, **EXACT)
+
+
+def test_batches_are_what_their_names_say() -> None:
+    assert padded([[1], [2, 3]], 0).tolist() == [[1, 0], [2, 3]]
+    assert all(int((row != IGNORED).sum()) > 8 for row in running()["labels"])

@@ -1,0 +1,166 @@
+"""UL-token as a class: golden vectors through states and heads, every form of its loss, batches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.errors import UsageError
+from bench.models.chunks import summed
+from bench.models.mle import MLE
+from bench.models.states import IGNORED, blocks, rows_of
+from bench.models.ul_token import ULToken
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.still import KINDS, batch
+from tests.models.test_unlikelihood_functions import cases, load
+
+VARIANTS = ["paper", "released", "f2_code"]
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def made(kind: str, **options: Any) -> ULToken:
+    return ULToken(still.backbone(kind), **options)
+
+
+class TestGolden:
+    @pytest.mark.parametrize(
+        ("variant", "key"), [("paper", "paper"), ("released", "per_row_with_pad"), ("f2_code", "loss")]
+    )
+    @pytest.mark.parametrize("name", cases("ul_token_f2"))
+    def test_f2(self, name: str, variant: Any, key: str) -> None:
+        """Rows apart; rows apart with padding as a candidate; the flattened batch with padding."""
+        given, expected = load(name)
+        ids, logits = torch.tensor(given["targets"]), torch.tensor(given["logits"], dtype=torch.float64)
+        targets = ids.masked_fill(ids == given["pad"], IGNORED)
+        objective = ULToken(GivenLogits(logits[(targets != IGNORED).flatten()], pad=given["pad"]), variant=variant)
+        found = objective.step_loss(batch_of(targets))
+        torch.testing.assert_close(float(found.total.detach() / found.n_target_tokens), expected[key], **EXACT)
+
+    @pytest.mark.parametrize("name", ["ul_token_orig_allsame", "ul_token_orig_repeat"])
+    def test_orig(self, name: str) -> None:
+        """One row; the vector with padded positions is beyond a class that never sees one (the functions have it)."""
+        given, expected = load(name)
+        wanted = {"paper": expected["paper_mle_sum"] + expected["paper_ul_sum"], "released": expected["loss_sum"]}
+        for variant, total in wanted.items():
+            backbone = GivenLogits(torch.tensor(given["logits"], dtype=torch.float64), pad=given["pad"])
+            found = ULToken(backbone, alpha=given["alpha"], variant=variant)  # type: ignore[arg-type]
+            loss = found.step_loss(batch_of(torch.tensor([given["targets"]])))
+            torch.testing.assert_close(float(loss.total.detach()), float(total), **EXACT)
+            torch.testing.assert_close(float(loss.terms["mle"]), expected["mle_loss"], **EXACT)
+
+
+class TestForms:
+    @pytest.mark.parametrize(("kind", "variant"), [*(("gpt2", variant) for variant in VARIANTS), ("bart", "paper")])
+    def test_fused_generic_and_plain(self, kind: str, variant: str) -> None:
+        """One loss and one gradient, whichever way the head is run; slices of 5 cut rows in time."""
+        objective = made(kind, variant=variant, alpha=0.7)
+        if variant != "f2_code":
+            states = objective.backbone.states(batch(kind))
+            (block,) = blocks(states.targets, states.targets.numel())
+            plain = objective.position_loss(rows_of(states, block))[0].sum()
+            generic = summed(objective.backbone.states(batch(kind)), objective.position_loss,
+                             objective.head_parameters(), 5).total  # fmt: skip
+            still.assert_same_gradients(objective, generic, plain)
+        expected = by_hand(objective, kind, variant)
+        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_no_weight(self, kind: str) -> None:
+        objective = made(kind, alpha=0.0)
+        expected = MLE(objective.backbone).step_loss(batch(kind)).total
+        torch.testing.assert_close(objective.step_loss(batch(kind)).total, expected, **EXACT)
+
+    def test_terms(self) -> None:
+        found = made("gpt2", alpha=0.5).step_loss(batch("gpt2"))
+        torch.testing.assert_close(
+            found.terms["mle"] + 0.5 * found.terms["unlikelihood"], found.total.detach(), **EXACT
+        )
+
+
+def by_hand(objective: ULToken, kind: str, variant: str) -> Tensor:
+    """The objective by loops over sets, in plain autograd."""
+    states = objective.backbone.states(batch(kind))
+    log_p = objective.backbone.head(states.hidden).log_softmax(-1)
+    total, before = log_p.new_zeros(()), set()
+    for row, targets in enumerate(states.targets.tolist()):
+        before = before if variant == "f2_code" else set()
+        for place, target in enumerate(targets):
+            if target == IGNORED:
+                continue
+            here = log_p[row, place]
+            candidates = (before | ({0} if variant != "paper" else set())) - {target}
+            total = total - here[target]
+            total = total - objective.alpha * sum(torch.log1p(-here[token].exp()) for token in candidates)
+            before.add(target)
+    return total
+
+
+class TestBatches:
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_batch_invariance(self, variant: str, kind: str) -> None:
+        """F2-Softmax's code lets tokens of one row be candidates of the next, and says it is not."""
+        objective = made(kind, variant=variant)
+        whole = objective.step_loss(batch(kind)).total
+        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
+        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
+        assert same == objective.batch_invariant == (variant != "f2_code")
+
+    def test_source_tokens_are_no_candidates(self) -> None:
+        """Only earlier targets are."""
+        objective, given = made("gpt2"), still.rows_of([[1, 9, 9, 5]], [[IGNORED, IGNORED, IGNORED, 5]])
+        found = objective.step_loss(given)
+        assert found.terms["unlikelihood"] == 0
+        both = objective.step_loss(still.rows_of([[1, 9, 9, 5]], [[IGNORED, IGNORED, 9, 5]]))
+        assert both.terms["unlikelihood"] > 0
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_no_target(self, variant: str) -> None:
+        objective, given = made("gpt2", variant=variant), batch("gpt2")
+        given["labels"] = torch.full_like(given["labels"], IGNORED)
+        found = objective.step_loss(given)
+        assert found.total == 0
+        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
+
+
+class TestCertainty:
+    def test_gradient_lives(self) -> None:
+        """A repetition the model is certain of is pushed down; the released clamp leaves it alone."""
+        logits = torch.zeros(3, 4, dtype=torch.float64)
+        logits[2, 1] = 40.0
+        for variant, wanted in (("paper", 2.0), ("released", 1.0)):  # one of these is maximum likelihood's own
+            backbone = GivenLogits(logits)
+            objective = ULToken(backbone, variant=variant)  # type: ignore[arg-type]
+            objective.step_loss(batch_of(torch.tensor([[1, 2, 3]]))).total.backward()
+            assert float(backbone.logits.grad[2, 1]) == pytest.approx(wanted, rel=1e-3)  # type: ignore[index]
+
+    def test_value_is_bounded(self) -> None:
+        logits = torch.zeros(2, 4)
+        logits[1, 1] = 90.0
+        found = ULToken(GivenLogits(logits)).step_loss(batch_of(torch.tensor([[1, 2]])))
+        assert float(found.terms["unlikelihood"]) == pytest.approx(-math.log(1e-5), rel=1e-6)
+
+
+class TestOptions:
+    def test_negative_alpha(self) -> None:
+        with pytest.raises(UsageError, match="at least 0, not -1"):
+            made("gpt2", alpha=-1.0)
+
+    def test_joined_rows_cannot_copy(self) -> None:
+        backbone = still.backbone("gpt2")
+        backbone.copies = True  # type: ignore[misc]
+        with pytest.raises(UsageError, match="f2_code joins the rows"):
+            ULToken(backbone, variant="f2_code")
+
+    def test_no_padding_token(self) -> None:
+        """Then there is no padding to penalise."""
+        backbone = still.backbone("gpt2")
+        backbone.model.config.pad_token_id = None
+        objective = ULToken(backbone, variant="released")
+        expected = ULToken(backbone).step_loss(batch("gpt2")).total
+        torch.testing.assert_close(objective.step_loss(batch("gpt2")).total, expected, **EXACT)

@@ -1,0 +1,293 @@
+"""Text as a task: which words make a row, what a prompt is, and what is held out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.errors import BenchError, DataError, MissingError, UsageError
+from bench.tasks.codec import IGNORED, Codec
+from bench.tasks.sources import Source
+from bench.tasks.text import LEAST_REST, Text
+
+
+def numbered(start: int, n: int) -> str:
+    return " ".join(f"w{i}" for i in range(start, start + n))
+
+
+def loaded(folder: Path | None = None, **options: object) -> Text:
+    task = Text(**options)  # type: ignore[arg-type]
+    task.load(Source(folder, "test"))
+    return task
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """300 documents of 40 words, 50 short ones, and ten of the long ones twice."""
+    lines = [numbered(1000 * i, 40) for i in range(300)] + [numbered(10**6 + 100 * i, 5) for i in range(50)]
+    lines += lines[:10]
+    path = tmp_path / "my.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+# Passages ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_document_is_cut_into_passages_of_consecutive_words(tmp_path: Path) -> None:
+    both = numbered(0, 25) + "\n" + numbered(100, 12) + "\n"
+    task = loaded(write(tmp_path, train=both, valid=both, test=both), words=10, prompt_words=2)
+    assert {e.id: e.target for e in task.split("test").examples} == {
+        "test/0/0": numbered(0, 10),
+        "test/0/1": numbered(10, 10),
+        "test/1/0": numbered(100, 10),
+    }
+    assert all((e.source, e.references, e.fields) == ("", (), {}) for e in task.split("test").examples)
+
+
+def test_the_end_of_a_document_is_a_row_if_it_is_long_enough_and_is_counted_if_not(tmp_path: Path) -> None:
+    for rest, rows in ((9, 1), (10, 2)):  # a prompt of 2 and 8 more
+        both = numbered(0, 20 + rest)
+        task = loaded(write(tmp_path, train=both, valid=both, test=both), words=20, prompt_words=2)
+        for split in ("train", "test"):
+            found = task.split(split)
+            assert len(found.examples) == rows
+            expected = () if rows == 2 else ((f"{split}.txt", "line 1, passage 1", "9 words are too few for a row; it "
+                                              "needs 10"),)  # fmt: skip
+            assert found.skipped == expected
+            assert task.manifest(split).skipped == len(expected)
+
+
+def test_a_short_document_is_learned_from_and_not_evaluated(tmp_path: Path) -> None:
+    both = f"{numbered(0, 5)}\n{numbered(50, 12)}\n"
+    task = loaded(write(tmp_path, train=both, valid=both, test=both), words=10, prompt_words=2)
+    assert [e.id for e in task.split("train").examples] == ["train/0/0", "train/1/0"]
+    assert [e.id for e in task.split("test").examples] == ["test/1/0"]
+    assert [row for _, row, _ in task.split("test").skipped] == ["line 1, passage 0", "line 2, passage 1"]
+
+
+def test_every_word_is_in_one_row_or_counted(tmp_path: Path) -> None:
+    text = "\n".join(numbered(1000 * i, 7 * i) for i in range(1, 40))
+    task = loaded(write(tmp_path, train=text, valid=text, test=text), words=30, prompt_words=5)
+    for split in ("train", "valid", "test"):
+        found = task.split(split)
+        kept = " ".join(e.target for e in found.examples).split()
+        lost = sum(int(reason.split()[0]) for _, _, reason in found.skipped)
+        assert len(kept) + lost == len(text.split())
+        assert sorted(set(kept)) == sorted(kept)
+
+
+def test_white_space_becomes_one_space(tmp_path: Path) -> None:
+    messy = "a\tb  c\u00a0d\u3000e\r\n\r\nf g\n"
+    task = loaded(write(tmp_path, train=messy, valid=messy, test=messy), words=20, prompt_words=1, document="file")
+    assert [e.target for e in task.split("train").examples] == ["a b c d e f g"]
+
+
+def test_rows_do_not_depend_on_where_they_lie(tmp_path: Path, corpus: Path) -> None:
+    packed = tmp_path / "elsewhere" / "other.txt.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(corpus.read_bytes().replace(b"\n", b"\r\n")))
+    one, other = loaded(path=str(corpus)), loaded(path=str(packed))
+    for split in ("train", "valid", "test"):
+        assert one.manifest(split).sha256 == other.manifest(split).sha256
+    assert Text.places == {"path", "valid_path", "test_path"}
+
+
+# Prompts ----------------------------------------------------------------------------------------------------------
+
+
+def test_prompt_and_rest_are_the_passage() -> None:
+    task = Text()
+    for example in task.split("test").examples[:50]:
+        prompt, rest = task.prompt_and_rest(example)
+        assert f"{prompt} {rest}" == example.target
+        assert len(prompt.split()) == task.prompt_words
+        assert len(rest.split()) >= LEAST_REST
+
+
+def test_a_prompt_and_its_continuation_are_the_tokens_of_the_passage() -> None:
+    task = Text()
+    codec = Codec(task.tokenizer(800), "decoder-only", 200, 400)
+    examples = task.split("test").examples[:40]
+    whole, parts = task.encode(examples, codec), task.encode(examples, codec, prompts=True)
+    for one, two in zip(whole, parts, strict=True):
+        assert [*one.source, *one.target] == [*two.source, *two.target]
+        assert (one.truncated, two.truncated) == (0, 0)
+        assert len(one.source) == 1, "the start token alone: all of the passage carries loss"
+    assert codec.tokenizer.eos_token_id not in {i for row in whole for i in row.target}
+    labels = codec.train_batch(parts)["labels"]
+    assert (labels[0] != IGNORED).sum() == len(parts[0].target)
+
+
+@pytest.mark.parametrize("preset", ["small", "paper"])
+def test_rows_of_a_recipe_fit_its_backbone(preset: str) -> None:
+    recipe = Text.recipes[preset]
+    positions = {"small-causal": 512, "f2-decoder": 1024}[str(recipe["backbone"])]
+    assert 1 + recipe["trainer.max_source"] + recipe["trainer.max_target"] <= positions
+    options = {name: recipe.get(f"task.{name}", default) for name, default in (("words", 96), ("prompt_words", 24))}
+    assert Text(**options).least < options["words"] < recipe["trainer.max_target"]
+
+
+# Which rows are held out ------------------------------------------------------------------------------------------
+
+
+def documents_of(task: Text) -> dict[str, set[str]]:
+    return {split: {e.target for e in task.split(split).examples} for split in ("train", "valid", "test")}
+
+
+def test_one_file_is_split_without_a_leak(corpus: Path) -> None:
+    task = loaded(path=str(corpus))
+    found = documents_of(task)
+    assert not found["train"] & found["test"]
+    assert not found["train"] & found["valid"]
+    assert not found["valid"] & found["test"]
+    assert sum(len(task.split(split).examples) for split in found) == 360, "doubles and short documents are kept"
+    assert all(5 <= len(found[split]) <= 30 for split in ("valid", "test"))
+    assert all(len(text.split()) == 40 for split in ("valid", "test") for text in found[split])
+    assert task.split("test").skipped == ()
+
+
+def test_a_document_stays_in_its_split_when_others_come_and_go(corpus: Path) -> None:
+    before = documents_of(loaded(path=str(corpus)))
+    lines = corpus.read_text(encoding="utf-8").splitlines()
+    more = [numbered(10**7 + 1000 * i, 40) for i in range(100)]
+    corpus.write_text("\n\n".join([*more, *(f" {line}\t" for line in lines[::-1][20:])]), encoding="utf-8")
+    after = documents_of(loaded(path=str(corpus)))
+    for split in before:
+        assert after[split] & {t for others in before.values() for t in others} <= before[split]
+
+
+def test_a_handful_of_documents_is_enough(tmp_path: Path) -> None:
+    for n in range(3, 12):
+        (tmp_path / "few.txt").write_text("\n".join(numbered(1000 * i, 40) for i in range(n)), encoding="utf-8")
+        found = documents_of(loaded(path=str(tmp_path / "few.txt")))
+        assert all(found.values()), n
+        assert sum(map(len, found.values())) == n
+
+
+def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Path, tmp_path: Path) -> None:
+    every = documents_of(loaded(path=str(corpus)))
+    (tmp_path / "held.jsonl").write_text(json.dumps({"body": numbered(5 * 10**6, 40)}), encoding="utf-8")
+    found = documents_of(loaded(path=str(corpus), test_path=str(tmp_path / "held.jsonl"), field="body"))
+    assert found["test"] == {numbered(5 * 10**6, 40)}
+    assert found["valid"] == every["valid"]
+    assert found["train"] == every["train"] | every["test"]
+    same = loaded(path=str(corpus), valid_path=str(corpus), test_path=str(corpus))
+    assert documents_of(same)["test"] == set().union(*every.values()) - {t for t in every["train"] if len(t) < 100}
+
+
+def test_a_folder_with_splits_is_read_as_it_is(tmp_path: Path) -> None:
+    for name in ("train", "valid", "test"):
+        text = gzip.compress(f"{name} {numbered(0, 40)}".encode())
+        (tmp_path / f"book.{name}.txt.gz").write_bytes(text)
+    (tmp_path / "README.md").write_text("not a text", encoding="utf-8")
+    for task in (loaded(path=str(tmp_path)), loaded(tmp_path)):
+        assert {split: [t.split()[0] for t in texts] for split, texts in documents_of(task).items()} == {
+            name: [name] for name in ("train", "valid", "test")
+        }
+        assert task.split("test").origin == str(tmp_path / "book.test.txt.gz")
+
+
+def test_a_folder_of_files_is_one_text(tmp_path: Path) -> None:
+    for i in range(6):
+        (tmp_path / f"chapter-{i}.txt").write_text(f"{numbered(100 * i, 20)}\n{numbered(100 * i + 20, 20)}\n")
+    found = documents_of(loaded(path=str(tmp_path), document="file"))
+    assert sum(map(len, found.values())) == 6
+    assert {len(text.split()) for texts in found.values() for text in texts} == {40}
+
+
+def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    task = loaded(folder, path="~/my.txt")
+    assert task.source == Source(corpus, f"task.path: {corpus}")
+    assert task.split("test").examples
+
+
+def test_own_text_is_marked_as_such(corpus: Path) -> None:
+    assert {loaded(path=str(corpus)).manifest(split).status for split in ("train", "test")} == {"own"}
+    assert {loaded().manifest(split).status for split in ("train", "test")} == {"sample"}
+
+
+# What cannot be used ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"words": 31}, "task.words at least 8 more, not 24 and 31"),
+        ({"prompt_words": 0}, "task.prompt_words is at least 1"),
+        ({"test_path": "a.txt"}, "need task.path"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        loaded(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "expected text, found none"),
+        (" \n\t\n\n", "expected text, found none"),
+        ("one line\n" * 50, "expected at least 3 different documents of 32 words or more"),
+        (numbered(0, 500), r"found 1; set task\.document"),
+        ("\n".join(numbered(1000 * i, 40) for i in range(3)) + "\n" + "x" * 10_001, r"line 4: has 10,001 characters"),
+    ],
+)
+def test_text_that_gives_no_rows_is_one_clear_line(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "my.txt").write_text(text, encoding="utf-8")
+    task = loaded(path=str(tmp_path / "my.txt"))
+    with pytest.raises(DataError, match=rf"my\.txt.*{says}") as found:
+        task.split("train")
+    assert "\n" not in str(found.value)
+
+
+def test_a_test_file_of_short_lines_says_what_to_change(tmp_path: Path) -> None:
+    write(tmp_path, train=numbered(0, 40), valid=numbered(0, 40), test="too short\n" * 9)
+    with pytest.raises(DataError, match=r"test\.txt: the test split has no document of 32 words.*task\.document"):
+        loaded(path=str(tmp_path)).split("test")
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    for path, says in ((str(tmp_path / "no.txt"), "is not there"), ("x" * 5000, "cannot be opened"),
+                       ("~nobody-of-this-name/x", "~nobody-of-this-name")):  # fmt: skip
+        with pytest.raises(MissingError, match=says) as found:
+            loaded(path=path).split("train")
+        assert "\n" not in str(found.value)
+    (tmp_path / "my.txt").write_text(numbered(0, 40))
+    with pytest.raises(BenchError, match="is not there"):
+        loaded(path=str(tmp_path / "my.txt"), test_path=str(tmp_path / "no.txt")).split("train")
+
+
+# The real text ----------------------------------------------------------------------------------------------------
+
+
+def test_the_king_james_bible() -> None:
+    root = os.environ.get("BENCH_DATA")
+    if not root or not (Path(root) / "lm_text").is_dir():
+        pytest.skip("needs lm_text/ below BENCH_DATA")
+    task = loaded(path=str(Path(root) / "lm_text"))
+    found = {split: (task.manifest(split).rows, task.manifest(split).skipped) for split in ("train", "valid", "test")}
+    assert found == {"train": (7382, 333), "valid": (319, 14), "test": (726, 30)}
+    assert task.prompt_and_rest(task.split("train").examples[0])[0].startswith("In the beginning God created")
+    small = {name.partition(".")[2]: value for name, value in Text.recipes["small"].items()}
+    codec = Codec(task.tokenizer(small["vocabulary"]), "decoder-only", small["max_source"], small["max_target"])
+    for split in ("train", "test"):
+        rows = task.encode(task.split(split).examples, codec)
+        rows += task.encode(task.split(split).examples, codec, prompts=True)
+        assert sum(row.truncated for row in rows) == 0
+    assert codec.tokenizer.decode(rows[-1].target).strip() == task.prompt_and_rest(task.split("test").examples[-1])[1]
