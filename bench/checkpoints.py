@@ -76,7 +76,7 @@ def load_part(objective: Objective, found: dict[str, torch.Tensor], where: Path)
     unlike = [name for name, tensor in found.items() if name in here and here[name].shape != tensor.shape]
     backbones = [name for name in [*absent(here, found), *absent(found, here)] if name.startswith("backbone.")]
     if unlike or backbones:
-        name = (unlike or backbones)[0]
+        name = min(unlike or backbones)
         wanted, came = (list(side[name].shape) if name in side else "nothing" for side in (here, found))
         raise UsageError(
             f"weights of '{where}' do not fit: '{name}' should be {wanted}, it has {came}; give both cells the same "

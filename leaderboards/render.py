@@ -169,8 +169,8 @@ def terminal(tables: Sequence[Table], width: int | None = None) -> str:
     for table in tables:
         grid = Grid(title=Text(plain(table.title)), title_justify="left", pad_edge=False)
         for i, heading in enumerate(headings(table)):
-            name = heading.replace("sentence-", "sent-").replace("/", "\n") if i > 2 else heading
-            grid.add_column(Text(name), justify="left" if i < 2 else "right", no_wrap=i > 0)
+            grid.add_column(Text(short(heading) if i > 2 else heading), justify="left" if i < 2 else "right",
+                            no_wrap=i > 0, min_width=0 if i else 24)  # fmt: skip
         for label, cells, bolds in lines(table):
             style = "dim" if label.startswith("  ") else ""
             grid.add_row(Text(plain(label), style=style), *(Text(plain(c), style="bold" if b else style)
@@ -182,6 +182,16 @@ def terminal(tables: Sequence[Table], width: int | None = None) -> str:
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()
+
+
+def short(heading: str) -> str:
+    """Return a column's heading on two narrow lines where it is long.
+
+    >>> short("sentence-bleu-1"), short("ms-jaccard-1"), short("ppl/word"), short("bleu-1")
+    ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1')
+    """
+    name = heading.replace("sentence-", "sent-").replace("/", "\n")
+    return name.replace("-", "-\n", 1) if len(name) > 9 and "\n" not in name else name
 
 
 def _width() -> int:

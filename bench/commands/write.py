@@ -47,8 +47,8 @@ def cell_of(folder: Path, data_dir: str | None) -> Any:
                            f"<key>")  # fmt: skip
     nothing = dict.fromkeys(("precision", "limit", "backbone", "preset", "task", "method", "decode", "seeds"))
     options: dict[str, Any] = {
-        **nothing, "grid": [], "sets": [], "controls": True, "devices": 1, "accumulate": 1, "threads": 0, "config": file,
-        "wandb": False, "wandb_project": "", "data_dir": data_dir, "results": str(folder.parents[2]),
+        **nothing, "grid": [], "sets": [], "controls": True, "devices": 1, "accumulate": 1, "threads": 0,
+        "config": file, "wandb": False, "wandb_project": "", "data_dir": data_dir, "results": str(folder.parents[2]),
     }  # fmt: skip
     plan = make_plan(collect(argparse.Namespace(**options)))
     for cell in plan.cells:

@@ -32,7 +32,7 @@ BATCH = 5
 """Rows of a step: not a multiple of two, so that processes have rows and tokens of different number."""
 
 STEPS = 4
-SECONDS = 120
+SECONDS = 600
 WEIGHTS = 1e-6
 CURVE = 2e-6
 """Stored curves have six decimals."""

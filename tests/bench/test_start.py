@@ -207,7 +207,7 @@ def test_a_vocabulary_that_is_not_there_is_refused(tmp_path, where):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("backbone.width=32", r"transformer\.\S+' should be \[(\d+, )?32\], it has \[(\d+, )?16\]"),
+        ("backbone.width=32", r"transformer\.h\.0\.attn\.c_attn\.bias' should be \[96\], it has \[48\]"),
         ("backbone.layers=3", r"transformer\.h\.2\.\S+' should be \[.*\], it has nothing"),
         ("backbone.layers=1", r"transformer\.h\.1\.\S+' should be nothing, it has \[.*\]"),
         ("backbone.context=32", r"transformer\.wpe\.weight' should be \[32, 16\], it has \[64, 16\]"),

@@ -50,7 +50,7 @@ def as_rank(rank: int, world: int, port: int, batches: list[Any], out: str) -> N
     """Be one of several processes, and write what each class computes of all batches."""
     enter({}, f"{out}.log.{rank}")
     address = f"tcp://127.0.0.1:{port}"
-    wait = timedelta(seconds=60)
+    wait = timedelta(seconds=120)
     torch.distributed.init_process_group("gloo", address, timeout=wait, rank=rank, world_size=world)
     metrics = make_metrics()
     for texts, references in batches:

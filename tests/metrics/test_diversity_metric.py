@@ -91,7 +91,7 @@ def test_two_processes_give_what_one_gives(shares, tmp_path):
     batches = [in_batches(4, TEXTS[a:b], REFERENCES[a:b]) for a, b in shares]
     ranks = [children.start(as_rank, rank, 2, port, batches[rank], out) for rank in range(2)]
     for rank, child in enumerate(ranks):
-        assert children.ended(child, 120)
+        assert children.ended(child, 240)
         assert child.exitcode == 0, children.read(Path(f"{out}.log.{rank}"))
         assert_equal(json.loads(Path(f"{out}.{rank}").read_text()), by_functions())
 
