@@ -40,9 +40,18 @@ class Plan:
     skips: list[Skip] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
 
+    def place(self, cell: Cell) -> None:
+        """Add a cell; one that a younger cell has wanted until now gets its evaluations where it stands."""
+        for at, known in enumerate(self.cells):
+            if known.folder == cell.folder and (not cell.evaluations or known.method.name == cell.method.name):
+                self.cells[at] = cell if cell.evaluations else known
+                return
+        self.cells.append(cell)
+
     def join(self, other: Plan) -> None:
         """Add another plan's cells and skips."""
-        self.cells += [cell for cell in other.cells if cell.evaluations or cell.key not in {c.key for c in self.cells}]
+        for cell in other.cells:
+            self.place(cell)
         self.skips += other.skips
 
 
@@ -110,18 +119,9 @@ class Maker:
             silent = "generation" not in kind.info.evaluations
             return f"only writes texts, and {kind.name} asks for none" if silent else "has no decoding it could read so"
         for elder in older:
-            if all(known.folder != elder.folder for known in self.plan.cells):
-                self.plan.cells.append(replace(elder, evaluations={}))
-        self.place(cell)
+            self.plan.place(replace(elder, evaluations={}))
+        self.plan.place(cell)
         return None
-
-    def place(self, cell: Cell) -> None:
-        """Add a cell, in place of the one that only a younger cell has wanted so far."""
-        for at, known in enumerate(self.plan.cells):
-            if (known.folder, known.method.name) == (cell.folder, cell.method.name):
-                self.plan.cells[at] = cell
-                return
-        self.plan.cells.append(cell)
 
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.usefixtures("sample_data")
 class Quiet:
     """Progress that remembers."""
 
+    def search(self, done: int, of: int) -> None: ...
+
     def __init__(self):
         self.lines = []
 
