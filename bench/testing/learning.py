@@ -89,7 +89,8 @@ def overfit(subject: Subject) -> str:
             loss = trainee.step(rows)
         now = likelihood(trainee, rows), loss
     known, low = fell(subject, start, now)
-    told = f"{start[0]:.3g} -> {now[0]:.3g} nats a token, loss {start[1]:.3g} -> {now[1]:.3g} in {trainee.taken} steps"
+    losses = "" if subject.makes_texts else f", loss {start[1]:.3g} -> {now[1]:.3g}"
+    told = f"{start[0]:.3g} -> {now[0]:.3g} nats a token{losses} in {trainee.taken} steps"
     if not low or not (known or (not subject.makes_texts and now[0] < start[0])):
         what = "likelihood" if subject.makes_texts else "loss, and likelihood with it,"
         raise Failed(f"{what} of two rows to fall below {SHARE:.0%} of its start", told,

@@ -16,7 +16,7 @@ from bench.build import continue_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.chunks import LossSum
-from bench.models.continuations import write
+from bench.models.continuations import Cut, write
 from bench.models.mle import MLE
 from bench.models.objective import Objective
 from bench.models.states import IGNORED
@@ -315,6 +315,10 @@ class TestOptions:
     def test_alpha(self) -> None:
         with pytest.raises(UsageError, match="at least 0, not -1"):
             made("gpt2", ULTokenSeq, alpha=-1.0)
+
+    def test_pieces(self) -> None:
+        assert Sequences(prefix=5, continuation=9).cut == Cut(5, 9, "one")
+        assert Sequences(prefix=5, continuation=9, variant="released").cut == Cut(5, 9, "all")
 
     def test_where_they_start(self) -> None:
         assert (ULSeq.parent, ULTokenSeq.parent) == ("mle", "ul_token")
