@@ -6,10 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.tasks.intake import OnBadRow
+
 
 @dataclass(frozen=True)
 class RunArguments:
     """One `bench run`. The second half never enters a key: it changes speed and place, not results.
+
+    What `on_bad_row` leaves out changes the rows of the training split, and those are in the key.
 
     Args:
         tasks: names, `all`, globs.
@@ -38,6 +42,8 @@ class RunArguments:
     devices: int = 1
     accumulate: int = 1
     threads: int = 0
+    workers: int = 0
+    on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
     wandb: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -12,13 +11,12 @@ import torch
 from bench.cell import Cell
 from bench.checkpoints import load_part, load_verified, stored_tensor
 from bench.errors import UsageError
-from bench.keys import key_of
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import hub
 from bench.models.objective import Objective
 from bench.resolve import backbone_factory
 from bench.seeds import seed_of
-from bench.tasks.codec import Codec
+from bench.tasks.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
 """Training batches that a method may look at before its first step."""
@@ -76,17 +74,9 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
         objective.warm_start(first_batches(cell, codec))
 
 
-def tokenizer_hash(tokenizer: Any) -> str:
-    """Return a hash of a tokenizer's whole content, but for what the last call has set."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return key_of(sorted(tokenizer.get_vocab().items()))
-    return key_of({**json.loads(backend.to_str()), "padding": None, "truncation": None})
-
-
 def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
     """Yield some training batches, the same on every rank."""
-    rows = cell.task.encode(cell.task.split("train").examples, codec, exemplars=exemplars_of(cell))
+    rows = cell.task.encoded("train", codec, exemplars=exemplars_of(cell))
     size = cell.config.trainer.batch_size
     starts = range(0, len(rows), size)
     for at in islice(starts, WARM_BATCHES):
@@ -111,7 +101,4 @@ def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
 
 def target_counts(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Count how often each token is a training target, [V]; frequency classes are made of it."""
-    counts = torch.zeros(vocabulary_size, dtype=torch.long)
-    for row in cell.task.encode(cell.task.split("train").examples, codec):
-        counts.index_add_(0, torch.tensor(row.target), torch.ones(len(row.target), dtype=torch.long))
-    return counts
+    return torch.from_numpy(cell.task.encoded("train", codec).target_counts(vocabulary_size))

@@ -20,7 +20,7 @@ from bench.store import TOKENIZER, CellFolder, Store
 from bench.tasks.batches import chosen
 from bench.tasks.task import Task
 
-KEY_SCHEMA = 1
+KEY_SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
     content = asdict(what)
     content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
+    if content["cut"] is None:
+        del content["cut"]
     content["decoding"] = {"name": what.decoding.name, **what.decoding.as_dict()} if what.decoding else None
     return content
 
@@ -138,8 +140,9 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
     A control that reads another method's cell wants only what it would see differently.
     """
     split, size, reading = config.evaluation.split, config.evaluation.batch_size, method.reading
-    examples = task.evaluation_examples(split, config.evaluation.rows)
-    found, of_rows = [], key_of([e.id for e in examples])
+    cut = None if task.stream is None else config.evaluation.rows or 0
+    examples = task.evaluation_examples(split, config.evaluation.rows) if cut is None else []
+    found, of_rows = [], key_of([e.id for e in examples] if cut is None else ["cut", cut])
     for kind in kinds_of(method, task):
         rows = task.probe_examples(examples) if kind in ("probe", "spectrum") else examples
         ids = tuple(chosen([e.id for e in rows], config.evaluation.spectrum_rows if kind == "spectrum" else None))
@@ -149,7 +152,7 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
                 kind, split, ids, size, length, decoding, config.seed, config.trainer.precision, of_rows,
                 exemplars=reading.exemplars if method.reads_exemplars else "",
                 shown_as=method.name if method.only_reads else "",
-                references=kind == "generation" and task.info.open_ended,
+                references=kind == "generation" and task.info.open_ended, cut=cut,
             ))  # fmt: skip
     return found
 

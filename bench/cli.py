@@ -67,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="methods, tasks, backbones and metrics there are", allow_abbrev=False))
     _add_status(commands.add_parser("status", help="what the store holds", allow_abbrev=False))
     _add_report(commands.add_parser("report", help="leaderboards from the store", allow_abbrev=False))
+    _add_data(commands.add_parser("data", help="where each task's rows come from, and what they are",
+                                  allow_abbrev=False))  # fmt: skip
     _add_write(commands.add_parser("write", help="let a trained cell write for one source", allow_abbrev=False))
     _add_claims(commands.add_parser("claims", help="what papers claim, checked on stored cells", allow_abbrev=False))
     _add_perf(commands.add_parser("perf", help="time and memory of every method's head and step", allow_abbrev=False))
@@ -108,7 +110,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--threads", type=_positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
     )
+    how.add_argument("--workers", type=_whole, default=0, metavar="N", help="processes that prepare batches; default 0")
     how.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    how.add_argument("--on-bad-row", choices=["fail", "skip", "quarantine"], default="fail",
+                     help="what becomes of training rows that cannot be used; evaluated splits never skip")  # fmt: skip
     how.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
     how.add_argument("--wandb", action="store_true", help="mirror to Weights & Biases")
     how.add_argument("--wandb-project", default="objective-bench", metavar="NAME")
@@ -166,6 +171,26 @@ def _report(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(report(Path(arguments.results), _names(arguments.task), arguments.format, arguments.columns))
     return 0
+
+
+def _add_data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("action", choices=["list", "prepare", "verify", "stats", "show"], metavar="ACTION",
+                         help="list, prepare, verify, stats or show")  # fmt: skip
+    command.add_argument("tasks", nargs="*", metavar="TASK", help="names, 'all' or globs; default all")
+    command.add_argument("--split", choices=["train", "valid", "test"], default="train", help="of the row to show")
+    command.add_argument("--row", metavar="ID", help="the row to show; default the first")
+    command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets",
+                         help="e.g. task.path=my.txt")  # fmt: skip
+    command.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    command.add_argument("--on-bad-row", choices=["fail", "skip", "quarantine"], default="fail")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(command=_data)
+
+
+def _data(arguments: argparse.Namespace) -> int:
+    from bench.commands.data import data
+
+    return data(arguments)
 
 
 def _add_write(command: argparse.ArgumentParser) -> None:
@@ -284,6 +309,10 @@ def _whole(text: str) -> int:
 
 
 def _positive(text: str) -> Any:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number of at least 1, not '{text}'")
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int = 0) -> Any:
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
     return int(text)

@@ -22,7 +22,7 @@ from bench.models.baselines import Baseline
 from bench.models.objective import Objective
 from bench.models.states import slices
 from bench.seeds import seed_of
-from bench.tasks.batches import evaluation_batches
+from bench.tasks.batches import chosen, evaluation_batches
 from bench.tasks.codec import Codec, Encoded
 from bench.tasks.example import Example
 from bench.tasks.task import Task
@@ -49,6 +49,8 @@ class Evaluation:
         exemplars: `own` or, for a control, `swapped`: another row's; empty for methods that read none.
         shown_as: the method its numbers stand under, where that is a control of the trained one.
         references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
+        cut: where rows are cut from running text, which the tokenizer decides, how many of them; 0 for all. `ids` is
+            empty then, and known once the model is.
     """
 
     kind: str
@@ -63,6 +65,7 @@ class Evaluation:
     exemplars: str = ""
     shown_as: str = ""
     references: bool = False
+    cut: int | None = None
 
 
 def evaluate(
@@ -78,10 +81,7 @@ def evaluate(
         rank: this process.
         world: number of processes.
     """
-    ids = set(what.ids)
-    examples = {e.id: e for e in task.split(what.split).examples if e.id in ids}
-    read = exemplars_of(task, what, getattr(objective, "equal_targets", True))
-    encoded = task.encode([examples[i] for i in what.ids], codec, prompts=what.kind == "generation", exemplars=read)
+    examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
     make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation, "spectrum": _spectrum}[what.kind]
     size = len(encoded) if what.kind == "spectrum" else what.batch_size
     batches = evaluation_batches(encoded, max(1, size))
@@ -96,15 +96,36 @@ def evaluate(
         objective.train(was_training)
 
 
+def wanted_rows(
+    task: Task, codec: Codec, what: Evaluation, equal_targets: bool = True
+) -> tuple[Examples, Sequence[Encoded]]:
+    """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
+    if what.cut is not None:
+        rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
+        ids = set(cut_ids(task, codec, what)[0])
+        return {}, [row for row in rows if row.id in ids]
+    wanted = set(what.ids)
+    examples = {e.id: e for e in task.split(what.split).examples if e.id in wanted}
+    read = exemplars_of(task, what, equal_targets)
+    ordered = [examples[name] for name in what.ids]
+    return examples, task.encode(ordered, codec, prompts=what.kind == "generation", exemplars=read)
+
+
+def cut_ids(task: Task, codec: Codec, what: Evaluation) -> tuple[tuple[str, ...], int]:
+    """Return the ids of the wanted rows that are cut from running text, and how many rows the split has."""
+    ids = [row.id for row in task.encoded(what.split, codec, prompts=what.kind == "generation")]
+    return tuple(chosen(ids, what.cut or None)), len(ids)
+
+
 def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:
     """Yield the rows of a baseline, which writes texts without a model."""
-    ids, unlimited = set(what.ids), Codec(None, "encoder-decoder", 10**6, 10**6)
+    ids = set(what.ids)
     read = exemplars_of(task, what, True) or {}
     targets = [example.target for example in task.split("train").examples]
     words = round(sum(len(text.split()) for text in targets) / max(1, len(targets)))
     for example in task.split(what.split).examples:
         if example.id in ids:
-            text = baseline.write(task.source_text(example, unlimited)[0], read.get(example.id, ""), words)
+            text = baseline.write(task.plain_source(example), read.get(example.id, ""), words)
             yield {"id": example.id, "text": text, "truncated": 0}
 
 
@@ -152,9 +173,8 @@ def _likelihood(
     for rows, nll in objective.nll(states):
         sums.index_add_(0, rows.start + rows.group, nll.double())
     for row, nll_sum in zip(batch, sums.tolist(), strict=True):
-        text = examples[row.id].target
-        yield {"id": row.id, "nll_sum": nll_sum, "n_tokens": len(row.target), "n_words": len(text.split()),
-               "n_bytes": len(text.encode("utf-8", "surrogatepass")), "truncated": row.truncated}  # fmt: skip
+        yield {"id": row.id, "nll_sum": nll_sum, "n_tokens": len(row.target), "n_words": row.n_words,
+               "n_bytes": row.n_bytes, "truncated": row.truncated}  # fmt: skip
 
 
 def _probe(
@@ -201,7 +221,7 @@ def _generation(
     found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, found, strict=True):
         text = codec.tokenizer.decode(ids, skip_special_tokens=True).strip()
-        truth = {"reference_ids": list(row.target[: what.max_new_tokens])} if what.references else {}
+        truth = {"reference_ids": [int(token) for token in row.target[: what.max_new_tokens]]} if what.references else {}
         yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
 
 

@@ -97,8 +97,8 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
             if arguments.devices > 1 and not issubclass(cell.method.kind, Baseline):
                 in_processes(cell, missing, arguments, progress)
             else:
-                work(cell, missing, accumulate=arguments.accumulate, on_step=on_step, on_stage=progress.stage,
-                     on_note=progress.warn)  # fmt: skip
+                work(cell, missing, accumulate=arguments.accumulate, workers=arguments.workers, on_step=on_step,
+                     on_stage=progress.stage, on_note=progress.warn)  # fmt: skip
             progress.stage("scoring")
             if trained is None and (trained := cell.folder.trained()):
                 live.curve(trained["train"]["curve"])

@@ -186,7 +186,8 @@ def load_task(
     """Make a task and read its data, saying where from."""
     task = kind(**config.task_options)
     data_dir = Path(arguments.data_dir) if arguments.data_dir else None
-    source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None)
+    task.on_bad_row = arguments.on_bad_row
+    source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None, kind.info.folders)
     task.load(source, config.trainer.limit)
     say(f"{kind.name}: data from {task.source.why}")
     used = [task.split(name) for name in ("train", config.evaluation.split)]

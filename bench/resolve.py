@@ -178,7 +178,7 @@ def cell_config(
                 **section_values(given, section, scopes)}  # fmt: skip
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return fill(options_of(make), _known(values(section), options_of(make)), f"{what}")
+        return fill(options_of(make), known(values(section), options_of(make)), f"{what}")
 
     trainer = typed(TrainerConfig, {**values("trainer"), **({"limit": limit} if limit else {})}, "trainer")
     return CellConfig(
@@ -196,7 +196,7 @@ def cell_config(
     )
 
 
-def _known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Keep what this class takes: one `--set method.alpha=...` may be meant for some of the chosen methods."""
     return {name: value for name, value in values.items() if name in options}
 

@@ -49,6 +49,8 @@ def score_rows(cell: Cell, family: str, metric: Metric, stored: StoredRows) -> d
 
 def gold_of(cell: Cell, stored: StoredRows) -> Gold:
     """Return what the metrics compare a rows file with, for exactly its rows."""
-    split = cell.task.split(stored.content["split"])
     ids = {row["id"] for row in stored.rows}
+    if "cut" in stored.content:
+        return {name: {} for name in sorted(ids)}
+    split = cell.task.split(stored.content["split"])
     return cell.task.gold([e for e in split.examples if e.id in ids])

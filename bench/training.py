@@ -33,6 +33,7 @@ def train(
     accumulate: int = 1,
     strategy: str | None = None,
     exemplars: Mapping[str, str] | None = None,
+    workers: int = 0,
     on_step: Callable[[int, int, dict[str, float]], None] | None = None,
 ) -> dict[str, Any]:
     """Train an objective on a task's training split.
@@ -47,16 +48,18 @@ def train(
         accumulate: micro-batches of an optimiser step on each process.
         strategy: a Lightning strategy; by default one process or `ddp`.
         exemplars: text by row id, for methods that read exemplars.
+        workers: processes that prepare batches; the batches are the same for any number.
         on_step: called with step, steps and the logged values, on the first rank.
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]].
     """
-    rows = task.split("train").examples
+    rows = task.encoded("train", codec, exemplars=exemplars)
     steps = config.n_steps(len(rows))
     objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)
     objective.copies_of_step = world * accumulate
-    task.feed = Feed(codec, config.batch_size, steps, seed, accumulate, exemplars)
+    lengths = None if task.info.open_ended else rows.lengths
+    task.feed = Feed(codec, config.batch_size, steps, seed, rows, accumulate, lengths, workers)
     recorder = Recorder(seed, steps, accumulate, on_step)
     with quiet():
         trainer = Trainer(
@@ -67,15 +70,14 @@ def train(
             accelerator="auto", num_sanity_val_steps=0, detect_anomaly=False,
         )  # fmt: skip
         trainer.fit(objective, datamodule=task)
-    encoded = task.feed.encoded["train"]
     task.feed = None
     return {
         "status": "diverged" if recorder.diverged_at is not None else "ok",
         "diverged_at": recorder.diverged_at,
         "steps": recorder.step,
         "tokens": recorder.tokens,
-        "rows": len(encoded),
-        "truncated": sum(row.truncated > 0 for row in encoded),
+        "rows": len(rows),
+        "truncated": rows.n_truncated,
         "curve": recorder.curve,
     }
 

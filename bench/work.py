@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bench.build import build, exemplars_of, start, target_counts, tokenizer_hash
+from bench.build import build, exemplars_of, start, target_counts
 from bench.cell import Cell, described, evaluation_content
 from bench.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.errors import BenchError
-from bench.evaluate import evaluate, merge, written
+from bench.evaluate import cut_ids, evaluate, merge, written
 from bench.files import write_atomic
 from bench.keys import canonical, sha256
 from bench.models.baselines import Baseline
 from bench.models.objective import Objective
 from bench.provenance import provenance
 from bench.store import TOKENIZER, CellFolder
-from bench.tasks.codec import Codec
+from bench.tasks.codec import Codec, tokenizer_hash
 from bench.training import train
+
+Cut = tuple[Sequence[str], int]
+"""Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
 
 OnStep = Callable[[int, int, dict[str, float]], None]
 
@@ -35,6 +38,7 @@ def work(
     world: int = 1,
     accumulate: int = 1,
     strategy: str | None = None,
+    workers: int = 0,
     scratch: Path | None = None,
     on_step: OnStep | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
@@ -46,6 +50,7 @@ def work(
         cell: what.
         rows_keys: evaluations whose rows are missing.
         rank: this process; rank 0 stores what was trained.
+        workers: processes beside each of them that prepare batches.
         world: processes. One stores its rows itself; several leave their shares in `scratch` for `collect`.
         on_step: told about training steps.
         on_stage: told what comes next.
@@ -64,7 +69,7 @@ def work(
         start(objective, cell, codec)
         found = train(objective, cell.task, codec, cell.config.trainer, cell.config.seed,
                       world=world, accumulate=accumulate, strategy=strategy, exemplars=exemplars_of(cell),
-                      on_step=on_step)  # fmt: skip
+                      workers=workers, on_step=on_step)  # fmt: skip
         if rank == 0:
             store_trained(cell, objective, codec, found, world, started)
         content = stored_by_first(cell.folder)
@@ -126,32 +131,43 @@ def make_rows(
     started = time.monotonic()
     what = cell.evaluations[key]
     on_stage(what.kind + (f" {what.decoding.name}" if what.decoding else ""))
-    leave_rows(cell, key, list(evaluate(objective, cell.task, codec, what, rank, world)), rank, scratch, started)
+    cut = None if what.cut is None else cut_ids(cell.task, codec, what)
+    part = list(evaluate(objective, cell.task, codec, what, rank, world))
+    leave_rows(cell, key, part, rank, scratch, started, cut)
 
 
 def leave_rows(
-    cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float
-) -> None:
-    """Store rows, or leave this rank's share of them in `scratch`."""
+    cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float,
+    cut: Cut | None = None,
+) -> None:  # fmt: skip
+    """Store rows, or leave this rank's share of them in `scratch`; `cut` says which are wanted, if the model decides."""
     if scratch is None:
-        store_rows(cell, key, [part], started)
+        store_rows(cell, key, [part], started, cut)
         return
+    if cut is not None and rank == 0:
+        write_atomic(scratch / f"{key}.cut", canonical(cut), replace=True)
     data = b"".join(canonical(row) + b"\n" for row in part)
     write_atomic(scratch / f"{key}.{rank}", data, replace=True)
 
 
-def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float) -> None:
+def store_rows(
+    cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None
+) -> None:
     """Check that the parts are exactly the wanted rows and store them."""
     what = cell.evaluations[key]
-    ids = ("singular_values",) if what.kind == "spectrum" else what.ids
+    ids, n_all = (what.ids, len(cell.task.split(what.split).examples)) if cut is None else cut
+    ids = ("singular_values",) if what.kind == "spectrum" else ids
     rows = merge(parts, ids, f"{cell.label}, {what.kind}")
     split = cell.task.split(what.split)
+    whole = len(ids) == n_all or what.kind == "spectrum"
+    named = {"n": len(split.examples) if whole else len(ids), "sha256": what.of_rows}  # one name for blocks and windows
     content = {
         "trained": cell.key,
         **evaluation_content(what),
+        **({} if cut is None else {"ids": named}),
         "status": split.status,
         "split_sha256": cell.task.manifest(what.split).sha256,
-        "whole_split": len(what.ids) == len(split.examples) or what.kind == "spectrum",
+        "whole_split": whole,
         "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
     }
     cell.folder.write_rows(key, content, rows, provenance(started))
@@ -257,7 +273,9 @@ def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, s
             if not path.exists():
                 raise BenchError(f"{cell.label}: process {rank} left no rows for {cell.evaluations[key].kind}")
             parts.append([json.loads(line) for line in path.read_bytes().splitlines()])
-        store_rows(cell, key, parts, started)
+        found = scratch / f"{key}.cut"
+        cut = tuple(json.loads(found.read_bytes())) if found.exists() else None
+        store_rows(cell, key, parts, started, cut)
         for rank in range(world):
             with suppress(OSError):
                 (scratch / f"{key}.{rank}").unlink()

@@ -35,6 +35,7 @@ def main(job_file: str) -> None:
             rank=int(os.environ["RANK"]),
             world=int(os.environ["WORLD_SIZE"]),
             accumulate=arguments.accumulate,
+            workers=arguments.workers,
             scratch=scratch,
             on_note=lambda note: print(note, file=notes),
         )

@@ -38,6 +38,24 @@ METRICS: dict[str, Metric] = {
         "Chen et al. 2020",
         kind="generation",
     ),
+    "rouge": Metric(
+        "bench.metrics.overlap_scorer:rouge_scores",
+        "ROUGE-1/2/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
+        "Lin 2004",
+        kind="generation",
+    ),
+    "rouge_recall": Metric(
+        "bench.metrics.overlap_scorer:rouge_recall_scores",
+        "ROUGE-1/2/L recall of the first 75 bytes, references pooled (ROUGE-1.5.5) and by jackknife",
+        "Over et al. 2007",
+        kind="generation",
+    ),
+    "overlap": Metric(
+        "bench.metrics.overlap_scorer:overlap_scores",
+        "corpus BLEU and chrF of sacrebleu",
+        "Post 2018; Popovic 2015",
+        kind="generation",
+    ),
     "diversity": Metric(
         "bench.metrics.diversity_scorer:diversity_scores",
         "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",

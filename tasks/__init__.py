@@ -18,6 +18,11 @@ class TaskEntry(Entry):
     primary: str = ""
 
 
+OPEN_ENDED = ("ppl/word", "ppl/token", "kld", "ms-jaccard-1", "ms-jaccard-2", "ms-jaccard-3", "self-bleu-2",
+              "self-bleu-3", "distinct-1", "distinct-2", "rep", "uniq")  # fmt: skip
+
+SUMMARY = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum", "ppl/word", "ppl/token")
+
 TASKS: dict[str, TaskEntry] = {
     "ambiguous_template": TaskEntry(
         "bench.tasks.ambiguous_template:AmbiguousTemplate",
@@ -34,12 +39,88 @@ TASKS: dict[str, TaskEntry] = {
         columns=("bleu-1", "bleu-2", "bleu-3", "sentence-bleu-1", "sentence-bleu-2", "sentence-bleu-3", "ppl/word"),
         primary="bleu-3",
     ),
+    "wikitext103": TaskEntry(
+        "bench.tasks.wikitext103:WikiText103",
+        "continue an encyclopedia's articles",
+        "Merity et al. 2017; F2-Softmax section 4.1",
+        columns=OPEN_ENDED,
+        primary="kld",
+    ),
+    "xsum": TaskEntry(
+        "bench.tasks.xsum:XSum",
+        "write one sentence about a news article",
+        "Narayan et al. 2018; HistAlign section 5.1",
+        columns=SUMMARY,
+        primary="rouge-l",
+    ),
+    "cnndm": TaskEntry(
+        "bench.tasks.cnndm:CNNDM",
+        "write the highlights of a news article",
+        "See et al. 2017; HistAlign section 5.1",
+        columns=SUMMARY,
+        primary="rouge-l",
+    ),
+    "gigaword": TaskEntry(
+        "bench.tasks.gigaword:Gigaword",
+        "write the headline of a first sentence",
+        "Rush et al. 2015; Peng et al. 2019 section 4.2",
+        columns=("rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
+        primary="rouge-l",
+    ),
+    "duc2004": TaskEntry(
+        "bench.tasks.duc2004:Duc2004",
+        "write a headline of 75 bytes, four references",
+        "Over et al. 2007; Rush et al. 2015",
+        columns=("rouge-1-r", "rouge-2-r", "rouge-l-r", "rouge-1-r/jackknife", "rouge-2-r/jackknife",
+                 "rouge-l-r/jackknife", "rouge-l", "ppl/token"),
+        primary="rouge-l-r",
+    ),
+    "nyt": TaskEntry(
+        "bench.tasks.nyt:NYT",
+        "write the summary of a newspaper article",
+        "Sandhaus 2008; Peng et al. 2019 section 4.2",
+        columns=SUMMARY,
+        primary="rouge-l",
+    ),
+    "writingprompts": TaskEntry(
+        "bench.tasks.writingprompts:WritingPrompts",
+        "continue a story from its prompt",
+        "Fan et al. 2018; HistAlign section 5.1",
+        columns=OPEN_ENDED,
+        primary="kld",
+    ),
+    "wikibio": TaskEntry(
+        "bench.tasks.wikibio:Wikibio",
+        "write the first sentence of a biography from its infobox",
+        "Lebret et al. 2016; Peng et al. 2019 section 4.3",
+        columns=("bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
+        primary="bleu",
+    ),
+    "lyrics": TaskEntry(
+        "bench.tasks.lyrics:Lyrics",
+        "continue the lyrics of Korean songs",
+        "Choi et al. 2020 section 4.1 (Melo-Lyrics)",
+        columns=OPEN_ENDED,
+        primary="kld",
+    ),
+    "nsmc": TaskEntry(
+        "bench.tasks.nsmc:NSMC",
+        "continue reviews of films, in Korean",
+        "Naver sentiment movie corpus; in place of Melo-Lyrics",
+        columns=OPEN_ENDED,
+        primary="kld",
+    ),
     "text": TaskEntry(
         "bench.tasks.text:Text",
         "continue your own text, plain or jsonl",
-        columns=("ppl/word", "ppl/token", "kld", "ms-jaccard-1", "ms-jaccard-2", "ms-jaccard-3", "self-bleu-2",
-                 "self-bleu-3", "distinct-1", "distinct-2", "rep", "uniq"),
+        columns=OPEN_ENDED,
         primary="kld",
+    ),
+    "pairs": TaskEntry(
+        "bench.tasks.pairs:Pairs",
+        "your own sources and targets, jsonl, csv, tsv or parquet",
+        columns=("chrf", "bleu", "rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
+        primary="chrf",
     ),
 }  # fmt: skip
 

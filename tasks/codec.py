@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from bench.keys import key_of
+from bench.tasks.bins import Array, Bins, Part, Rows
+from bench.tasks.encoded import Encoded
+
+__all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
+
 IGNORED = -100
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """Token ids of one row as the model sees them, special tokens included."""
-
-    id: str
-    source: tuple[int, ...]
-    target: tuple[int, ...]  # every one of them carries loss
-    truncated: int = 0  # tokens, cells or whatever the task counts, dropped by rule
-    exemplar: tuple[int, ...] | None = None  # of methods that read one
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,11 @@ class Codec:
         return list(found["input_ids"])
 
     @cached_property
+    def identity(self) -> str:
+        """Everything that decides what rows become."""
+        return key_of([tokenizer_hash(self.tokenizer), self.architecture, self.max_source, self.max_target])
+
+    @cached_property
     def frame(self) -> tuple[list[int], list[int]]:
         """Special tokens the tokenizer itself puts before and after a text, e.g. `<s>` and `</s>` of BART."""
         bare, whole = self.ids(["a"])[0], self.tokenizer(["a"])["input_ids"][0]
@@ -57,7 +59,7 @@ class Codec:
 
     def encode(
         self, name: str, source: list[int], target: list[int], *, ends: bool, truncated: int = 0,
-        exemplar: list[int] | None = None,
+        exemplar: list[int] | None = None, n_words: int = 0, n_bytes: int = 0,
     ) -> Encoded:  # fmt: skip
         """Cut, count and frame one row.
 
@@ -68,9 +70,13 @@ class Codec:
             ends: whether an end token follows the target and is learned.
             truncated: what the task has already dropped by its own rule.
             exemplar: its tokens; cut as a target is, and at least one token, the end, so that it can be read.
+            n_words: words of the target's text; of a text that is cut, the share of its tokens that are left counts.
+            n_bytes: its bytes, likewise.
         """
         over = max(0, len(source) - self.max_source) + max(0, len(target) - self.max_target)
         ends = ends and len(target) <= self.max_target
+        kept, every = min(len(target), self.max_target), max(1, len(target))
+        n_words, n_bytes = n_words * kept // every, n_bytes * kept // every
         source, target = source[: self.max_source], target[: self.max_target]
         eos = [self.tokenizer.eos_token_id] if ends else []
         if self.architecture == "encoder-decoder":
@@ -79,43 +85,67 @@ class Codec:
         else:
             whole, labels = [self.tokenizer.bos_token_id, *source], [*target, *eos]
         read = None if exemplar is None else (*exemplar[: self.max_target], self.tokenizer.eos_token_id)
-        return Encoded(name, tuple(whole), tuple(labels), truncated + over, read)
+        return Encoded(name, tuple(whole), tuple(labels), truncated + over, read, n_words, n_bytes)
 
-    @property
+    @cached_property
     def pad(self) -> int:
         """Padding id; a tokenizer without one pads with the end token, which the mask hides."""
         tokenizer = self.tokenizer
         return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
 
-    def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Any]:
+    def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
         """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""
-        exemplars = self._exemplars(rows)
-        if self.architecture == "encoder-decoder":
-            labels: list[Sequence[int]] = [r.target for r in rows]
-            return {**self._padded([r.source for r in rows]), "labels": pad_right(labels, IGNORED), **exemplars}
-        labels = [[*[IGNORED] * len(r.source), *r.target] for r in rows]
-        whole = [[*r.source, *r.target] for r in rows]
-        return {**self._padded(whole), "labels": pad_right(labels, IGNORED), **exemplars}
+        return self.picked(Bins.of(rows), np.arange(len(rows)))
 
-    def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Any]:
+    def picked(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
+        """Collate some rows of a split, as `train_batch` does; no row is looked at on its own.
+
+        Args:
+            rows: of a split.
+            numbers: which of them, [B].
+        """
+        if self.architecture == "encoder-decoder":
+            labels, _ = rows.matrix(numbers, "target", IGNORED)
+            return {**self._padded(rows, numbers, "source"), "labels": torch.from_numpy(labels),
+                    **self._exemplars(rows, numbers)}  # fmt: skip
+        ids, lengths = rows.matrix(numbers, "both", self.pad)
+        before, labels = rows.n_source(numbers), ids.copy()
+        read = before.tolist()
+        labels[:, : min(read)] = IGNORED
+        if min(read) < max(read) or min(lengths.tolist()) < ids.shape[1]:
+            at = np.arange(ids.shape[1])
+            labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
+        return {**tensors(ids, lengths), "labels": torch.from_numpy(labels), **self._exemplars(rows, numbers)}
+
+    def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
         """Collate what generation starts from: sources, left padded for decoder-only models."""
+        bins, numbers = Bins.of(rows), np.arange(len(rows))
+        exemplars = self._exemplars(bins, numbers)
         if self.architecture == "encoder-decoder":
-            return {**self._padded([r.source for r in rows]), **self._exemplars(rows)}
-        flipped = {name: value.flip(1) for name, value in self._padded([r.source[::-1] for r in rows]).items()}
-        return {**flipped, **self._exemplars(rows)}
-
-    def _exemplars(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
-        """`exemplar_ids` and `exemplar_mask`, where rows have exemplars."""
-        if any(row.exemplar is None for row in rows):
-            return {}
-        return {f"exemplar_{name.removeprefix('input_').removeprefix('attention_')}": value
-                for name, value in self._padded([row.exemplar or () for row in rows]).items()}  # fmt: skip
-
-    def _padded(self, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+            return {**self._padded(bins, numbers, "source"), **exemplars}
+        flipped = Bins.of(Encoded(row.id, row.source[::-1], ()) for row in rows)
         return {
-            "input_ids": pad_right(rows, self.pad),
-            "attention_mask": pad_right([[1] * len(ids) for ids in rows], 0),
+            **{name: value.flip(1) for name, value in self._padded(flipped, numbers, "source").items()},
+            **exemplars,
         }
+
+    def _exemplars(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
+        """`exemplar_ids` and `exemplar_mask`, where rows have exemplars."""
+        if not rows.have_exemplars(numbers):
+            return {}
+        padded = self._padded(rows, numbers, "exemplar")
+        return {"exemplar_ids": padded["input_ids"], "exemplar_mask": padded["attention_mask"]}
+
+    def _padded(self, rows: Rows, numbers: Array, part: Part) -> dict[str, Tensor]:
+        return tensors(*rows.matrix(numbers, part, self.pad))
+
+
+def tensors(ids: Array, lengths: Array) -> dict[str, Tensor]:
+    """Return padded ids and what of them is none."""
+    mask = np.ones_like(ids)
+    if min(lengths.tolist()) < ids.shape[1]:
+        mask[np.arange(ids.shape[1]) >= lengths[:, None]] = 0
+    return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
 
 
 def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
@@ -124,5 +154,20 @@ def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
     >>> pad_right([[1, 2], [3]], 0).tolist()
     [[1, 2], [3, 0]]
     """
-    longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *([fill] * (longest - len(row)))] for row in rows], dtype=torch.long)
+    found = np.full((len(rows), max(len(row) for row in rows)), fill, np.int64)
+    for at, row in enumerate(rows):
+        found[at, : len(row)] = row
+    return torch.from_numpy(found)
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """Return a hash of a tokenizer's whole content, but for what the last call has set."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return key_of(sorted(tokenizer.get_vocab().items()))
+    return key_of({**json.loads(backend.to_str()), "padding": None, "truncation": None})
+
+
+def byte_count(text: str) -> int:
+    """Return how many bytes a text has in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))

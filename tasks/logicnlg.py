@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Literal
 
 from bench.tasks.codec import Codec
 from bench.tasks.example import Example
-from bench.tasks.logicnlg_files import Skipped, read_split
+from bench.tasks.intake import Skipped
+from bench.tasks.logicnlg_files import Train, missing_files, read_split
 from bench.tasks.logicnlg_hub import REPOSITORY, fetch
 from bench.tasks.manifest import Split
 from bench.tasks.samples.logicnlg import sample
@@ -28,7 +29,8 @@ class LogicNLG(Task):
 
     Args:
         train: `official` reads train_lm.json; `proxy` trains on TabFact statements about part of the same tables,
-            lower-cased, and lower-cases the other splits too. Results of the proxy are marked as such.
+            lower-cased, and lower-cases the other splits too; `auto` is `official` where there is such a file, else
+            `proxy`. Results of the proxy are marked as such.
         style: `plog` writes tables with markers, ranks, sums and averages (PLOG's numerical pre-computation, as the
             HistAlign paper does, A.4); `compact` is a short plain form for small models.
     """
@@ -82,19 +84,30 @@ class LogicNLG(Task):
     }
 
     def __init__(
-        self, *, train: Literal["official", "proxy"] = "official", style: Literal["plog", "compact"] = "plog"
+        self, *, train: Literal["auto", "official", "proxy"] = "auto", style: Literal["plog", "compact"] = "plog"
     ) -> None:
         super().__init__()
         self.train_from, self.style = train, style
         self.markers = MARKERS if style == "plog" else ()
 
     def read(self, folder: Path, split: str) -> Split:
-        """Read the published files; only training rows may be skipped, and are counted."""
-        skipped: list[Skipped] = []
-        examples = read_split(folder, split, self.train_from, skipped=skipped)  # type: ignore[arg-type]
-        proxy = split == "train" and self.train_from == "proxy"
-        status = "proxy" if proxy else self.status_of(split, len(examples))
-        return Split(split, examples, status, str(folder), tuple((s.file, s.row, s.reason) for s in skipped))
+        """Read the published files."""
+        intake = self.intake(split)
+        skipped: list[Skipped] | None = None if intake.policy == "fail" else []
+        train: Train = "proxy" if self.proxy(folder) else "official"
+        examples = read_split(folder, split, train, skipped=skipped)  # type: ignore[arg-type]
+        for bad in skipped or ():
+            intake.bad(folder / bad.file, bad.row, bad.reason)
+        status = "proxy" if (split, train) == ("train", "proxy") else self.status_of(split, len(examples))
+        return Split(split, examples, status, str(folder), intake.closed())
+
+    def proxy(self, folder: Path) -> bool:
+        """Return whether other statements about the same tables stand in for the training split."""
+        return self.train_from == "proxy" or (
+            self.train_from == "auto"
+            and bool(missing_files(folder)["train"])
+            and not missing_files(folder, "proxy")["train"]
+        )
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tables and statements that are true of them."""

@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.example import Example
+from bench.tasks.intake import BadRow, Skipped
 from bench.tasks.tables import Table, read_table
 
 __all__ = ["Skipped", "SplitName", "Train", "linked_columns", "missing_files", "read_split"]
@@ -36,14 +37,6 @@ _LARGEST_FILE = 1 << 28  # bytes after unpacking: an archive that promises more 
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError, ValueError)
 
 
-class Skipped(NamedTuple):
-    """A training row that was left out."""
-
-    file: str
-    row: str
-    reason: str
-
-
 class _Row(NamedTuple):
     """A row as it lies in the file: nothing but `where` and `number` has been checked."""
 
@@ -53,10 +46,6 @@ class _Row(NamedTuple):
     sentence: Any
     columns: Any  # None: derived from the sentence
     title: Any
-
-
-class _BadRow(Exception):
-    """What is wrong with one row; becomes a DataError or an entry of the skipped list."""
 
 
 def read_split(
@@ -93,7 +82,7 @@ def read_split(
         try:
             tables.add(_checked_text(row.table_id, "a table's file name"))
             kept.append(reader.example(row))
-        except _BadRow as problem:
+        except BadRow as problem:
             if split != "train" or skipped is None:
                 raise DataError(f"{path}, {row.where}: {problem}") from None
             skipped.append(Skipped(path.name, row.where, str(problem)))
@@ -172,7 +161,7 @@ class _Reader:
             self.tables[table_id] = self._read(table_id)
         table = self.tables[table_id]
         if isinstance(table, str):
-            raise _BadRow(table)
+            raise BadRow(table)
         return table
 
     def _read(self, table_id: str) -> Table | str:
@@ -260,22 +249,22 @@ class _Wrong(NamedTuple):
 
 def _checked_text(value: Any, what: str) -> str:
     if isinstance(value, _Wrong):
-        raise _BadRow(f"expected {value.expected}, found {_kind(value.row)}")
+        raise BadRow(f"expected {value.expected}, found {_kind(value.row)}")
     if not isinstance(value, str):
-        raise _BadRow(f"expected {what}, found {_kind(value)}")
+        raise BadRow(f"expected {what}, found {_kind(value)}")
     if not value.strip():
-        raise _BadRow(f"expected {what}, found an empty text")
+        raise BadRow(f"expected {what}, found an empty text")
     if bad := re.search("[\0\ud800-\udfff]", value):
-        raise _BadRow(f"expected {what}, found one with the character {bad[0]!r}, which is no text")
+        raise BadRow(f"expected {what}, found one with the character {bad[0]!r}, which is no text")
     return value
 
 
 def _checked_columns(value: Any, table: Table) -> tuple[int, ...]:
     width = len(table.header)
     if not isinstance(value, list) or any(type(column) is not int for column in value):
-        raise _BadRow(f"expected a list of column numbers, found {_kind(value)}")
+        raise BadRow(f"expected a list of column numbers, found {_kind(value)}")
     if any(not 0 <= column < width for column in value) or len(set(value)) < len(value):
-        raise _BadRow(f"expected different column numbers from 0 to {width - 1}, found {value[:20]}")
+        raise BadRow(f"expected different column numbers from 0 to {width - 1}, found {value[:20]}")
     return tuple(value)
 
 

@@ -8,64 +8,50 @@ from __future__ import annotations
 
 import ast
 import json
-import shutil
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError
+from bench.files import write_atomic
+from bench.tasks import hub
+from bench.tasks.hub_copies import HUB
 
-REPOSITORY = "kasnerz/logicnlg"
+COPY = HUB["logicnlg"]
+REPOSITORY = COPY.repository
 FILES = {"train": "train_lm.json", "validation": "val_lm.json", "test": "test_lm.json"}
 
 
 def fetch(folder: Path) -> str:
-    """Download all splits and write them to `folder`, whole or not at all.
+    """Download all splits and write them to `folder`, whole or not at all; see `hub.fetch`."""
+    return hub.fetch(COPY, folder, write=write_tables)
 
-    Args:
-        folder: the task's folder in the cache; must not be there yet.
 
-    Returns:
-        Where the rows are from, for people.
+def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) -> None:
+    """Write each table of a split once, `#`-separated, and its sentences as the publisher groups them.
 
     Raises:
-        MissingError: the hub cannot give them.
-        DataError: its rows do not have the form they should have.
+        DataError: a row does not have the form it should have.
     """
-    from datasets import load_dataset
-
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    (unfinished / "all_csv").mkdir(parents=True)
-    for split, file in FILES.items():
-        try:
-            rows = load_dataset(REPOSITORY, split=split)
-        except Exception as error:  # the library has no common class for what can go wrong on the way
-            raise MissingError(f"the hub cannot give {REPOSITORY}: {str(error).splitlines()[0]}") from error
-        sentences = write_tables(rows, unfinished / "all_csv", split)
-        (unfinished / file).write_text(json.dumps(sentences), encoding="utf-8")
-    unfinished.rename(folder)
-    return f"hub: {REPOSITORY}, kept in {folder}"
-
-
-def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) -> dict[str, list[list[Any]]]:
-    """Write each table once, `#`-separated; return its sentences as the publisher groups them."""
+    tables = folder / "all_csv"
+    tables.mkdir(exist_ok=True)
     sentences: dict[str, list[list[Any]]] = {}
     for number, row in enumerate(rows):
         try:
             name, table, columns = (
-                row["table_id"],
+                str(row["table_id"]),
                 ast.literal_eval(row["table"]),
                 ast.literal_eval(row["linked_columns"]),
             )
             text = "\n".join("#".join(str(cell).replace("#", " ") for cell in line) for line in table) + "\n"
             sentence = [row["ref"], [int(column) for column in columns], row["title"], row["template"]]
-        except (KeyError, ValueError, SyntaxError, TypeError) as error:
+        except (KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
             raise DataError(f"{REPOSITORY}, {split}, row {number}: {type(error).__name__}: {error}; expected a table "
                             f"and linked columns written as Python lists") from error  # fmt: skip
-        if Path(name).name != name:
+        if not re.fullmatch(r"[^/\\\0]{1,200}", name) or name in (".", ".."):
             raise DataError(f"{REPOSITORY}, {split}, row {number}: '{name}' is no file name")
         if name not in sentences:
-            (folder / name).write_text(text, encoding="utf-8")
+            (tables / name).write_text(text, encoding="utf-8")
         sentences.setdefault(name, []).append(sentence)
-    return sentences
+    write_atomic(folder / FILES[split], json.dumps(sentences).encode(), replace=True)

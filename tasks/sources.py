@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,12 @@ def cache_folder() -> Path:
     return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
 
 
-def resolve(task: str, data_dir: Path | None = None, fetch: Callable[[Path], str] | None = None) -> Source:
+def resolve(
+    task: str,
+    data_dir: Path | None = None,
+    fetch: Callable[[Path], str] | None = None,
+    folders: Sequence[str] = (),
+) -> Source:
     """Find a task's folder.
 
     Order: `--data-dir`, `BENCH_DATA`, the cache, the hub, the built-in sample. A folder that was asked for and is not
@@ -34,6 +39,7 @@ def resolve(task: str, data_dir: Path | None = None, fetch: Callable[[Path], str
         task: the task's name; its folder lies below the given ones.
         data_dir: what `--data-dir` said.
         fetch: brings the task's files from the hub into a folder of the cache.
+        folders: other names the task's folder may have below the given ones.
 
     Raises:
         MissingError: when `data_dir` or `BENCH_DATA` is given and does not exist.
@@ -45,8 +51,9 @@ def resolve(task: str, data_dir: Path | None = None, fetch: Callable[[Path], str
         root = Path(place).expanduser()
         if not root.is_dir():
             raise MissingError(f"{label} names '{root}', which is no folder; it should hold '{task}/' with its files")
-        if (root / task).is_dir():
-            return Source(root / task, f"{label}: {root / task}")
+        for name in (task, *folders):
+            if (root / name).is_dir():
+                return Source(root / name, f"{label}: {root / name}")
     cached = cache_folder() / task
     if cached.is_dir():
         return Source(cached, f"cache: {cached}")

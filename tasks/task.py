@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from bench.errors import MissingError
-from bench.tasks.batches import MicroBatches, Order, chosen
+from bench.tasks.batches import MicroBatches, Order, chosen, unchanged
+from bench.tasks.bins import Array, Rows
 from bench.tasks.bpe import train_bpe
-from bench.tasks.codec import Codec, Encoded
+from bench.tasks.codec import Codec, Encoded, byte_count
 from bench.tasks.example import Example
 from bench.tasks.exemplars import Exemplars, gold_share, leak, retrieve, swapped
+from bench.tasks.hub import fetch
+from bench.tasks.hub_copies import HUB
+from bench.tasks.intake import Intake, OnBadRow
 from bench.tasks.manifest import Manifest, Split
+from bench.tasks.rows import rows_of
 from bench.tasks.sources import Source, cache_folder
+from bench.tasks.stream import Stream
 from bench.tasks.words import word_tokenizer
 
 
@@ -36,7 +41,8 @@ class TaskInfo:
         metrics: metric families that score it.
         fields: extra fields its rows have, which some methods need.
         language: ISO 639-1 code.
-        hub: repository that has a copy `fetch` can bring; empty for none.
+        hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
+        folders: names its folder may have below a data folder, beside the task's own.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
     """
 
@@ -50,11 +56,15 @@ class TaskInfo:
     language: str = "en"
     hub: str = ""
     open_ended: bool = False
+    folders: tuple[str, ...] = ()
 
     @property
     def all_fields(self) -> frozenset[str]:
         """The task's own fields, and an exemplar for every row that has a source."""
         return self.fields if self.open_ended else self.fields | {"exemplar"}
+
+
+UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
 @dataclass
@@ -65,9 +75,10 @@ class Feed:
     batch: int
     steps: int
     seed: int
+    rows: Rows
     accumulate: int = 1
-    exemplars: Mapping[str, str] | None = None  # text by row id, for methods that read exemplars
-    encoded: dict[str, list[Encoded]] = field(default_factory=dict)
+    lengths: Array | None = None  # of the rows, where those of about one length are to meet
+    workers: int = 0
 
 
 class Task(LightningDataModule, ABC):
@@ -85,9 +96,19 @@ class Task(LightningDataModule, ABC):
     ends: ClassVar[bool] = True
     places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
+    stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
+    prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
+    given: Mapping[str, Any]  # options as they were given
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Remember the options, which decide what rows become."""
+        made = super().__new__(cls)
+        made.given = options
+        return made
 
     def __init__(self) -> None:
         super().__init__()
+        self.on_bad_row: OnBadRow = "fail"
         self.source = Source(None, "built-in sample")
         self.limit: int | None = None
         self.feed: Feed | None = None
@@ -106,14 +127,18 @@ class Task(LightningDataModule, ABC):
     def sample(self, split: str) -> Sequence[Example]:
         """Return the built-in rows of a split, made by this project."""
 
-    @staticmethod
-    def fetch(folder: Path) -> str:
+    @classmethod
+    def fetch(cls, folder: Path) -> str:
         """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
-        raise MissingError("this task has no copy on the hub")
+        return fetch(HUB[cls.name], folder)
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
         return example.source, 0
+
+    def plain_source(self, example: Example) -> str:
+        """Return the text a model would read if any length did."""
+        return self.source_text(example, UNLIMITED)[0]
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return the tokenizer of a from-scratch backbone: a BPE of the training text."""
@@ -122,6 +147,10 @@ class Task(LightningDataModule, ABC):
     def word_tokenizer(self, vocabulary: int) -> Any:
         """Return a tokenizer of whole words, the most frequent ones of the training text."""
         return word_tokenizer(self.training_texts(), vocabulary)
+
+    def words_of(self, text: str) -> int:
+        """Return how many words a text has by the task's own count; perplexity per word divides by it."""
+        return len(text.split())
 
     def prompt_and_rest(self, example: Example) -> tuple[str, str]:
         """Split an open-ended row into what generation is given and the true continuation."""
@@ -147,6 +176,10 @@ class Task(LightningDataModule, ABC):
             self._splits[name] = replace(split, examples=split.examples[: self.limit])
         return self._splits[name]
 
+    def intake(self, split: str) -> Intake:
+        """Return what bad rows of a split are told to."""
+        return Intake(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
+
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
         return "official" if rows == self.info.sizes.get(split) else "subset"
@@ -168,9 +201,11 @@ class Task(LightningDataModule, ABC):
 
     def training_texts(self) -> list[str]:
         """Return source and target of every training row; a tokenizer learns from them."""
-        texts, unlimited = [], Codec(None, "encoder-decoder", 10**6, 10**6)
+        texts = []
+        if self.stream is not None:
+            return [example.target for example in self.split("train").examples]
         for example in self.split("train").examples:
-            texts += [self.source_text(example, unlimited)[0], " " + example.target]
+            texts += [self.plain_source(example), " " + example.target]
         return texts
 
     def target_tokens(self) -> float:
@@ -199,11 +234,10 @@ class Task(LightningDataModule, ABC):
 
     def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
         train, rows = self.split("train").examples, self.split(split).examples
-        unlimited = Codec(None, "encoder-decoder", 10**6, 10**6)
         return retrieve(
-            [self.source_text(e, unlimited)[0] for e in train],
+            [self.plain_source(e) for e in train],
             [e.target for e in train],
-            [self.source_text(e, unlimited)[0] for e in rows],
+            [self.plain_source(e) for e in rows],
             own=split == "train",
             equal_targets=equal_targets,
             targets=None if equal_targets else [e.target for e in rows],
@@ -236,6 +270,8 @@ class Task(LightningDataModule, ABC):
             prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
             exemplars: text by row id, for methods that read exemplars.
         """
+        if prompts and self.prompt_tokens:
+            return [self._cut(row, codec) for row in self.encode(examples, replace(codec, max_target=10**6))]
         if prompts and self.info.open_ended:
             parts = [self.prompt_and_rest(example) for example in examples]
             examples = [replace(e, source=p, target=rest) for e, (p, rest) in zip(examples, parts, strict=True)]
@@ -246,29 +282,41 @@ class Task(LightningDataModule, ABC):
         target_ids = codec.ids([" " * after + example.target for example in examples])
         read = [None] * len(examples) if exemplars is None else codec.ids([exemplars[e.id] for e in examples])
         return [
-            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped, exemplar=exemplar)
+            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped, exemplar=exemplar,
+                         n_words=self.words_of(e.target), n_bytes=byte_count(e.target))
             for e, source, target, (_, dropped), exemplar in zip(
                 examples, source_ids, target_ids, sources, read, strict=True
             )
-        ]
+        ]  # fmt: skip
+
+    def _cut(self, row: Encoded, codec: Codec) -> Encoded:
+        """Move the first tokens of an open-ended row from what is learned to what is read."""
+        at, most = self.prompt_tokens, self.prompt_tokens + codec.max_target
+        return replace(row, source=(*row.source, *row.target[:at]), target=row.target[at:most],
+                       truncated=row.truncated + max(0, len(row.target) - most))  # fmt: skip
+
+    def encoded(
+        self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
+    ) -> Rows:
+        """Return every row of a split as a model sees it; see `bench.tasks.rows`."""
+        return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
 
     def gold(self, examples: Sequence[Example]) -> dict[str, dict[str, Any]]:
-        """Return what metrics compare with, by row id."""
+        """Return what metrics compare with, by row id; rows cut from a stream carry it themselves."""
         return {e.id: {"target": e.target, "references": list(e.references)} for e in examples}
 
-    def train_dataloader(self) -> DataLoader[dict[str, Any]]:
+    def train_dataloader(self) -> Iterable[dict[str, Any]]:
         """Micro-batches of this rank; item i is a pure function of seed and i."""
         feed = self._feed()
-        rows = feed.encoded.setdefault(
-            "train", self.encode(self.split("train").examples, feed.codec, exemplars=feed.exemplars)
-        )
         trainer = self.trainer
         batches = MicroBatches(
-            rows, Order(len(rows), feed.batch, feed.seed), feed.steps, feed.codec.train_batch,
+            feed.rows, Order(len(feed.rows), feed.batch, feed.seed, feed.lengths), feed.steps, feed.codec.picked,
             rank=trainer.global_rank if trainer else 0, world=trainer.world_size if trainer else 1,
             accumulate=feed.accumulate,
         )  # fmt: skip
-        return DataLoader(batches, batch_size=None, shuffle=False, num_workers=0)
+        if not feed.workers:
+            return batches
+        return DataLoader(batches, batch_size=None, shuffle=False, num_workers=feed.workers, collate_fn=unchanged)
 
     def _feed(self) -> Feed:
         if self.feed is None:

@@ -15,10 +15,12 @@ from typing import Any, ClassVar
 from bench.errors import DataError, UsageError
 from bench.tasks.example import Example
 from bench.tasks.manifest import Split
+from bench.tasks.pieces import pieces
 from bench.tasks.samples.text import sample
 from bench.tasks.sources import Source
 from bench.tasks.task import Task, TaskInfo
-from bench.tasks.text_files import Document, Unit, expanded, files_of, held_out, pieces, read_documents
+from bench.tasks.text_files import Document, Unit, held_out, read_documents
+from bench.tasks.user_files import expanded, files_of
 
 LEAST_REST = 8
 """Words after the prompt that an evaluated passage has at least."""
@@ -59,6 +61,7 @@ class Text(Task):
         evaluations=("likelihood", "generation"),
         metrics=("perplexity", "diversity"),
         open_ended=True,
+        folders=("lm_text",),
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {  # 96 words of English are about 125 tokens of a BPE of 4,000

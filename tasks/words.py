@@ -23,7 +23,7 @@ CLOSING = r"^ (?=[.,;:!?%)\]}…])"
 NO_MARK = "\0"  # the decoder wants a mark of word pieces; there are none
 
 
-def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31) -> Any:
+def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spaces: bool = False) -> Any:
     """Make a tokenizer whose tokens are the words and punctuation marks of some texts.
 
     Give it the texts of every split: the words of the task are known beforehand, as a pretrained vocabulary would know
@@ -35,6 +35,8 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31) -> Any:
     Args:
         texts: any number of texts, in any order; the vocabulary is sorted by falling count, then by spelling.
         vocabulary: most tokens, special tokens included; rarer words become `<unk>`.
+        between_spaces: words are what stands between spaces, as in text whose tokens have been set apart already, and
+            one space between words comes back.
 
     Returns:
         A `PreTrainedTokenizerFast` with ids 0..3 = pad, bos, eos, unk; it adds `</s>` to a text.
@@ -44,15 +46,20 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31) -> Any:
     [9, 7, 4, 9, 3, 5, 2]
     >>> tokenizer.decode([9, 7, 4, 9, 8, 5, 2], skip_special_tokens=True)
     'the king, the queen.'
+    >>> apart = word_tokenizer(["tova -lrb- 1,951 -rrb- ."], between_spaces=True)
+    >>> apart.decode(apart("tova -lrb- 1,951 -rrb- .", add_special_tokens=False)["input_ids"])
+    'tova -lrb- 1,951 -rrb- .'
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
     core = Tokenizer(models.WordLevel(unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), behavior="removed", invert=True)
-    core.decoder = decoders.Sequence(
-        [decoders.WordPiece(prefix=NO_MARK, cleanup=False), decoders.Replace(Regex(CLOSING), "")]
-    )
+    spaced = decoders.WordPiece(prefix=NO_MARK, cleanup=False)
+    if between_spaces:
+        core.pre_tokenizer, core.decoder = pre_tokenizers.WhitespaceSplit(), spaced
+    else:
+        core.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), behavior="removed", invert=True)
+        core.decoder = decoders.Sequence([spaced, decoders.Replace(Regex(CLOSING), "")])
     trainer = trainers.WordLevelTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False)
     core.train_from_iterator(texts, trainer)
     core.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])

@@ -11,7 +11,15 @@ LIGHT = ("bench.errors", "bench.entries")
 ALLOWED = {
     "bench.metrics": ("bench.metrics", "bench.entries"),
     "bench.models": ("bench.models", "bench.seeds", "bench.network", *LIGHT),
-    "bench.tasks": ("bench.tasks", "bench.seeds", "bench.keys", "bench.network", "bench.metrics", *LIGHT),
+    "bench.tasks": (
+        "bench.tasks",
+        "bench.seeds",
+        "bench.keys",
+        "bench.network",
+        "bench.files",
+        "bench.metrics",
+        *LIGHT,
+    ),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.keys"),
 }
 EXTRA = {

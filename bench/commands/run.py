@@ -84,6 +84,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         devices=given.devices,
         accumulate=given.accumulate,
         threads=given.threads,
+        workers=given.workers,
+        on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,
         wandb=given.wandb,

@@ -1,17 +1,14 @@
 """Text's built-in sample: short tales of lost things, written by a small grammar of this project's own.
 
-`{name}` in a pattern is a symbol: bound for a whole tale (`{hero}`, `{home}`), or drawn anew from its list; `{many
-name}` is its plural. In a list of words the first is drawn most often and the k-th 1/k times as often, as in natural
-text (Zipf's law).
+Some symbols are bound for a whole tale (`{hero}`, `{home}`), the others drawn anew from their lists.
 """
 
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
+
+from bench.tasks.samples.grammar import Writer, patterns
 
 __all__ = ["N_TALES", "sample"]
 
@@ -25,6 +22,7 @@ _WORDS = {
     "Rufus Caspar Torvald Aldous Fabian Ivo Leopold Magnus Quentin Sixten Edmund Hobart Ansgar Dunstan Jasper Linus",
     "head": "Harrow Elder Stone Salt Wester Thorn Mill Raven Ash Grey Lind Oster Cold Black Fern Hazel Marsh Corn "
     "Wolf Amber Barrow Crane Dun Fox Gold Heather Iron Juniper Kestrel Lark Moss Nettle Otter Quarry Rook Swan Tarn",
+    "village": "{head}{tail}",
     "tail": "by ford wick mouth dale haven stead ness bridge low holm gate cote mere hurst combe",
     "trade": "baker fisher weaver miller shepherd smith carpenter farrier tailor gardener potter clerk mason cooper "
     "glazier beekeeper printer saddler thatcher clockmaker bookbinder chandler fiddler surveyor apothecary "
@@ -198,61 +196,18 @@ def sample(split: str) -> list[str]:
 @cache
 def _tales(split: str) -> tuple[str, ...]:
     rng = random.Random(f"{_SEED}/{split}")
-    return tuple(_Tale(rng).text() for _ in range(N_TALES[split]))
+    return tuple(_tale(rng) for _ in range(N_TALES[split]))
 
 
-class _Tale:
-    """One tale: who and what it is about, and how its sentences are filled in."""
-
-    def __init__(self, rng: random.Random) -> None:
-        """Draw people, places and the lost thing."""
-        self.rng, self.drawn = rng, set[str]()
-        hero, friend = rng.choice(("she", "he")), rng.choice(("she", "he"))
-        names = [self.word(hero), self.word(friend), self.word(rng.choice(("she", "he")))]
-        self.bound = dict(zip(("hero", "friend", "other"), names, strict=True))
-        self.bound |= {"he": hero, "him": "her" if hero == "she" else "him", "his": "her" if hero == "she" else "his"}
-        self.bound |= {"fhis": "her" if friend == "she" else "his", "home": self.place(), "far": self.place()}
-        self.bound |= {"craft": self.word("trade"), "treasure": self.word("treasure"), "stuff": self.word("stuff")}
-
-    def text(self) -> str:
-        """Write the sentences of each part of the plot, none of them twice."""
-        sentences = []
-        for _, fewest, most, patterns in _PLOT:
-            every = [" ".join(pattern.split()) for pattern in re.split(r"\n(?=\S)", patterns.strip())]
-            sentences += [self.sentence(pattern) for pattern in self.rng.sample(every, self.rng.randint(fewest, most))]
-        return " ".join(sentences)
-
-    def sentence(self, pattern: str) -> str:
-        """Fill a pattern in; no word is drawn twice for it."""
-        self.drawn = set(self.bound.values())
-        text = re.sub(r"\{(many )?(\w+)\}", lambda found: self.symbol(found[2], many=bool(found[1])), pattern)
-        text = re.sub(r"\b([Aa]) (?=[aeiou]|hourglass)", r"\1n ", text)
-        return re.sub(r'(^"?|\. "?)([a-z])', lambda found: found[1] + found[2].upper(), text)
-
-    def symbol(self, name: str, many: bool) -> str:
-        """Return what a symbol stands for."""
-        if name in self.bound:
-            return self.bound[name]
-        word = self.place() if name == "village" else self.word(name)
-        if many:
-            return re.sub(r"y$", "ie", word) + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
-        return word
-
-    def place(self) -> str:
-        """Make the name of a village."""
-        return self.word("head") + self.word("tail")
-
-    def word(self, name: str) -> str:
-        """Draw a word that this sentence does not have yet."""
-        words, weights = _list(name)
-        while True:
-            (word,) = self.rng.choices(words, cum_weights=weights)
-            if word not in self.drawn:
-                self.drawn.add(word)
-                return word.replace("~", " ")
-
-
-@cache
-def _list(name: str) -> tuple[Sequence[str], Sequence[float]]:
-    words = _WORDS[name].split()
-    return words, list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
+def _tale(rng: random.Random) -> str:
+    """Draw people, places and the lost thing, and write the sentences of each part of the plot."""
+    writer = Writer(rng, _WORDS)
+    hero, friend = rng.choice(("she", "he")), rng.choice(("she", "he"))
+    names = [writer.word(hero), writer.word(friend), writer.word(rng.choice(("she", "he")))]
+    writer.bound = dict(zip(("hero", "friend", "other"), names, strict=True))
+    writer.bound |= {"he": hero, "him": "her" if hero == "she" else "him", "his": "her" if hero == "she" else "his"}
+    writer.bound |= {"fhis": "her" if friend == "she" else "his", "home": writer.word("village")}
+    writer.bound |= {"far": writer.word("village"), "craft": writer.word("trade")}
+    writer.bound |= {"treasure": writer.word("treasure"), "stuff": writer.word("stuff")}
+    parts = [writer.some(patterns(written), fewest, most) for _, fewest, most, written in _PLOT]
+    return " ".join(sentence for part in parts for sentence in part)

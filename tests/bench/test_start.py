@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from bench.arguments import RunArguments
-from bench.build import build, start, tokenizer_hash
+from bench.build import build, start
 from bench.cell import described
 from bench.checkpoints import load_verified
 from bench.errors import MissingError, StoreError, UsageError
 from bench.plan import make_plan
 from bench.store import TOKENIZER, CellFolder
 from bench.tasks import TASKS, TaskEntry
+from bench.tasks.codec import tokenizer_hash
 from bench.work import config_yaml, work
 from tests.conftest import TINY, call, forget_data
 

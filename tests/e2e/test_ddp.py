@@ -109,7 +109,7 @@ class TestTraining:
         rows = task.encode(task.split("train").examples, codec)
         order = Order(len(rows), Training().batch, 0)
         tokens = [
-            [sum(len(rows[i].target) for i in share(order.step(step), part, 2)) for part in (0, 1)] for step in range(8)
+            [sum(len(rows[i].target) for i in share(order.step(step).tolist(), part, 2)) for part in (0, 1)] for step in range(8)
         ]
         assert all(first != second for first, second in tokens)
 

@@ -2,19 +2,23 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils.data import DataLoader
 
-from bench.tasks.batches import MicroBatches, Order, chosen, evaluation_batches, permutation, share
+from bench.tasks.batches import MicroBatches, Order, chosen, evaluation_batches, share
+from bench.tasks.bins import Bins
 from bench.tasks.codec import Encoded
 
 ROWS = [Encoded(f"row{i}", tuple(range(1 + i % 4)), tuple(range(1 + (7 * i) % 5))) for i in range(23)]
 WORLDS = [(world, accumulate) for world in (1, 2, 3, 4) for accumulate in (1, 2, 3)]
 
 
-def collate(rows):
-    return {"ids": [row.id for row in rows], "tokens": sum(len(row.target) for row in rows)}
+def collate(rows, numbers):
+    picked = [rows[at] for at in numbers.tolist()]
+    return {"ids": [row.id for row in picked], "tokens": sum(len(row.target) for row in picked)}
 
 
 # Training ---------------------------------------------------------------------------------------------------------
@@ -24,22 +28,51 @@ def collate(rows):
 def test_every_epoch_is_a_permutation_and_epochs_join_without_a_gap(rows, batch):
     order = Order(rows, batch, seed=5)
     steps = -(-4 * rows // batch)
-    flat = [row for step in range(steps) for row in order.step(step)]
+    flat = [row for step in range(steps) for row in order.step(step).tolist()]
     epochs = [flat[start : start + rows] for start in range(0, 4 * rows, rows)]
     assert all(sorted(epoch) == list(range(rows)) for epoch in epochs)
-    assert all(len(order.step(step)) == batch for step in range(steps))
+    assert all(len(order.step(step).tolist()) == batch for step in range(steps))
     assert rows < 4 or len({tuple(epoch) for epoch in epochs}) == 4
 
 
+@given(st.integers(1, 90), st.integers(1, 7), st.integers(0, 5))
+def test_epochs_with_lengths_are_permutations_too_and_batches_stay_whole(rows, batch, seed):
+    lengths = np.random.default_rng(seed).integers(1, 50, rows)
+    order = Order(rows, batch, seed, lengths)
+    flat = [row for step in range(-(-4 * rows // batch)) for row in order.step(step).tolist()]
+    assert all(sorted(flat[at : at + rows]) == list(range(rows)) for at in range(0, 4 * rows, rows))
+    assert Order(rows, batch, seed, lengths).step(2).tolist() == order.step(2).tolist()
+
+
+def test_rows_of_about_one_length_meet():
+    lengths = np.random.default_rng(0).integers(1, 500, 5003)
+    plain, sorted_ = Order(5003, 16, 0), Order(5003, 16, 0, lengths)
+
+    def padding(order):  # share of a batch that is no token, over two epochs; 5,003 is no multiple of 16
+        steps = [lengths[order.step(step).tolist()] for step in range(625)]
+        return 1 - sum(of.sum() for of in steps) / sum(of.max() * len(of) for of in steps)
+
+    assert padding(plain) > 0.4 and padding(sorted_) < 0.05
+    assert [sorted_.step(step).tolist() for step in range(9)] != [Order(5003, 16, 1, lengths).step(step).tolist() for step in range(9)]
+    longest = [lengths[sorted_.step(step).tolist()].max() for step in range(300)]
+    assert longest != sorted(longest)  # batches of a pool are shuffled
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_number_of_workers_gives_the_same_batches(workers):
+    (batches,) = micro_batches(1, 2, steps=9)
+    alone = list(DataLoader(batches, batch_size=None, shuffle=False))
+    assert list(DataLoader(batches, batch_size=None, shuffle=False, num_workers=workers)) == alone
+
+
 def test_a_step_is_a_function_of_seed_and_number_alone():
-    right = [Order(50, 8, 1).step(step) for step in range(40)]
-    permutation.cache_clear()
-    assert [Order(50, 8, 1).step(step) for step in reversed(range(40))][::-1] == right
-    assert [Order(50, 8, 2).step(step) for step in range(40)] != right
+    right = [Order(50, 8, 1).step(step).tolist() for step in range(40)]
+    assert [Order(50, 8, 1).step(step).tolist() for step in reversed(range(40))][::-1] == right
+    assert [Order(50, 8, 2).step(step).tolist() for step in range(40)] != right
 
 
 def test_the_order_stays_what_it_was():
-    assert Order(10, 5, 0).step(0) == [5, 4, 8, 3, 7]
+    assert Order(10, 5, 0).step(0).tolist() == [5, 4, 8, 3, 7]
 
 
 @given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
@@ -52,7 +85,7 @@ def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
 def micro_batches(world, accumulate, batch=13, steps=5):
     order = Order(len(ROWS), batch, seed=3)
     how = {"world": world, "accumulate": accumulate}
-    return [MicroBatches(ROWS, order, steps, collate, rank=rank, **how) for rank in range(world)]
+    return [MicroBatches(Bins.of(ROWS), order, steps, collate, rank=rank, **how) for rank in range(world)]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)
@@ -61,7 +94,7 @@ def test_micro_batches_of_all_ranks_are_the_rows_of_the_step_each_once(world, ac
     for step in range(5):
         items = [ranks[rank][step * accumulate + micro] for micro in range(accumulate) for rank in range(world)]
         assert all(item["ids"] for item in items)
-        assert [name for item in items for name in item["ids"]] == [ROWS[i].id for i in order.step(step)]
+        assert [name for item in items for name in item["ids"]] == [ROWS[i].id for i in order.step(step).tolist()]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)

@@ -80,8 +80,15 @@ def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
     assert all(e.target == e.target.lower() for e in task.split("test").examples), "the proxy is lower-cased"
 
 
-def test_without_the_official_training_file_it_names_the_file() -> None:
+def test_without_the_official_training_file_the_proxy_stands_in_and_says_so() -> None:
     task = LogicNLG()
+    task.load(Source(real_data(), "test"))
+    assert [task.split(name).status for name in ("train", "valid", "test")] == ["proxy", "official", "official"]
+    assert all(e.target == e.target.lower() for e in task.split("test").examples)
+
+
+def test_without_the_official_training_file_it_names_the_file() -> None:
+    task = LogicNLG(train="official")
     task.load(Source(real_data(), "test"))
     with pytest.raises(MissingError, match=r"train_lm\.json"):
         task.split("train")

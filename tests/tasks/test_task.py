@@ -186,13 +186,14 @@ def test_a_leak_is_told_and_what_is_even_is_not():
 def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
     task = Toy()
     found, exemplars = codec(task), task.exemplars("train") if read else None
-    task.feed = Feed(found, batch=3, steps=2, seed=0, accumulate=2, exemplars=exemplars)
+    rows = task.encoded("train", found, exemplars=exemplars)
+    task.feed = Feed(found, batch=3, steps=2, seed=0, accumulate=2, rows=rows)
     batches = list(task.train_dataloader())
     assert [(b["step"], b["step_rows"], len(b["input_ids"])) for b in batches] == [
         (0, 3, 2), (0, 3, 1), (1, 3, 2), (1, 3, 1)]  # fmt: skip
     assert all(("exemplar_ids" in batch) == read for batch in batches)
     if read:
-        rows = [row for step in (0, 1) for row in Order(4, 3, 0).step(step)]
+        rows = [row for step in (0, 1) for row in Order(4, 3, 0).step(step).tolist()]
         told = [texts(found, ids) for batch in batches for ids in batch["exemplar_ids"]]
         assert told == [exemplars[f"train{i}"] for i in rows]
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
 from bench.tasks import text_files
-from bench.tasks.text_files import Document, Unit, files_of, held_out, pieces, read_documents
+from bench.tasks.pieces import pieces
+from bench.tasks.text_files import Document, Unit, held_out, read_documents
 
 
 def read(path: Path, content: bytes, field: str = "text", unit: Unit = "line") -> list[tuple[str, str]]:
@@ -58,7 +59,7 @@ def test_records_of_a_jsonl(tmp_path: Path) -> None:
         (b'{"text": null}', 1, r"found nothing \(null\)"),
         (b'{"text": ["a", "b"]}', 1, r"found list \['a', 'b'\]"),
         (b'{"text": 3}', 1, "found int 3"),
-        (b'\n["a"]', 2, r"expected a JSON object with the field 'text', found list \['a'\]"),
+        (b'\n["a"]', 2, r"expected a JSON object with named fields, found list \['a'\]"),
         (b'{"text": "a"', 1, r"expected a JSON object, found: .* at column 13"),
         (b"plain words", 1, "expected a JSON object, found: Expecting value at column 1"),
         (b'{"text": ' + b"9" * 9999 + b"}", 1, "expected a JSON object"),
@@ -194,46 +195,8 @@ def test_a_split_is_never_empty_and_training_neither(monkeypatch: pytest.MonkeyP
     texts = documents(["a b", "c d", "e f"])
     for places in ([0.01, 0.02, 0.03], [0.5, 0.6, 0.7], [0.06, 0.07, 0.5], [0.01, 0.06, 0.07]):
         given = dict(zip((d.text for d in texts), places, strict=True))
-        monkeypatch.setattr(text_files, "_place", given.__getitem__)
+        monkeypatch.setattr(text_files, "place", given.__getitem__)
         found = held_out(texts, ["valid", "test"], 2)
         assert sorted(found.values()) == ["test", "valid"], places
     with pytest.raises(DataError, match=r"x\.txt: expected at least 3 different documents of 2 words.*found 2"):
         held_out(texts[:2], ["valid", "test"], 2)
-
-
-# Names of files ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["train.txt", "valid.txt.gz", "test.jsonl"], {"train": 0, "valid": 1, "test": 2}),
-        (["kjv.train.txt.gz", "kjv.valid.txt.gz", "kjv.test.txt.gz"], {"train": 0, "valid": 1, "test": 2}),
-        (["train.en.txt", "dev_1.txt", "my-test-set.txt"], {"train": 0, "valid": 1, "test": 2}),
-        (["TRAIN.TXT", "contest.txt", ".train.txt", "train.csv"], {"train": 0}),
-    ],
-)
-def test_a_folder_says_by_names_which_file_is_which(tmp_path: Path, names: list[str], expected: dict[str, int]) -> None:
-    for name in names:
-        (tmp_path / name).write_text("words")
-    assert files_of(tmp_path) == {split: (tmp_path / names[at],) for split, at in expected.items()}
-
-
-def test_a_folder_without_splits_is_one_text_in_order_of_names(tmp_path: Path) -> None:
-    for name in ("b.txt", "a.jsonl.gz", "c.png", "trained.txt"):
-        (tmp_path / name).write_text("words")
-    assert files_of(tmp_path) == {"train": tuple(tmp_path / name for name in ("a.jsonl.gz", "b.txt", "trained.txt"))}
-    other = files_of(tmp_path / "b.txt", valid=str(tmp_path))
-    assert list(map(len, other.values())) == [1, 3]
-
-
-def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected files named \*\.txt or \*\.jsonl, .*found none"):
-        files_of(tmp_path)
-    (tmp_path / "a.test.txt").write_text("words")
-    with pytest.raises(MissingError, match=r"has a file for test, but none named like 'train\.txt'"):
-        files_of(tmp_path)
-    for name in ("train.txt", "train.txt.gz"):
-        (tmp_path / name).write_text("words")
-    with pytest.raises(DataError, match=r"expected one file for train, found 2: train\.txt, train\.txt\.gz; keep one"):
-        files_of(tmp_path)

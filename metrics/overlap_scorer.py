@@ -1,0 +1,71 @@
+"""Overlap of stored texts with their references: ROUGE F1, ROUGE recall of the first 75 bytes, corpus BLEU and chrF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.metrics import chrf
+from bench.metrics.rouge import Kind, Measure, Several, rouge, signature
+from bench.metrics.score import Gold, Row, Score, check_ids
+
+__all__ = ["overlap_scores", "rouge_recall_scores", "rouge_scores"]
+
+F1_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum")
+RECALL_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l")
+RECALL_SEVERAL: tuple[Several, ...] = ("pooled", "jackknife")
+MAX_BYTES = 75
+
+
+def rouge_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score texts by ROUGE-1, -2, -L and -Lsum F1 as rouge-score gives them with its stemmer, the best reference each.
+
+    A value is None where the references are not in the letters that its tokenizer keeps; the signature says so.
+
+    Args:
+        rows: `{"id", "text"}`.
+        gold: `{id: {"references"}}`: one or more texts.
+
+    Raises:
+        ValueError: other ids than the gold's, no row, or a row without a reference.
+    """
+    return _rouge(rows, gold, F1_KINDS, "f1", "max", None)
+
+
+def rouge_recall_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score the first 75 bytes of texts by ROUGE recall, as DUC-2003 and DUC-2004 do with four references.
+
+    The plain columns pool the references as ROUGE-1.5.5 does; `/jackknife` are by the rule of its paper, and of its
+    versions before 1.4. Arguments and errors as for `rouge_scores`.
+    """
+    return [
+        score for several in RECALL_SEVERAL for score in _rouge(rows, gold, RECALL_KINDS, "recall", several, MAX_BYTES)
+    ]
+
+
+def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score texts by corpus BLEU and chrF; arguments and errors as for `rouge_scores`."""
+    texts, references = _pairs(rows, gold)
+    bleu, chrf2 = chrf.corpus_bleu(texts, references), chrf.corpus_chrf(texts, references)
+    return [
+        Score("bleu", bleu, "percent", True, len(rows), chrf.bleu_signature(references)),
+        Score("chrf", chrf2, "percent", True, len(rows), chrf.chrf_signature(references)),
+    ]
+
+
+def _rouge(
+    rows: Sequence[Row], gold: Gold, kinds: Sequence[Kind], measure: Measure, several: Several, max_bytes: int | None
+) -> list[Score]:
+    texts, references = _pairs(rows, gold)
+    values = rouge(texts, references, kinds, measure, several=several, max_bytes=max_bytes)
+    found = []
+    for kind, value in zip(kinds, values, strict=True):
+        name = kind + ("-r" if measure == "recall" else "") + ("/jackknife" if several == "jackknife" else "")
+        signed = signature(kind, measure, several=several, max_bytes=max_bytes, references=references)
+        found.append(Score(name, value, "percent", True, len(rows), signed))
+    return found
+
+
+def _pairs(rows: Sequence[Row], gold: Gold) -> tuple[list[str], list[Sequence[str]]]:
+    """Return texts and references of the same rows."""
+    check_ids(rows, gold)
+    return [row["text"] for row in rows], [gold[row["id"]].get("references", ()) for row in rows]

@@ -1,0 +1,137 @@
+"""DUC-2004, task 1: write a headline of at most 75 bytes, trained on Gigaword (Over et al. 2007; Rush et al. 2015).
+
+Source: https://duc.nist.gov/duc2004/ (on request). One instance, in the form it is passed around in and in our own
+words; four people have written a headline each:
+
+    {"id": "APW19980000.0001", "text": "A bridge in Orrin will stay closed until March 12, engineers said on Friday.",
+     "summaries": ["Cracks keep Orrin bridge closed", "Bridge closed until March", ..., ...]}
+
+A model trained on Gigaword reads "a bridge in orrin will stay closed until march ## , engineers said on friday .".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.errors import MissingError
+from bench.tasks.example import Example
+from bench.tasks.found import find
+from bench.tasks.gigaword import PAPER
+from bench.tasks.gigaword_files import ADVICE, SIZES, read_pairs, sample_pairs, split_pair
+from bench.tasks.gigaword_form import gigaword_form, one_unknown
+from bench.tasks.intake import Intake
+from bench.tasks.lines import aligned
+from bench.tasks.manifest import Split
+from bench.tasks.news_recipes import SMALL
+from bench.tasks.published import NAMES
+from bench.tasks.records import read_records
+from bench.tasks.samples.news import articles
+from bench.tasks.task import Task, TaskInfo
+
+REFERENCES = 4
+PLACES = (".", "duc2004", "DUC2004", "sumdata/DUC2004")
+
+
+class Duc2004(Task):
+    """First sentence to a headline of 75 bytes.
+
+    Training and validation rows are Gigaword's. Test: `duc2004.jsonl`, or `input.txt` and `task1_ref0.txt` to
+    `task1_ref3.txt`. What is read is written as Gigaword writes it (`bench.tasks.gigaword_form`); the references stay
+    as they are, so a `#` matches no digit of theirs, and are scored by recall of the first 75 bytes.
+
+    Some articles are in two of the 50 clusters, with other references each time, so a row is named by its place too.
+    """
+
+    name: str = "duc2004"
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="write a headline of 75 bytes, four references",
+        source="https://duc.nist.gov/duc2004/",
+        licence="NIST, on request; training text LDC2012T21",
+        sizes={**SIZES, "test": 500},
+        evaluations=("likelihood", "generation"),
+        metrics=("rouge_recall", "rouge", "perplexity"),
+        folders=("gigaword/duc2004", "gigaword"),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {**SMALL, "trainer.steps": 300, "trainer.max_source": 100, "trainer.max_target": 24},
+        "paper": PAPER,
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the test split below the folder, the others from Gigaword's folder."""
+        intake = self.intake(split)
+        if split == "test":
+            examples, origin = read_test(folder, intake)
+        else:
+            examples, origin = read_pairs(gigaword_folder(folder, split), split, intake)
+        return Split(split, examples, self.status_of(split, len(examples)), origin, intake.closed())
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated articles about invented events; those of the test split have four headlines."""
+        if split != "test":
+            return sample_pairs(split)
+        return [Example(a.id, gigaword_form(a.body[0]), a.headlines[0], a.headlines) for a in articles(split)]
+
+
+def gigaword_folder(folder: Path, split: str) -> Path:
+    """Return where Gigaword's rows of a split lie: in the task's folder, below, above or beside it.
+
+    Raises:
+        MissingError: in none of them.
+    """
+    places = [folder, folder / "gigaword", folder.parent / "gigaword"]
+    if folder.parent.name == "gigaword":
+        places.append(folder.parent)
+    hub = [f"{stem}{form}" for stem in NAMES[split] for form in (".jsonl", ".parquet", "-*-of-*.parquet")]
+    for place in places:
+        if split_pair(place, split) is not None or find(place, hub) is not None:
+            return place
+    raise MissingError(f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or "
+                       f"{places[2]}; {ADVICE}")  # fmt: skip
+
+
+def read_test(folder: Path, intake: Intake) -> tuple[list[Example], str]:
+    """Read sentences and their four headlines; return the rows and the file they are from.
+
+    Raises:
+        MissingError: there is no file of it.
+        DataError: a row cannot be used; the message names file and row.
+    """
+    found = find(folder, [f"{place}/duc2004.jsonl" for place in PLACES])
+    if found is not None:
+        return [_example(f"{number:03d}/{name}", text, titles) for number, name, text, titles in _records(found, intake)
+                ], str(found)  # fmt: skip
+    for place in PLACES:
+        refs = [find(folder, [f"{place}/task1_ref{at}.txt"]) for at in range(REFERENCES)]
+        sentences = find(folder, [f"{place}/input.txt"])
+        if sentences is not None and all(refs):
+            lines = zip(*(aligned(sentences, ref, intake) for ref in refs if ref is not None), strict=True)
+            return [_example(f"{same[0][0] - 1:03d}", same[0][1], [title for _, _, title in same]) for same in lines
+                    ], str(sentences)  # fmt: skip
+    raise MissingError(f"{folder}: expected duc2004.jsonl, or input.txt and task1_ref0.txt to task1_ref3.txt (.gz "
+                       "too), found none; ask NIST for it (https://duc.nist.gov/data.html)")  # fmt: skip
+
+
+def _records(path: Path, intake: Intake) -> Iterator[tuple[int, str, str, list[str]]]:
+    """Number, name, sentence and headlines of each row."""
+    for record in read_records(path, intake, columns={"id": "id", "text": "text"}):
+        titles = record.values.get("summaries")
+        if (
+            not isinstance(titles, list)
+            or len(titles) != REFERENCES
+            or not all(isinstance(title, str) and title.strip() for title in titles)
+        ):
+            intake.bad(path, record.row, f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}",
+                       json.dumps(record.values, default=str))  # fmt: skip
+            continue
+        yield record.number, record.texts["id"].strip(), record.texts["text"], titles
+
+
+def _example(name: str, text: str, titles: Sequence[str]) -> Example:
+    return Example(name, gigaword_form(one_unknown(text)), titles[0], tuple(titles))

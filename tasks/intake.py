@@ -1,0 +1,88 @@
+"""Intake: what becomes of a row that cannot be used: refused, skipped or set aside, and counted in any case."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from bench.errors import DataError
+
+__all__ = ["POLICIES", "BadRow", "Intake", "OnBadRow", "Skipped"]
+
+OnBadRow = Literal["fail", "skip", "quarantine"]
+POLICIES: tuple[OnBadRow, ...] = get_args(OnBadRow)
+
+LONGEST_KEPT = 1000
+"""Characters of a bad row that are kept in quarantine."""
+
+
+class BadRow(ValueError):
+    """What is wrong with one row, in words; a reader raises it and tells the intake where."""
+
+
+class Skipped(NamedTuple):
+    """A row that was left out."""
+
+    file: str
+    row: str
+    reason: str
+
+
+@dataclass
+class Intake:
+    """The rows of one split on their way in.
+
+    Readers call `bad` for a row they cannot use and go on to the next; under `fail` the call raises. Rows that are
+    evaluated are all there or none is: only a training split may skip.
+
+    Args:
+        split: `train`, `valid` or `test`.
+        policy: `fail` refuses the file, `skip` leaves the row out, `quarantine` leaves it out and keeps it in a file.
+        quarantine: that file.
+
+    >>> intake = Intake("train", "skip")
+    >>> intake.bad(Path("my.jsonl"), "line 3", "has no field 'text'")
+    >>> intake.skipped
+    [Skipped(file='my.jsonl', row='line 3', reason="has no field 'text'")]
+    """
+
+    split: str
+    policy: OnBadRow = "fail"
+    quarantine: Path | None = None
+    skipped: list[Skipped] = field(default_factory=list)
+    _kept: list[str] = field(default_factory=list)
+
+    def bad(self, file: Path, row: str, reason: str, text: str = "") -> None:
+        """Deal with a row that cannot be used.
+
+        Args:
+            file: where it is.
+            row: which one, e.g. `line 3`.
+            reason: what is wrong with it, and what was expected.
+            text: the row itself as far as it can be shown.
+
+        Raises:
+            DataError: when it may not be skipped.
+        """
+        if self.policy == "fail" or self.split != "train":
+            raise DataError(f"{file}, {row}: {reason}{self._advice()}")
+        self.skipped.append(Skipped(file.name, row, reason))
+        if self.policy == "quarantine":
+            content = {"file": str(file), "row": row, "reason": reason, "text": text[:LONGEST_KEPT]}
+            self._kept.append(json.dumps(content))
+
+    def _advice(self) -> str:
+        if self.split == "train":
+            return "; mend it, or leave such rows out with --on-bad-row skip"
+        return "" if self.policy == "fail" else f"; a {self.split} split never skips rows"
+
+    def closed(self) -> tuple[Skipped, ...]:
+        """Return what was left out; write what was set aside, in place of the file of an earlier reading."""
+        if self.quarantine is not None and self.policy == "quarantine":
+            self.quarantine.unlink(missing_ok=True)
+            if self._kept:
+                self.quarantine.parent.mkdir(parents=True, exist_ok=True)
+                self.quarantine.write_text("".join(line + "\n" for line in self._kept), encoding="utf-8")
+        return tuple(self.skipped)

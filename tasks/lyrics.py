@@ -1,0 +1,83 @@
+"""Melo-Lyrics: continue the lyrics of Korean songs, as F2-Softmax sections 4.1.1 and 4.1.4 do (Choi et al. 2020).
+
+The authors have not released the songs; `nsmc` is a task of open data in the same language. One instance is a song, in
+plain text a line of the file, with tabs between the lines of the song:
+
+    비가 오는 창가에 앉아<tab>너의 이름을 불러 본다<tab>비가 오는 창가에 앉아<tab>아직 너를 기다린다
+
+Its text has an empty line at the end. A model learns blocks of consecutive tokens, and is evaluated on blocks of the
+whole split and on stretches of 150 tokens, of which it is given 50. The authors' code has blocks and one stretch of each
+song by itself, and leaves out songs of fewer than 50 tokens in training and of 150 or fewer in generation; the paper
+says only that the test set is batchified. A word is what stands between spaces (eojeol).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.errors import UsageError
+from bench.tasks.example import Example
+from bench.tasks.lyrics_files import read_songs
+from bench.tasks.manifest import Split
+from bench.tasks.samples.korean import songs
+from bench.tasks.stream import Stream
+from bench.tasks.stream_recipes import f2_korean, small
+from bench.tasks.task import Task, TaskInfo
+
+
+class Lyrics(Task):
+    """Songs as one running text; see `bench.tasks.lyrics_files` for the files.
+
+    Indexed songs are decoded, and then tokenised like all text, by a BPE trained on the training songs: the paper's has
+    40,000 tokens too.
+
+    Args:
+        prefix: tokens a generation starts from.
+        continuation: tokens after them that it is compared with.
+        columns: the evaluated text is laid out in so many columns before it is cut. The authors' code takes 32 times
+            the batch size, in which the paper has 16 (Table 7).
+    """
+
+    name: str = "lyrics"
+    ends: ClassVar[bool] = False
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="continue the lyrics of Korean songs",
+        source="https://aclanthology.org/2020.emnlp-main.737",
+        licence="not released (lyrics are their writers')",
+        sizes={"train": 430837, "valid": 23935, "test": 23935},
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "diversity"),
+        language="ko",
+        open_ended=True,
+        folders=("melo-lyrics", "korean/lyrics"),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": small(), "paper": f2_korean()}
+
+    def __init__(self, *, prefix: int = 50, continuation: int = 100, columns: int = 512) -> None:
+        super().__init__()
+        if min(prefix, continuation, columns) < 1:
+            raise UsageError(f"task.prefix, task.continuation and task.columns are at least 1, not {prefix}, "
+                             f"{continuation} and {columns}")  # fmt: skip
+        self.stream = Stream(prefix, continuation, columns)
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the songs of a split."""
+        intake = self.intake(split)
+        path, rows = read_songs(folder, split, intake, "the authors have not released them")
+        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in rows]
+        return Split(split, examples, self.status_of(split, len(examples)), str(path), intake.closed())
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated songs."""
+        return [Example(f"{split}/{song.id}", "", text_of("\n".join(song.lines))) for song in songs(split)]
+
+
+def text_of(song: str) -> str:
+    r"""Return a song's text with one empty line at its end.
+
+    >>> text_of(" 비가 온다\r\n너를 부른다\n")
+    '비가 온다\n너를 부른다\n\n'
+    """
+    return "\n".join(line.strip() for line in song.strip().splitlines()) + "\n\n"

@@ -1,0 +1,139 @@
+"""Pairs: your own sources and targets; what is read decides what is written.
+
+`bench run --task pairs --set task.path=my.jsonl`. One instance, a line of a jsonl file; csv, tsv and parquet have columns
+of these names:
+
+    {"source": "How many hours are two days?", "target": "Two days are 48 hours."}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from bench.errors import DataError, UsageError
+from bench.tasks.example import Example
+from bench.tasks.held_out import held_out, place
+from bench.tasks.intake import Intake
+from bench.tasks.manifest import Split
+from bench.tasks.news_recipes import SMALL, histalign
+from bench.tasks.records import FORMATS, read_all
+from bench.tasks.samples.questions import pairs
+from bench.tasks.sources import Source
+from bench.tasks.task import Task, TaskInfo
+from bench.tasks.user_files import expanded, files_of
+
+
+class Pair(NamedTuple):
+    """A row: its number from 0, and its texts."""
+
+    number: int
+    source: str
+    target: str
+
+
+class Pairs(Task):
+    """Rows of two texts. A row's id is `split/number`, counted from 0 through the files.
+
+    Texts are in any language: metrics that do not fit the letters of the references have no value.
+
+    Args:
+        path: a file (jsonl, csv, tsv or parquet, by its name); or a folder with a file for each split, such as
+            `train.csv`, `valid.csv`, `test.csv.gz`; or a folder of files that together are one set. Rows are held out
+            from the training rows, 5 % of them for each split that has no file, by a hash of their source, so that rows
+            of one source stay together. Empty: the folder `pairs` of the data folder, else the built-in sample.
+        valid_path: file or folder of the validation split.
+        test_path: file or folder of the test split.
+        source: the column that is read.
+        target: the column that is written.
+        references: with `same_source` the targets of all rows of an evaluated split that have one source are
+            references of each of them, as each is a right answer; with `own` a row has its own target.
+    """
+
+    name: str = "pairs"
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"})
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="your own sources and targets",
+        source="",
+        licence="your own",
+        sizes={},
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "rouge", "overlap"),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {**SMALL, "trainer.max_source": 96, "trainer.max_target": 48, "evaluation.rows": 480},
+        # HistAlign's settings for XSum (Table 8).
+        "paper": histalign(lr=5e-5, steps=15000, max_target=64),
+    }
+
+    def __init__(
+        self,
+        *,
+        path: str = "",
+        valid_path: str = "",
+        test_path: str = "",
+        source: str = "source",
+        target: str = "target",
+        references: Literal["same_source", "own"] = "same_source",
+    ) -> None:
+        super().__init__()
+        if (valid_path or test_path) and not path:
+            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
+        if not source or not target or source == target:
+            raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
+        self.path, self.valid_path, self.test_path = path, valid_path, test_path
+        self.columns = {"source": source, "target": target}
+        self.references = references
+
+    def load(self, source: Source, limit: int | None = None) -> None:
+        """Set where rows come from; `path` goes before any data folder."""
+        if self.path:
+            found = expanded(self.path)
+            source = Source(found, f"task.path: {found}")
+        super().load(source, limit)
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the rows of a split; `folder` is the file itself where there is one."""
+        intake = self.intake(split)
+        files = files_of(folder, self.valid_path, self.test_path, FORMATS)
+        missing = [name for name in ("valid", "test") if name not in files]
+        mine = files.get(split, files["train"])
+        origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
+        if missing and (split == "train" or split in missing):
+            policy = intake if split == "train" else Intake("train", intake.policy)
+            rows = self._share(self._rows(mine, policy), missing, split, origin)
+            origin += f"; {' and '.join(missing)} held out"
+        else:
+            rows = self._rows(mine, intake)
+        return Split(split, self._examples(split, rows), "own", origin, intake.closed())
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated questions and answers."""
+        return self._examples(split, [Pair(n, row.source, row.target) for n, row in enumerate(pairs(split))])
+
+    def _rows(self, files: Sequence[Path], intake: Intake) -> list[Pair]:
+        names = {name: f"task.{name}" for name in self.columns}
+        every = read_all(files, intake, columns=self.columns, options=names)
+        rows = [Pair(number, row.texts["source"].strip(), row.texts["target"].strip()) for _, number, row in every]
+        if not rows:
+            raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
+        return rows
+
+    def _share(self, rows: Sequence[Pair], missing: Sequence[str], split: str, origin: str) -> list[Pair]:
+        chosen = held_out([place(row.source) for row in rows], missing)
+        if chosen is None:
+            raise DataError(f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "
+                            f"{' and one for '.join(missing)}; found {len({row.source for row in rows})}; set "
+                            "task.valid_path and task.test_path")  # fmt: skip
+        return [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
+
+    def _examples(self, split: str, rows: Sequence[Pair]) -> list[Example]:
+        targets: dict[str, dict[str, None]] = {}
+        if self.references == "same_source" and split != "train":
+            for row in rows:
+                targets.setdefault(row.source, {})[row.target] = None
+        return [
+            Example(f"{split}/{number}", source, target, tuple(targets.get(source, {target: None})))
+            for number, source, target in rows
+        ]

@@ -1,0 +1,83 @@
+"""Parquet: the text columns of a file as rows, read a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.errors import DataError
+
+__all__ = ["BATCH", "rows_of"]
+
+BATCH = 512
+"""Rows in memory at a time; a news article is some kilobytes."""
+
+
+def rows_of(path: Path, columns: Mapping[str, str], where: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a parquet file under our field names.
+
+    Args:
+        path: the file.
+        columns: our field -> their column. Dots lead into records on both sides; `[]` at the end of theirs says that
+            it holds a list of texts, otherwise it holds a text.
+        where: what messages call the file.
+
+    Raises:
+        DataError: it is no parquet file, is damaged, lacks a column, or a column holds something else.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    wanted = {field: column.removesuffix("[]") for field, column in columns.items()}
+    try:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20) as file:
+            for column in columns.values():
+                _check(file.schema_arrow, column, where)
+            for batch in file.iter_batches(batch_size=BATCH, columns=list(wanted.values())):
+                for row in batch.to_pylist():
+                    yield _renamed(row, wanted)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        text = " ".join(str(error).split())[:200]
+        raise DataError(f"{where}: cannot be read as parquet ({text}); remove '{path}' to get it again") from error
+
+
+def _check(schema: Any, column: str, where: str) -> None:
+    """Refuse a schema whose column is not there or does not hold text."""
+    from pyarrow import types
+
+    kind = schema
+    for depth, name in enumerate(column.removesuffix("[]").split(".")):
+        if depth and not types.is_struct(kind):
+            raise DataError(f"{where}: expected the column '{column}', found {kind} where '{name}' should be")
+        names = schema.names if not depth else [kind.field(i).name for i in range(kind.num_fields)]
+        if name not in names:
+            raise DataError(f"{where}: no column '{column}'; there is {', '.join(names) or 'nothing'}")
+        kind = kind.field(name).type
+    text = kind
+    if column.endswith("[]"):
+        text = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else None
+    if text is not None and types.is_dictionary(text):
+        text = text.value_type
+    if text is None or not (types.is_string(text) or types.is_large_string(text)):
+        expected = "a list of texts" if column.endswith("[]") else "text"
+        raise DataError(f"{where}: column '{column}' holds {kind}, expected {expected}")
+
+
+def _renamed(row: Mapping[str, Any], wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Move values to our fields; a record that is not there leaves null.
+
+    >>> _renamed({"in": {"head": ["a"]}, "out": "b"}, {"input.head": "in.head", "target": "out"})
+    {'input': {'head': ['a']}, 'target': 'b'}
+    """
+    made: dict[str, Any] = {}
+    for field, column in wanted.items():
+        value: Any = row
+        for name in column.split("."):
+            value = None if value is None else value[name]
+        *records, last = field.split(".")
+        target = made
+        for name in records:
+            target = target.setdefault(name, {})
+        target[last] = value
+    return made

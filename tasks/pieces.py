@@ -1,0 +1,32 @@
+"""Pieces: runs of the words of a text, cut in linear time and little memory however long a line is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+
+__all__ = ["has_words", "pieces"]
+
+
+def pieces(text: str, words: int) -> Iterator[str]:
+    """Cut a text into runs of so many words, the last one maybe shorter, with one space between words.
+
+    The time is linear and the memory that of one piece, also for a line of 100 MB.
+
+    >>> list(pieces(" to be\\tor  not\\nto be ", 4))
+    ['to be or not', 'to be']
+    """
+    windows = re.finditer(r"(?s).{1,65536}\S*", text)  # each ends where a word does
+    rest = chain.from_iterable(window[0].split() for window in windows)
+    while piece := list(islice(rest, words)):
+        yield " ".join(piece)
+
+
+def has_words(text: str, least: int) -> bool:
+    """Return whether a text has at least so many words.
+
+    >>> has_words("to be or not", 4), has_words("to be or not", 5)
+    (True, False)
+    """
+    return next(pieces(text, least), "").count(" ") + 1 >= least

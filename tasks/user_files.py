@@ -1,0 +1,102 @@
+"""User files: which of a user's files are which split, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.errors import DataError, MissingError
+
+__all__ = ["TEXTS", "expanded", "files_of"]
+
+SPLIT_NAMES = {"train": "train", "valid": "valid|validation|val|dev", "test": "test"}
+"""How a file name of a folder says which split it is, e.g. `kjv.train.txt.gz`."""
+
+TEXTS = (".txt", ".jsonl")
+"""Forms of running text; each may end with .gz too."""
+
+
+def files_of(path: Path, valid: str = "", test: str = "", forms: Sequence[str] = TEXTS) -> dict[str, tuple[Path, ...]]:
+    """Return the files of each split; a split that is not in it takes its share of `train`.
+
+    Args:
+        path: a file, a folder with one file for `train` (and for the other splits), or a folder of files that together
+            are one text.
+        valid: a file or a folder of files for the validation split.
+        test: the same for the test split.
+        forms: endings of the files of a folder, each maybe followed by .gz; a file named by itself may end as it will.
+
+    Raises:
+        MissingError: something is not there.
+        DataError: a folder has two files for one split.
+    """
+    found: dict[str, tuple[Path, ...]] = _folder(path, forms) if _is_folder(path, forms) else {"train": (path,)}
+    for split, named in (("valid", valid), ("test", test)):
+        if named:
+            place = expanded(named)
+            found[split] = tuple(_files_in(place, forms)) if _is_folder(place, forms) else (place,)
+    return found
+
+
+def expanded(path: str) -> Path:
+    """Return a typed path with `~` replaced by the home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as problem:
+        raise MissingError(f"{path:.200}: {problem}") from None
+
+
+def _is_folder(path: Path, forms: Sequence[str]) -> bool:
+    """Say whether a path is a folder; what is neither folder nor file is an error."""
+    try:
+        if path.is_dir():
+            return True
+        there = path.is_file()
+    except OSError as problem:  # e.g. a name that is too long
+        raise MissingError(f"{str(path)!r:.200} cannot be opened: {problem.strerror}") from None
+    if not there:
+        raise MissingError(f"{path} is not there: expected a file, or a folder with {_names(forms)}")
+    return False
+
+
+def _folder(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
+    named: dict[str, tuple[Path, ...]] = {}
+    files = _files_in(folder, forms)
+    for split, names in SPLIT_NAMES.items():
+        pattern = re.compile(rf"(?:.*[^a-z])?(?:{names})(?:[^a-z].*)?", re.IGNORECASE)
+        mine = [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]
+        if len(mine) > 1:
+            listed = ", ".join(file.name for file in mine[:4])
+            raise DataError(f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, "
+                            "or name files with task.path, task.valid_path and task.test_path")  # fmt: skip
+        if mine:
+            named[split] = (mine[0],)
+    if named and "train" not in named:
+        raise MissingError(f"{folder}: has a file for {' and '.join(named)}, but none named like 'train{forms[0]}'")
+    return named or {"train": tuple(files)}
+
+
+def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:
+    try:
+        files = sorted(file for file in folder.iterdir() if file.is_file())
+    except OSError as problem:
+        raise MissingError(f"{folder}: cannot be listed: {problem.strerror}") from None
+    ending = _ending(forms)
+    files = [file for file in files if not file.name.startswith(".") and ending.search(file.name, 1)]
+    if not files:
+        raise MissingError(f"{folder}: expected {_names(forms)}, found none")
+    return files
+
+
+def _ending(forms: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, forms))})(?:\.gz)?$", re.IGNORECASE)
+
+
+def _names(forms: Sequence[str]) -> str:
+    """Name the forms for a message.
+
+    >>> _names([".csv", ".tsv"])
+    'files named *.csv or *.tsv, or those with .gz'
+    """
+    return f"files named {' or '.join(f'*{form}' for form in forms)}, or those with .gz"

@@ -1,0 +1,175 @@
+"""WikiText-103: continue an encyclopedia's articles (Merity et al. 2017), as F2-Softmax sections 4.1.1 and 4.1.4 do.
+
+Source: https://huggingface.co/datasets/Salesforce/wikitext (CC BY-SA). One instance is an article with the line ends,
+spaces and marks of the published file:
+
+    " \\n = Homarus gammarus = \\n \\n Homarus gammarus , known as the European lobster or common lobster , is ..."
+
+A model learns blocks of consecutive tokens, whatever article they are of. It is evaluated on blocks of the whole split,
+and on stretches of 150 tokens, of which it is given 50.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from bench.errors import UsageError
+from bench.tasks.example import Example
+from bench.tasks.found import find, needed
+from bench.tasks.hub_copies import HUB
+from bench.tasks.intake import Intake
+from bench.tasks.lines import lines
+from bench.tasks.manifest import Split
+from bench.tasks.records import read_records
+from bench.tasks.samples.encyclopedia import articles as sample_articles
+from bench.tasks.stream import Stream
+from bench.tasks.task import Task, TaskInfo
+
+TITLE = re.compile(r" = [^=].* = ?\n?")
+VALID_SHARE = 10
+"""Of so many articles of the validation file one stays for validation where the others stand in for training."""
+
+
+class WikiText103(Task):
+    """Articles as one running text.
+
+    Args:
+        train: `official` reads the training file; `proxy` trains on nine tenths of the validation articles, and
+            validates on the others; `auto` is `official` where there is such a file, else `proxy`. Results of the proxy
+            are marked as such.
+        prefix: tokens a generation starts from.
+        continuation: tokens after them that it is compared with.
+        columns: the evaluated text is laid out in so many columns before it is cut. The authors' code takes 32 times
+            the batch size, in which the paper has 8 (Table 7).
+    """
+
+    name: str = "wikitext103"
+    ends: ClassVar[bool] = False
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="continue an encyclopedia's articles",
+        source="https://huggingface.co/datasets/Salesforce/wikitext",
+        licence="CC BY-SA",
+        sizes={"train": 28475, "valid": 60, "test": 60},
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "diversity"),
+        hub=HUB["wikitext103"].repository,
+        open_ended=True,
+        folders=("wikitext-103", "wikitext/wikitext-103"),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {
+            "backbone": "small-causal",
+            "decode": "topk=3+max_new_tokens=64",
+            "backbone.vocabulary": 4000,
+            "backbone.width": 128,
+            "backbone.layers": 2,
+            "task.columns": 1,
+            "trainer.steps": 300,
+            "trainer.batch_size": 16,
+            "trainer.lr": 2e-3,
+            "trainer.warmup": 0.05,
+            "trainer.weight_decay": 0.001,
+            "trainer.clip": 1.0,
+            "trainer.max_source": 100,
+            "trainer.max_target": 128,
+            "finetuned:trainer.steps": 50,
+            "finetuned:trainer.lr": 3e-4,
+            "evaluation.rows": 480,
+            "evaluation.batch_size": 60,
+        },
+        # F2-Softmax Tables 6 and 7; its epochs are not given.
+        "paper": {
+            "backbone": "f2-decoder",
+            "decode": "topk=3+max_new_tokens=100,greedy+max_new_tokens=100",
+            "backbone.vocabulary": 30000,
+            "trainer.epochs": 10,
+            "trainer.batch_size": 8,
+            "trainer.lr": 1e-4,
+            "trainer.warmup": 0.0,
+            "trainer.weight_decay": 0.001,
+            "trainer.clip": 0.25,
+            "trainer.max_source": 100,
+            "trainer.max_target": 1024,
+            "finetuned:trainer.steps": 1500,
+            "finetuned:trainer.lr": 1e-5,
+            "evaluation.batch_size": 20,
+        },
+    }
+
+    def __init__(
+        self,
+        *,
+        train: Literal["auto", "official", "proxy"] = "auto",
+        prefix: int = 50,
+        continuation: int = 100,
+        columns: int = 256,
+    ) -> None:
+        super().__init__()
+        if min(prefix, continuation, columns) < 1:
+            raise UsageError(f"task.prefix, task.continuation and task.columns are at least 1, not {prefix}, "
+                             f"{continuation} and {columns}")  # fmt: skip
+        self.train_from = train
+        self.stream = Stream(prefix, continuation, columns)
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the published file of a split and cut it at the titles of articles."""
+        intake = self.intake(split)
+        proxy = split != "test" and self.proxy(folder)
+        path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
+        found = list(articles(read_lines(path, intake)))
+        if proxy:
+            found = [a for number, a in enumerate(found) if (number % VALID_SHARE == 0) == (split == "valid")]
+        examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(found)]
+        status = "proxy" if proxy else self.status_of(split, len(examples))
+        return Split(split, examples, status, str(path), intake.closed())
+
+    def proxy(self, folder: Path) -> bool:
+        """Return whether validation articles stand in for training."""
+        return self.train_from == "proxy" or (self.train_from == "auto" and find(folder, names("train")) is None)
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated articles about things there are not."""
+        texts = ["".join(article) for article in sample_articles(split)]
+        return [Example(f"{split}/{number}", "", text) for number, text in enumerate(texts)]
+
+    def words_of(self, text: str) -> int:
+        """Return the official count, in which a line end is a word."""
+        return len(text.split()) + text.count("\n")
+
+
+def names(split: str) -> list[str]:
+    """Return what a split's file may be called."""
+    rows = [f"{split}.jsonl", *(["validation.jsonl"] if split == "valid" else [])]
+    return [f"wiki.{split}.tokens", f"{split}.txt", *rows]
+
+
+def read_lines(path: Path, intake: Intake) -> Iterator[str]:
+    """Yield lines with their ends, from the published file or from rows with a `text`."""
+    if ".jsonl" in path.name:
+        rows = read_records(path, intake, columns={"text": "text"}, may_be_empty=True)
+        return (row.texts["text"] for row in rows)
+    return (line for _, line in lines(path, intake))
+
+
+def articles(every: Iterable[str]) -> Iterator[str]:
+    """Join lines to articles: one begins at a title, which has an empty line before and after it.
+
+    So the published files have 60 articles each; two lines of the test file that only look like titles are none.
+
+    >>> list(articles([" \\n", " = A = \\n", " \\n", " a \\n", " \\n", " = B = \\n", " \\n", " = b = \\n"]))
+    [' \\n = A = \\n \\n a \\n', ' \\n = B = \\n \\n = b = \\n']
+    """
+    held: list[str] = []
+    started = False
+    for line in every:
+        held.append(line)
+        empty = [not known.strip() for known in held[-3:]]
+        if empty == [True, False, True] and TITLE.fullmatch(held[-2]):
+            if started:
+                yield "".join(held[:-3])
+            started, held = True, held[-3:]
+    if held:
+        yield "".join(held)

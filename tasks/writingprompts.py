@@ -1,0 +1,191 @@
+"""WritingPrompts: continue a story from its prompt (Fan et al. 2018), as HistAlign section 5.1 and A.2 do.
+
+Source: https://github.com/facebookresearch/fairseq/tree/main/examples/stories (files train.wp_source, train.wp_target,
+...). One instance, in the form of these files:
+
+    prompt "[ WP ] The last lamp in town will not go out ."
+    story  "`` Leave it , '' Mara said . <newline> I could n't ."
+
+What a model reads is one line, `The last lamp in town will not go out. "Leave it," Mara said. I couldn't.`, and
+generation continues its first 50 tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from bench.errors import UsageError
+from bench.tasks import hub
+from bench.tasks.detokenise import detokenise
+from bench.tasks.example import Example
+from bench.tasks.found import find, needed
+from bench.tasks.hub_copies import HUB
+from bench.tasks.intake import Intake
+from bench.tasks.lines import aligned
+from bench.tasks.manifest import Split
+from bench.tasks.published import split_files
+from bench.tasks.records import read_all
+from bench.tasks.samples.stories import stories
+from bench.tasks.task import Task, TaskInfo
+
+COPY = HUB["writingprompts"]
+NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")
+TAGS = re.compile(r"(?:\s*\[ ?[\w/ ]{1,12} ?\])+")
+
+
+class Row(NamedTuple):
+    """A row of the files: where it stands, its number from 0, and its texts as published."""
+
+    file: Path
+    row: str
+    number: int
+    prompt: str
+    story: str
+
+
+class WritingPrompts(Task):
+    """Prompt and story as one text.
+
+    The test split keeps texts of more than 50 and fewer than 1,000 words, as the authors' released script does; what is
+    left out is counted. 5,000 of its rows are evaluated in the paper. Its choice is not published; ours is
+    `evaluation.rows`, the same rows for every run. The authors join all texts and cut blocks of 512 tokens; here a row
+    is one text, and what is beyond `trainer.max_target` is not learned, and counted.
+
+    Args:
+        tag: keep what stands in brackets before a prompt, such as `[WP]`.
+        newlines: keep the ends of paragraphs; else they become spaces.
+        more_than: words that a test text has more than.
+        fewer_than: words that a test text has fewer than.
+        prompt_tokens: tokens that generation starts from.
+    """
+
+    name: str = "writingprompts"
+    ends: ClassVar[bool] = False  # as in blocks of joined texts: where a story ends is not learned
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="continue a story from its prompt",
+        source="https://github.com/facebookresearch/fairseq/tree/main/examples/stories",
+        licence="not stated (texts of Reddit users)",
+        sizes={"train": 272600, "valid": 15620, "test": 15138},  # 273k, 16k and 15k in HistAlign A.2
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "diversity"),
+        hub=COPY.repository,
+        open_ended=True,
+        folders=("writingPrompts",),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {
+            "backbone": "small-causal",
+            "decode": "nucleus=0.95+max_new_tokens=64",
+            "backbone.vocabulary": 4000,
+            "backbone.width": 128,
+            "backbone.layers": 2,
+            "trainer.steps": 300,
+            "trainer.batch_size": 16,
+            "trainer.lr": 2e-3,
+            "trainer.warmup": 0.05,
+            "trainer.weight_decay": 0.001,
+            "trainer.clip": 1.0,
+            "trainer.max_source": 100,
+            "trainer.max_target": 128,
+            "finetuned:trainer.steps": 50,
+            "finetuned:trainer.lr": 3e-4,
+            "evaluation.rows": 480,
+            "evaluation.batch_size": 60,
+        },
+        # HistAlign Table 8 and A.2, with seeds 0, 1 and 42. Weight decay is the script's; the paper gives none. Table 8
+        # has 1,024 output tokens, A.2 and the script have blocks of 512.
+        "paper": {
+            "backbone": "gpt2",
+            "decode": "nucleus=0.95+max_new_tokens=256",
+            "trainer.epochs": 3,
+            "trainer.batch_size": 512,
+            "trainer.lr": 5e-5,
+            "trainer.warmup": 0.2,
+            "trainer.weight_decay": 0.1,
+            "trainer.max_source": 100,
+            "trainer.max_target": 512,
+            "evaluation.rows": 5000,
+            "evaluation.batch_size": 32,
+        },
+    }
+
+    def __init__(
+        self,
+        *,
+        tag: bool = False,
+        newlines: bool = False,
+        more_than: int = 50,
+        fewer_than: int = 1000,
+        prompt_tokens: int = 50,
+    ) -> None:
+        super().__init__()
+        if prompt_tokens < 1 or not 0 <= more_than < fewer_than - 1:
+            raise UsageError("task.prompt_tokens is at least 1, and task.more_than at least 2 below task.fewer_than; "
+                             f"got {prompt_tokens}, {more_than} and {fewer_than}")  # fmt: skip
+        self.tag, self.newlines, self.prompt_tokens = tag, newlines, prompt_tokens
+        self.more_than, self.fewer_than = more_than, fewer_than
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read the fairseq files or the hub's rows of a split."""
+        intake = self.intake(split)
+        path, rows = _rows(folder, split, intake, f"get them from {self.info.source}")
+        examples, left_out = self.kept(rows, split)
+        status = self.status_of(split, len(examples) + len(left_out))
+        return Split(split, examples, status, str(path), (*intake.closed(), *left_out))
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated prompts and stories."""
+        every = enumerate(stories(split))
+        return self.kept((Row(Path("sample"), f"story {n}", n, s.prompt, s.story) for n, s in every), split)[0]
+
+    def kept(self, rows: Iterable[Row], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
+        """Return the examples, and what the rule of words leaves out as (file, row, reason)."""
+        examples: list[Example] = []
+        left_out: list[tuple[str, str, str]] = []
+        for row in rows:
+            text = self.text_of(row.prompt, row.story)
+            n_words = self.words_of(text)
+            if split == "test" and not self.more_than < n_words < self.fewer_than:
+                reason = f"{n_words} words; a test row has more than {self.more_than}, fewer than {self.fewer_than}"
+                left_out.append((row.file.name, row.row, reason))
+            else:
+                examples.append(Example(f"{split}/{row.number}", "", text))
+        return examples, left_out
+
+    def text_of(self, prompt: str, story: str) -> str:
+        r"""Return what a model reads.
+
+        >>> WritingPrompts().text_of("[ WP ] Run .\n", "I ca n't , '' <newline> <newline> he said .")
+        'Run. I can\'t," he said.'
+        >>> WritingPrompts(tag=True, newlines=True).text_of("[ WP ] Run .", "No . <newline> Why ?")
+        '[WP] Run.\nNo.\nWhy?'
+        """
+        if not self.tag and (tags := TAGS.match(prompt)):
+            prompt = prompt[tags.end() :]
+        paragraphs = NEWLINE.split(f"{prompt}\n{story}")
+        if not self.newlines:
+            return detokenise(" ".join(paragraphs))
+        return "\n".join(filter(None, map(detokenise, paragraphs)))
+
+    @staticmethod
+    def fetch(folder: Path) -> str:
+        """Bring the hub's copy into the cache."""
+        return hub.fetch(COPY, folder)
+
+
+def _rows(folder: Path, split: str, intake: Intake, advice: str) -> tuple[Path, Iterator[Row]]:
+    """Return the first file of a split and its rows; the fairseq files go before the hub's."""
+    if sources := find(folder, [f"{split}.wp_source"]):
+        targets = needed(folder, [f"{split}.wp_target"], advice)
+        return sources, (Row(sources, f"line {n}", n - 1, *texts) for n, *texts in aligned(sources, targets, intake))
+    files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
+    return files[0], _records(files, intake)
+
+
+def _records(files: Sequence[Path], intake: Intake) -> Iterator[Row]:
+    """Rows of the hub, numbered through all files of a split."""
+    for path, number, record in read_all(files, intake, columns={"prompt": "prompt", "story": "story"}):
+        yield Row(path, record.row, number, record.texts["prompt"], record.texts["story"])

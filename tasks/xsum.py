@@ -1,0 +1,136 @@
+"""XSum: write the one sentence that says what an article is about (Narayan et al. 2018).
+
+Source: https://github.com/EdinburghNLP/XSum (code MIT; the articles are the BBC's). One instance, in the published form
+and in our own words; the sentence is not in the article:
+
+    {"id": "30000001", "document": "The bridge was closed on Friday night. Engineers found cracks in two of its ...",
+     "summary": "A bridge over the river Orrin will stay closed for a month after cracks were found in it."}
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.errors import DataError
+from bench.tasks import hub
+from bench.tasks.example import Example
+from bench.tasks.found import find
+from bench.tasks.hub_copies import HUB
+from bench.tasks.intake import Intake
+from bench.tasks.lines import LONGEST_LINE, unpacked
+from bench.tasks.manifest import Split
+from bench.tasks.news_recipes import SMALL, histalign
+from bench.tasks.published import MADE, evaluated_too, published_rows, split_files
+from bench.tasks.samples.news import articles
+from bench.tasks.task import Task, TaskInfo
+
+OFFICIAL = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
+SPLITS = {"train": "train", "validation": "valid", "test": "test"}
+
+
+class XSum(Task):
+    """Article to one sentence.
+
+    Files: `train`, `valid` (or `validation`) and `test` as .jsonl, .jsonl.gz or .parquet. Some published documents are
+    empty, and stay. Where the publisher's list of ids is beside them, each row is looked up in it: rows of another
+    split make this one a proxy, and so do training rows that are test rows too. A row without an id gets one made of
+    its content.
+    """
+
+    name: str = "xsum"
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="write one sentence about a news article",
+        source="https://github.com/EdinburghNLP/XSum",
+        licence="none stated for the articles (BBC); code MIT",
+        sizes={"train": 204045, "valid": 11332, "test": 11334},
+        evaluations=("likelihood", "generation"),
+        metrics=("rouge", "perplexity"),
+        hub=HUB["xsum"].repository,
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {**SMALL},
+        "paper": histalign(lr=5e-5, steps=15_000, max_target=64),
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def read(self, folder: Path, split: str) -> Split:
+        """Read a split and compare it with the publisher's list of ids."""
+        intake = self.intake(split)
+        files, examples = self._rows(folder, split, intake)
+        status = self.status_of(split, len(examples))
+        official = official_splits(folder)
+        reasons = [strangers(examples, split, official)] if official else []
+        if split == "train":
+            reasons.append(self._shared(folder, examples, status))
+        if reasons := [reason for reason in reasons if reason]:
+            status = "proxy"
+        return Split(split, examples, status, "; ".join([str(files[0]), *reasons]), intake.closed())
+
+    def _rows(self, folder: Path, split: str, intake: Intake) -> tuple[Sequence[Path], list[Example]]:
+        files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
+        rows = published_rows(files, intake, source="document", target="summary", empty_sources=True)
+        return files, [Example(id, text, summary, (summary,)) for id, text, summary in rows]
+
+    def _shared(self, folder: Path, examples: Sequence[Example], status: str) -> str:
+        """Say how many training rows are test rows, unless the split is as published."""
+        if status == "official":
+            return ""
+        test = self._rows(folder, "test", Intake("test"))[1]
+        n = evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
+        return f"{n:,} of {len(examples):,} rows are rows of the test file too" if n else ""
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Generated articles about invented events."""
+        return [Example(a.id, " ".join(a.body), a.summary, (a.summary,)) for a in articles(split)]
+
+    @staticmethod
+    def fetch(folder: Path) -> str:
+        """Bring the hub's copy into the cache."""
+        return hub.fetch(HUB["xsum"], folder)
+
+
+def official_splits(folder: Path) -> Mapping[str, str]:
+    """Return the split of every published id, nothing where the publisher's list is not there.
+
+    Raises:
+        DataError: it is no such list.
+    """
+    path = find(folder, [OFFICIAL])
+    if path is None:
+        return {}
+    try:
+        with unpacked(path) as stream:
+            content = stream.read(LONGEST_LINE + 1)
+        if len(content) > LONGEST_LINE:
+            raise ValueError(f"more than {LONGEST_LINE:,} bytes")
+        listed = json.loads(content)
+        if not isinstance(listed, dict) or set(listed) != set(SPLITS):
+            raise ValueError(f"expected ids under {', '.join(SPLITS)}")
+        if not all(isinstance(ids, list) and all(isinstance(id, str) for id in ids) for ids in listed.values()):
+            raise ValueError("expected lists of ids as text")
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as problem:
+        raise DataError(f"{path}: is not the publisher's list of ids ({problem!s:.150}); get it again") from None
+    return {id: SPLITS[name] for name, ids in listed.items() for id in ids}
+
+
+def strangers(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:
+    """Say how many rows the publisher has in another split or in none; nothing if every row with an id is in its own.
+
+    >>> strangers([Example("1", "", ""), Example("2", "", "")], "train", {"1": "test", "2": "train"})
+    '1 of 2 rows are official test rows'
+    """
+    found = Counter(official.get(row.id, "none" if row.id.startswith(MADE) else "") for row in examples)
+    parts = [f"{found[name]:,} of {len(examples):,} rows are official {name} rows"
+             for name in SPLITS.values() if name != split and found[name]]  # fmt: skip
+    if found[""]:
+        parts.append(f"{found['']:,} of {len(examples):,} rows have an id that is in no official split")
+    if found["none"]:
+        parts.append(f"{found['none']:,} of {len(examples):,} rows have no id")
+    return "; ".join(parts)

@@ -1,0 +1,135 @@
+"""A hub on this machine: the two addresses that are asked, with every way they can fail."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import huggingface_hub.constants
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def parquet(rows: list[dict[str, Any]] | pa.Table, row_group: int | None = None) -> bytes:
+    """Rows as the bytes of a parquet file."""
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(table, file, row_group_size=row_group)
+    return file.getvalue()
+
+
+@dataclass
+class FakeHub:
+    """One repository.
+
+    `refuse` answers a kind of request ("list", "HEAD", "GET") with a status and the hub's name of the error; `asleep`
+    is the request that is not answered; `listed` are files the listing describes otherwise than they are served.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    repository: str = "owner/rows"
+    branches: dict[str, str] = field(default_factory=lambda: {"main": COMMIT})
+    refuse: dict[str, tuple[int, str]] = field(default_factory=dict)
+    listed: dict[str, bytes] = field(default_factory=dict)
+    asleep: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> str:
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                hub.answer(self)
+
+            do_HEAD = do_GET
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def stop(self) -> None:
+        self.closing.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        path = unquote(urlsplit(request.path).path)
+        listing, resolve = f"/api/datasets/{self.repository}", f"/datasets/{self.repository}/resolve/"
+        kind = "list" if path.startswith(listing) else request.command
+        if not path.startswith((listing, resolve)):
+            return self.send(request, 404, b"")
+        key = kind if kind == "list" else f"{kind} {path.removeprefix(resolve).partition('/')[2]}"
+        self.asked[key] += 1
+        if self.asleep in (kind, key):
+            while self.asleep in (kind, key) and not self.closing.wait(0.05):
+                pass
+            request.close_connection = True
+            return None
+        if refused := self.refuse.get(kind) or self.refuse.get(key):
+            status, name = refused
+            return self.send(request, status, b"", {"X-Error-Code": name, "X-Error-Message": f"{name} it says"})
+        if kind == "list":
+            return self.list(request, path.removeprefix(listing).removeprefix("/revision/") or "main")
+        return self.file(request, *path.removeprefix(resolve).split("/", 1))
+
+    def list(self, request: BaseHTTPRequestHandler, revision: str) -> None:
+        commit = revision if revision in self.branches.values() else self.branches.get(revision)
+        if commit is None:
+            return self.send(request, 404, b"", {"X-Error-Code": "RevisionNotFound"})
+        siblings = [{"rfilename": name, "size": len(body), "blobId": "b", "lfs": {
+            "sha256": hashlib.sha256(body).hexdigest(), "size": len(body), "pointerSize": 134}}
+            for name, body in {**self.files, **self.listed}.items()]  # fmt: skip
+        body = json.dumps({"id": self.repository, "sha": commit, "siblings": siblings}).encode()
+        return self.send(request, 200, body, {"Content-Type": "application/json"})
+
+    def file(self, request: BaseHTTPRequestHandler, commit: str, name: str) -> None:
+        body = self.files.get(name)
+        if body is None:
+            return self.send(request, 404, b"", {"X-Error-Code": "EntryNotFound"})
+        digest = hashlib.sha256(body).hexdigest()
+        return self.send(request, 200, body, {"X-Repo-Commit": commit, "ETag": f'"{digest}"'})
+
+    def send(
+        self, request: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str] | None = None
+    ) -> None:
+        request.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        if request.command != "HEAD":
+            request.wfile.write(body)
+
+
+@contextmanager
+def serving(hub: FakeHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    """Let this process and its children take `hub` for the hub, with the hub's cache below `folder`."""
+    monkeypatch.setenv("HF_ENDPOINT", hub.start())
+    monkeypatch.setenv("HF_HOME", str(folder))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(folder / "hub"))
+    try:
+        yield hub
+    finally:
+        hub.stop()

@@ -1,0 +1,124 @@
+"""CNN/DM: highlights keep their lines, the agency mark stays unless asked, every published layout is read."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.errors import DataError, MissingError
+from bench.tasks.cnndm import CNNDM, without_mark
+from bench.tasks.codec import Codec
+from tests.tasks.news_files import REAL, contents, loaded, real, write
+
+
+def row(name: str, article: str = "") -> dict[str, Any]:
+    return {"id": name, "article": article or f"(CNN)Article {name}.", "highlights": f"First of {name} .\nSecond ."}
+
+
+def folder(place: Path, form: str = "{}.jsonl", **rows: Any) -> Path:
+    wanted = {"train": [row("1"), row("2")], "validation": [row("3")], "test": [row("4")], **rows}
+    for split, found in wanted.items():
+        write(place / form.format(split), found)
+    return place
+
+
+@pytest.mark.parametrize(
+    "form", ["{}.jsonl", "{}.jsonl.gz", "{}.parquet", "3.0.0/{}-00000-of-00001.parquet", "data/{}-00000-of-00001.parquet"]
+)
+def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
+    task = loaded(CNNDM, folder(tmp_path, form))
+    assert contents(task, "train")[1] == ("2", "(CNN)Article 2.", "First of 2 .\nSecond .")
+    assert task.split("valid").examples[0].references == ("First of 3 .\nSecond .",)
+    assert task.split("test").status == "subset"
+
+
+def test_parts_are_read_in_order(tmp_path: Path) -> None:
+    for at, name in enumerate("ab"):
+        write(tmp_path / "3.0.0" / f"test-0000{at}-of-00002.parquet", [row(name)])
+    assert [name for name, _, _ in contents(loaded(CNNDM, tmp_path), "test")] == ["a", "b"]
+    (tmp_path / "3.0.0" / "test-00001-of-00002.parquet").unlink()
+    with pytest.raises(MissingError, match=r"3\.0\.0: expected every part"):
+        loaded(CNNDM, tmp_path).split("test")
+
+
+def test_copies_in_one_line_are_taken_and_told(tmp_path: Path) -> None:
+    write(tmp_path / "ctrlsum_train.jsonl.gz", [{"article": "a", "highlights": "One. Two."}])
+    write(tmp_path / "validation_subset.jsonl.gz", [row("3")])
+    write(tmp_path / "ctrlsum_test.jsonl.gz", [{"article": "b", "highlights": "One. Two."}])
+    task = loaded(CNNDM, tmp_path)
+    assert "no highlights have a line break, so ROUGE-Lsum is ROUGE-L" in task.split("train").origin
+    assert "line break" not in task.split("valid").origin
+    assert task.split("test").examples[0].id.startswith("content-")
+
+
+def test_training_rows_that_are_test_rows_make_a_proxy(tmp_path: Path) -> None:
+    split = loaded(CNNDM, folder(tmp_path, train=[row("1"), row("4"), row("5", "(CNN)Article 4.")])).split("train")
+    assert (split.status, split.origin.split("; ")[-1]) == ("proxy", "2 of 3 rows are rows of the test file too")
+
+
+@pytest.mark.parametrize(
+    ("text", "stripped"),
+    [
+        ("(CNN)Share, and", "Share, and"),
+        ("(CNN) -- The ninth", "The ninth"),
+        ("MIAMI, Florida (CNN) -- The ninth", "The ninth"),
+        ("NEW YORK (CNN) The", "The"),
+        ("Editor's note: MIAMI (CNN) -- The", "Editor's note: MIAMI (CNN) -- The"),
+        ("He told (CNN) that", "He told (CNN) that"),
+        ("(CNNMoney)The", "(CNNMoney)The"),
+        ("", ""),
+    ],
+)
+def test_only_a_mark_at_the_start_is_stripped(text: str, stripped: str) -> None:
+    assert without_mark(text) == stripped
+
+
+def test_the_mark_stays_unless_asked(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    assert loaded(CNNDM, place).split("test").examples[0].source == "(CNN)Article 4."
+    assert loaded(CNNDM, place, strip_cnn=True).split("test").examples[0].source == "Article 4."
+
+
+def test_a_model_learns_and_returns_the_line_breaks() -> None:
+    task = loaded(CNNDM, None)
+    examples = task.split("test").examples[:5]
+    tokenizer = task.tokenizer(600)
+    rows = task.encode(examples, Codec(tokenizer, "encoder-decoder", 200, 200))
+    texts = [tokenizer.decode(one.target, skip_special_tokens=True).strip() for one in rows]
+    assert texts == [e.target for e in examples]
+    assert all(2 <= text.count("\n") <= 3 for text in texts)
+    assert len(task.split("train").examples) >= 200
+
+
+def test_bad_rows_are_named_and_counted(tmp_path: Path) -> None:
+    bad = [row("1"), {**row("2"), "highlights": ""}, {**row("3"), "article": ""}, row("1"), "no json", {"id": "9"}]
+    place = folder(tmp_path, train=[*bad, row("5")], test=[row("4"), row("4")])
+    with pytest.raises(DataError, match=r"train\.jsonl, line 2: the field 'highlights' is empty"):
+        loaded(CNNDM, place).split("train")
+    write(place / "test.jsonl", [row("4")])
+    task = loaded(CNNDM, place, "skip")
+    assert [name for name, _, _ in contents(task, "train")] == ["1", "5"]
+    assert [skipped[1] for skipped in task.split("train").skipped] == [f"line {n}" for n in (2, 3, 4, 5, 6)]
+    assert task.manifest("train").skipped == 5
+    write(place / "test.jsonl", [row("4"), row("4")])
+    with pytest.raises(DataError, match=r"test\.jsonl, line 2: has the id '4'.*never skips"):
+        loaded(CNNDM, place, "skip").split("test")
+
+
+@real("cnndm")
+def test_the_real_files_are_known_for_what_they_are() -> None:
+    task = loaded(CNNDM, REAL / "cnndm")
+    found = {name: task.split(name) for name in ("train", "valid", "test")}
+    assert {name: (len(split.examples), split.status) for name, split in found.items()} == {
+        "train": (100, "subset"), "valid": (900, "subset"), "test": (90, "subset"),
+    }  # fmt: skip
+    assert sum("\n" in e.target for e in found["valid"].examples) == 891
+    assert sum(e.source.startswith("(CNN)") for e in found["valid"].examples) == 697
+    stripped = loaded(CNNDM, REAL / "cnndm", strip_cnn=True).split("valid").examples
+    assert sum("(CNN)" in e.source[:60] for e in stripped) < 200
+    first = found["valid"].examples[0]
+    assert (len(first.source), len(first.target)) == (4290, 142)
+    assert hashlib.sha256(first.target.encode()).hexdigest()[:12] == "HASH"

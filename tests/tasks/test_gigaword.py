@@ -1,0 +1,183 @@
+"""Gigaword and DUC-2004: lines that belong together, every layout, one unknown word, four references."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.errors import DataError, MissingError
+from bench.tasks.duc2004 import Duc2004
+from bench.tasks.gigaword import Gigaword
+from bench.tasks.gigaword_files import split_pair
+from bench.tasks.sources import resolve
+from tests.tasks.news_files import REAL, contents, loaded, real, write
+
+FILES = {
+    "train": ("train.article.txt", "train.title.txt"),
+    "valid": ("valid.article.filter.txt", "valid.title.filter.txt"),
+    "test": ("input.txt", "task1_ref0.txt"),
+}
+LAYOUTS = {"sumdata": ("sumdata/train", "sumdata/Giga"), "apart": ("train", "giga"), "beside": (".", ".")}
+DUC: list[Any] = [{"id": "A.1", "text": 'He said "Go" (U.S.).', "summaries": ["One A", "2", "Three", "Four"]},
+                  {"id": "A.1", "text": "Rain.", "summaries": ["Five", "Six", "Seven", "Eight"]}]  # fmt: skip
+
+
+def folder(place: Path, layout: str = "apart", packed: bool = False, n: int = 3) -> Path:
+    for split, names in FILES.items():
+        for name, words in zip(names, ("sentence UNK", "title <unk>"), strict=True):
+            where = place / LAYOUTS[layout][split == "test"] / (name + ".gz" * packed)
+            write(where, [f"{split} {words} {i} ." for i in range(n)])
+    return place
+
+
+def duc(place: Path, rows: list[Any] = DUC) -> Path:
+    write(place / "duc2004.jsonl", rows)
+    return place
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+def test_every_layout_gives_the_same_rows(tmp_path: Path, layout: str, packed: bool) -> None:
+    task = loaded(Gigaword, folder(tmp_path, layout, packed))
+    for split in FILES:
+        assert contents(task, split)[2] == (f"{split}/2", f"{split} sentence <unk> 2 .", f"{split} title <unk> 2 .")
+    assert [task.split(split).examples[0].references for split in FILES] == [
+        (), ("valid title <unk> 0 .",), ("test title <unk> 0 .",),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["{}.jsonl.gz", "{}.parquet", "data/{}-00000-of-00001.parquet"])
+def test_rows_of_the_hub_are_read_too(tmp_path: Path, form: str) -> None:
+    for split in ("train", "validation", "test"):
+        write(tmp_path / form.format(split), [{"document": f"{split} UNK {i}", "summary": f"t {i}"} for i in range(2)])
+    assert contents(loaded(Gigaword, tmp_path), "valid") == [
+        ("valid/0", "validation <unk> 0", "t 0"), ("valid/1", "validation <unk> 1", "t 1"),
+    ]  # fmt: skip
+
+
+def test_lines_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    (place / "train" / "train.title.txt").write_text("one\ntwo\n")
+    with pytest.raises(DataError, match=r"expected as many lines in both; one ends after line 2"):
+        loaded(Gigaword, place).split("train")
+
+
+def test_a_bad_line_moves_no_id(tmp_path: Path) -> None:
+    place = folder(tmp_path, n=5)
+    titles = place / "train" / "train.title.txt"
+    titles.write_bytes(titles.read_bytes().replace(b"title <unk> 1", b"t\xff").replace(b"train title <unk> 3 .", b" "))
+    with pytest.raises(DataError, match=r"train\.title\.txt, line 2: byte 8 is not UTF-8"):
+        loaded(Gigaword, place).split("train")
+    task = loaded(Gigaword, place, "skip")
+    assert [name for name, _, _ in contents(task, "train")] == ["train/0", "train/2", "train/4"]
+    assert [tuple(one) for one in task.split("train").skipped] == [
+        ("train.title.txt", "line 2", "byte 8 is not UTF-8 (invalid start byte); save the file as UTF-8"),
+        ("train.title.txt", "line 4", "is empty; expected a text"),
+    ]
+    shutil.copy(titles, place / "giga" / "task1_ref0.txt")
+    with pytest.raises(DataError, match=r"task1_ref0\.txt, line 2: .*a test split never skips"):
+        loaded(Gigaword, place, "skip").split("test")
+
+
+def test_half_a_pair_and_nothing_are_told(tmp_path: Path) -> None:
+    (folder(tmp_path) / "train" / "train.title.txt").unlink()
+    with pytest.raises(MissingError, match=r"expected train\.article\.txt and train\.title\.txt.*only train\.article"):
+        split_pair(tmp_path, "train")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*train/train\.article\.txt.*sent-summary"):
+        loaded(Gigaword, tmp_path / "none").split("train")
+
+
+def test_many_rows_are_read_in_good_time(tmp_path: Path) -> None:
+    place = folder(tmp_path, n=40_000)
+    began = time.monotonic()
+    assert len(loaded(Gigaword, place).split("train").examples) == 40_000
+    assert time.monotonic() - began < 8, "0.3 s on a free core"
+
+
+# DUC-2004 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["gigaword/duc2004", "gigaword/DUC2004", "gigaword", "duc2004"])
+def test_rows_of_both_sets_are_found(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder(tmp_path / "gigaword")
+    duc(tmp_path / where)
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    task = Duc2004()
+    task.load(resolve("duc2004", folders=Duc2004.info.folders))
+    assert contents(task, "train")[0] == ("train/0", "train sentence <unk> 0 .", "train title <unk> 0 .")
+    first, second = task.split("test").examples
+    assert (first.id, first.source) == ("000/A.1", "he said `` go '' -lrb- u.s. -rrb- .")
+    assert (first.target, first.references) == ("One A", ("One A", "2", "Three", "Four"))
+    assert second.id == "001/A.1"
+    assert [task.split(split).status for split in FILES] == ["subset"] * 3
+
+
+def test_the_files_of_lines_are_read_too(tmp_path: Path) -> None:
+    for at in range(4):
+        write(tmp_path / "DUC2004" / f"task1_ref{at}.txt", [f"Ref {at} a", f"Ref {at} b"])
+    write(tmp_path / "DUC2004" / "input.txt", ["A UNK.", "b"])
+    first, second = loaded(Duc2004, tmp_path).split("test").examples
+    assert (first.id, first.source, first.references) == ("000", "a <unk> .", tuple(f"Ref {at} a" for at in range(4)))
+    assert second.references[3] == "Ref 3 b"
+    write(tmp_path / "DUC2004" / "task1_ref3.txt", ["Ref 3 a"])
+    with pytest.raises(DataError, match="expected as many lines in both"):
+        loaded(Duc2004, tmp_path).split("test")
+
+
+@pytest.mark.parametrize("titles", [None, [], ["a"] * 3, ["a"] * 5, ["a", "b", "c", ""], ["a", "b", "c", 4], "abcd"])
+def test_four_references_or_none(tmp_path: Path, titles: Any) -> None:
+    duc(tmp_path, [DUC[0], {**DUC[1], "summaries": titles}])
+    with pytest.raises(DataError, match=r"duc2004\.jsonl, line 2: expected 4 texts in the field 'summaries'"):
+        loaded(Duc2004, tmp_path).split("test")
+
+
+def test_what_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"expected duc2004\.jsonl, or input\.txt and task1_ref0"):
+        loaded(Duc2004, tmp_path).split("test")
+    with pytest.raises(MissingError, match=r"trained on Gigaword, whose train split is not in"):
+        loaded(Duc2004, tmp_path).split("train")
+
+
+def test_both_samples_read_alike() -> None:
+    giga, four = loaded(Gigaword, None), loaded(Duc2004, None)
+    assert len(giga.split("train").examples) >= 200
+    assert giga.split("train").examples == four.split("train").examples
+    assert all(e.source == e.source.lower() and not any(c.isdigit() for c in e.source)
+               for split in FILES for e in four.split(split).examples)  # fmt: skip
+    assert all(len(e.references) == 4 and e.target == e.references[0] for e in four.split("test").examples)
+    assert any(c.isdigit() for e in four.split("test").examples for c in e.target), "references stay as they are"
+
+
+@real("gigaword")
+def test_the_real_files_have_the_official_test_split() -> None:
+    task = loaded(Gigaword, REAL / "gigaword")
+    found = {split: (len(task.split(split).examples), task.split(split).status) for split in FILES}
+    assert found == {"train": (10000, "subset"), "valid": (1000, "subset"), "test": (1951, "official")}
+    words = [word for e in task.split("test").examples for word in f"{e.source} {e.target}".split()]
+    assert (words.count("<unk>"), words.count("UNK")) == (387 + 833, 0)
+    first = task.split("test").examples[0]
+    assert (len(first.source), hashlib.sha256(first.source.encode()).hexdigest()[:12]) == (135, "HASH1")
+
+
+@real("gigaword/duc2004")
+def test_the_real_duc_rows_have_four_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_DATA", str(REAL))
+    task = Duc2004()
+    task.load(resolve("duc2004", folders=Duc2004.info.folders))
+    split = task.split("test")
+    assert (len(split.examples), split.status, len(task.split("train").examples)) == (500, "official", 10000)
+    assert {len(e.references) for e in split.examples} == {4}
+    assert split.examples[0].id == "000/APW19981016.0240"
+    published = gzip.open(REAL / "gigaword" / "train" / "train.article.txt.gz", "rt", encoding="utf-8").read().split()
+    known, words = set(published), [word for e in split.examples for word in e.source.split()]
+    assert sum(word in known for word in words) / len(words) > 0.93
+    raw = json.loads((REAL / "gigaword" / "duc2004" / "duc2004.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert split.examples[0].references == tuple(raw["summaries"])

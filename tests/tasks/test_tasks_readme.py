@@ -1,0 +1,76 @@
+"""tasks/README.md is true: its new task runs from its code alone, its table is the list, its commands are commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli import parser
+from bench.errors import DataError
+from bench.tasks import TASKS
+from bench.tasks.sources import Source
+from bench.tasks.task import Task
+from tests.shipped import ROOT
+
+PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
+
+
+def table() -> str:
+    """Return the table of tasks as the page should have it."""
+    lines = ["| task | rows | train / valid / test | language | scores | paper |", "|---|---|---|---|---|---|"]
+    for name, entry in TASKS.items():
+        info = entry.load().info
+        sizes = " / ".join(f"{info.sizes[s]:,}" if s in info.sizes else "-" for s in ("train", "valid", "test"))
+        lines.append(f"| `{name}` | {info.summary} | {sizes} | {info.language} | {', '.join(info.metrics)} | {entry.paper} |")
+    return "\n".join(lines)
+
+
+def test_the_table_is_the_list() -> None:
+    found = re.search(r"<!-- tasks -->\n(.*?)\n<!-- end -->", PAGE, re.DOTALL)
+    assert found
+    assert found[1] == table()
+
+
+def commands() -> Iterator[str]:
+    for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL):
+        yield from (line.split("#")[0].strip() for line in block.splitlines() if line.startswith("bench"))
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_commands_are_commands(line: str) -> None:
+    parser().parse_args(shlex.split(line)[1:])
+
+
+@pytest.fixture
+def capitals() -> type[Task]:
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Capitals" in block)
+    module = types.ModuleType("capitals")
+    exec(compile(code, "capitals", "exec"), module.__dict__)
+    kind: Any = module.__dict__["Capitals"]
+    return kind
+
+
+def test_the_new_task_reads_its_files_and_names_a_broken_row(capitals: type[Task], tmp_path: Path) -> None:
+    rows = [{"country": "Norway", "capital": "Oslo"}, {"country": "Peru"}]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = capitals()
+    task.load(Source(tmp_path, "test"))
+    with pytest.raises(DataError, match=r"train\.jsonl, line 2: has no field 'capital'"):
+        task.split("train")
+    task.on_bad_row = "skip"
+    split = task.split("train")
+    assert [(e.source, e.target) for e in split.examples] == [("the capital of Norway is", "Oslo")]
+    assert (split.status, len(split.skipped)) == ("subset", 1)
+
+
+def test_the_new_task_has_a_sample(capitals: type[Task]) -> None:
+    task = capitals()
+    assert len(task.split("train").examples) == 200
+    assert task.split("train").status == "sample"

@@ -1,0 +1,91 @@
+"""WikiText-103: articles of the published files, proxy training rows, official counts of articles and words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.errors import DataError, MissingError
+from bench.tasks.sources import Source
+from bench.tasks.wikitext103 import WikiText103, articles
+
+REAL = Path(os.environ.get("BENCH_DATA", "/nowhere")) / "wikitext" / "wikitext-103"
+ARTICLE = " \n = {} = \n \n Some words about {} . \n \n = = Part = = \n \n More words . \n"
+
+
+def made(folder: Path, form: str, **splits: int) -> Path:
+    for split, n in splits.items():
+        text = "".join(ARTICLE.format(f"{split} {i}", i) for i in range(n))
+        if form == "jsonl":
+            lines = [json.dumps({"text": line}) + "\n" for line in text.splitlines(keepends=True)]
+            (folder / f"{split}.jsonl").write_text("".join(lines))
+        elif form == "txt.gz":
+            (folder / f"{split}.txt.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            (folder / f"wiki.{split}.tokens").write_text(text)
+    return folder
+
+
+def loaded(folder: Path | None, **options: object) -> WikiText103:
+    task = WikiText103(**options)  # type: ignore[arg-type]
+    task.load(Source(folder, "test"))
+    return task
+
+
+@pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens"])
+def test_every_form_gives_the_same_articles(tmp_path: Path, form: str) -> None:
+    task = loaded(made(tmp_path, form, train=3, valid=2, test=2))
+    split = task.split("train")
+    assert [e.target for e in split.examples] == [ARTICLE.format(f"train {i}", i) for i in range(3)]
+    assert (split.status, [e.id for e in split.examples]) == ("subset", ["train/0", "train/1", "train/2"])
+
+
+def test_validation_articles_stand_in_where_there_is_no_training_file(tmp_path: Path) -> None:
+    made(tmp_path, "tokens", valid=20, test=2)
+    auto, official = loaded(tmp_path), loaded(tmp_path, train="official")
+    train, valid = auto.split("train"), auto.split("valid")
+    assert (len(train.examples), len(valid.examples), train.status, valid.status) == (18, 2, "proxy", "proxy")
+    assert not {e.target for e in train.examples} & {e.target for e in valid.examples}
+    assert auto.split("test").status == "subset"
+    assert len(official.split("valid").examples) == 20
+    with pytest.raises(MissingError, match=r"expected wiki\.train\.tokens or .*Salesforce/wikitext"):
+        official.split("train")
+
+
+def test_only_a_line_between_empty_ones_is_a_title() -> None:
+    text = [" \n", " = A = \n", " \n", " a \n", " = 1 rad / s = \n", " b \n", " \n", " = = = B = = = \n", " \n", " c \n"]
+    assert list(articles(text)) == ["".join(text)]
+
+
+def test_a_line_that_is_no_text_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> None:
+    made(tmp_path, "tokens", train=2, test=2)
+    for split in ("train", "test"):
+        path = tmp_path / f"wiki.{split}.tokens"
+        path.write_bytes(path.read_bytes().replace(b"Some", b"S\xffme", 1))
+    task = loaded(tmp_path)
+    with pytest.raises(DataError, match=r"wiki\.train\.tokens, line 4: byte 3 is not UTF-8"):
+        task.split("train")
+    task.on_bad_row = "skip"
+    assert task.split("train").skipped[0][:2] == ("wiki.train.tokens", "line 4")
+    assert task.manifest("train").skipped == 1
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
+
+
+def test_the_sample_is_long_enough_to_learn_from() -> None:
+    task = loaded(None)
+    assert len(task.split("train").examples) >= 200
+    assert all(e.target.startswith(" \n = ") for e in task.split("train").examples)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="needs wikitext/wikitext-103 below BENCH_DATA")
+def test_the_published_files_have_the_official_counts() -> None:
+    task = loaded(REAL, train="official")
+    for split, n_words in (("valid", 217646), ("test", 245569)):
+        found = task.split(split)
+        assert (len(found.examples), found.status) == (60, "official")
+        assert sum(task.words_of(e.target) for e in found.examples) == n_words
