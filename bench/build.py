@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 
 from bench.cell import Cell
@@ -80,7 +81,7 @@ def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
     size = cell.config.trainer.batch_size
     starts = range(0, len(rows), size)
     for at in islice(starts, WARM_BATCHES):
-        yield codec.train_batch(rows[at : at + size])  # type: ignore[misc]
+        yield codec.picked(rows, np.arange(at, min(at + size, len(rows))))  # type: ignore[misc]
 
 
 def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:

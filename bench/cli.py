@@ -302,17 +302,11 @@ def _names(given: Sequence[str] | None) -> list[str] | None:
     return None if not names or "all" in names else expand(names, TASKS, "task")
 
 
-def _whole(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"a whole number of at least 0, not '{text}'")
-    return int(text)
-
-
-def _positive(text: str) -> Any:
+def _positive(text: str) -> int:
     return _whole(text, 1)
 
 
-def _whole(text: str, least: int = 0) -> Any:
+def _whole(text: str, least: int = 0) -> int:
     if not text.isdigit() or int(text) < least:
         raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
     return int(text)

@@ -37,13 +37,23 @@ Part = Literal["source", "target", "both", "exemplar"]
 class Rows(Protocol):
     """Encoded rows of a split by number; what a batch needs of them comes as whole arrays."""
 
-    names: Any
-    lengths: Array | None
-    n_truncated: int
+    @property
+    def lengths(self) -> Array | None:
+        """Tokens of source and target of each row, [rows]; None where rows are equally long."""
+
+    @property
+    def n_truncated(self) -> int:
+        """Rows that were cut."""
 
     def __len__(self) -> int: ...
 
+    @overload
     def __getitem__(self, item: int, /) -> Encoded: ...
+
+    @overload
+    def __getitem__(self, item: slice, /) -> list[Encoded]: ...
+
+    def __iter__(self) -> Iterator[Encoded]: ...
 
     def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
         """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
@@ -69,7 +79,7 @@ def gathered(tokens: Array, begin: Array, lengths: Array, fill: int, first: int 
     """
     extra, sizes = int(first is not None), lengths.tolist()  # a few numbers: Python is faster at them than numpy
     found = np.full((len(sizes), extra + max(sizes, default=0)), fill, np.int64)
-    if extra:
+    if first is not None:
         found[:, 0] = first
     for row, start, length in zip(found[:, extra:], begin.tolist(), sizes, strict=True):
         row[:length] = tokens[start : start + length]
@@ -96,13 +106,13 @@ class Bins(Sequence[Encoded]):
 
     Args:
         tokens: source, target and exemplar of one row after those of the row before, [tokens].
-        index: where a row starts, and its numbers, [rows, 7] (`COLUMNS`).
+        table: where a row starts, and its numbers, [rows, 7] (`COLUMNS`).
         names: ids, [rows].
     """
 
-    def __init__(self, tokens: Array, index: Array, names: Array) -> None:
-        self.tokens, self.index, self.names = tokens, index, names
-        self.columns = index.T
+    def __init__(self, tokens: Array, table: Array, names: Array) -> None:
+        self.tokens, self.table, self.names = tokens, table, names
+        self.columns = table.T
 
     @classmethod
     def of(cls, rows: Iterable[Encoded]) -> Bins:
@@ -152,7 +162,7 @@ class Bins(Sequence[Encoded]):
         return all(_same(self[at], wanted.make(at, at + 1)[0]) for at in picked)
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.table)
 
     @overload
     def __getitem__(self, item: int) -> Encoded: ...
@@ -163,7 +173,7 @@ class Bins(Sequence[Encoded]):
     def __getitem__(self, item: int | slice) -> Encoded | list[Encoded]:
         if isinstance(item, slice):
             return [self[at] for at in range(*item.indices(len(self)))]
-        start, source, target, exemplar, truncated, words, size = self.index[item].tolist()
+        start, source, target, exemplar, truncated, words, size = self.table[item].tolist()
         name = self.names[item]
         middle, end = start + source, start + source + target
         return Encoded(
@@ -175,7 +185,7 @@ class Bins(Sequence[Encoded]):
     @cached_property
     def lengths(self) -> Array:
         """Tokens of source and target of each row, [rows]."""
-        return np.asarray(self.index[:, 1] + self.index[:, 2])
+        return np.asarray(self.table[:, 1] + self.table[:, 2])
 
     def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
         """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
@@ -203,13 +213,13 @@ class Bins(Sequence[Encoded]):
     @property
     def n_truncated(self) -> int:
         """Rows that were cut."""
-        return int((self.index[:, 4] > 0).sum())
+        return int((self.table[:, 4] > 0).sum())
 
     def target_counts(self, vocabulary: int) -> Array:
         """Count how often each token is a target, [vocabulary]."""
         counts = np.zeros(vocabulary, np.int64)
         for at in range(0, len(self), CHUNK):
-            start, source, target, exemplar = self.index[at : at + CHUNK, :4].T
+            start, source, target, exemplar = self.table[at : at + CHUNK, :4].T
             first, last = start[0], start[-1] + source[-1] + target[-1] + max(0, exemplar[-1])
             edges = np.zeros(last - first + 1, np.int8)
             np.add.at(edges, start + source - first, 1)
@@ -271,10 +281,10 @@ def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
     with open(folder / "tokens.bin", "wb") as tokens, open(folder / "index.bin", "wb") as index:
         for rows in _chunks(wanted, chunk):
             part = Bins.of(rows)
-            part.index[:, 0] += size
+            part.table[:, 0] += size
             size += len(part.tokens)
             tokens.write(part.tokens.astype(dtype).tobytes())
-            index.write(part.index.tobytes())
+            index.write(part.table.tobytes())
             names += [row.id for row in rows]
     table = _names(names)
     (folder / "names.bin").write_bytes(table.tobytes())

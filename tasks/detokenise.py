@@ -31,7 +31,7 @@ JOINED = re.compile(
     re.IGNORECASE,
 )
 OPENING = re.compile(r"(?<![^ \1])([(\[{$£€¥¿¡“‘]+) ")
-HALVES = re.compile(r"\b(can not|gon na|wan na|got ta|gim me|lem me)\b(?!')", re.IGNORECASE)
+HALVES = re.compile(r"\b(can not|gon na|wan na|got ta|gim me|lem me)\b", re.IGNORECASE)
 
 
 def detokenise(text: str) -> str:

@@ -51,7 +51,7 @@ class LogicNLG(Task):
             "decode": "greedy",
             "task.style": "compact",
             "backbone.vocabulary": 4000,
-            "trainer.steps": 500,
+            "trainer.steps": 300,
             "trainer.batch_size": 16,
             "trainer.lr": 1e-3,
             "trainer.warmup": 0.1,

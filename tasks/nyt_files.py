@@ -92,7 +92,8 @@ def read_rule(folder: Path, first_year: int) -> Rule:
         path = find(folder, [f"{split}_ids.txt"])
         if path is not None:
             ids = frozenset(line.strip().removesuffix(".xml") for _, line in lines(path) if line.strip())
-        elif standoff and (path := folder / standoff).is_dir():
+        elif standoff and (folder / standoff).is_dir():
+            path = folder / standoff
             ids = frozenset(file.name for file in path.iterdir())
         else:
             continue
@@ -161,18 +162,13 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
                     if len(content) < min(member.size, LARGEST):
                         raise EOFError(f"member {name[3]} is cut short")
                     yield File(archive, f"article {id}", day, id, content)
-            _check_end(members)
-            while stream.read(CHUNK):  # to the check sum
-                pass
+            rest = cast("IO[bytes]", members.fileobj)
+            while block := rest.read(CHUNK):  # to the check sum
+                if block.strip(b"\0"):
+                    raise EOFError("what follows is neither a member nor the end")
+            if stream.tell() < members.offset + tarfile.BLOCKSIZE:  # tarfile takes a cut for the end
+                raise EOFError("it has no end")
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError) as problem:
         raise DataError(f"{archive}: is damaged or cut short ({problem!s:.100}); get it again") from None
     except OSError as problem:
         raise MissingError(f"{archive}: cannot be read ({problem.strerror or problem})") from None
-
-
-def _check_end(members: tarfile.TarFile) -> None:
-    """Raise EOFError if members were left unread: tarfile takes a broken header for the end."""
-    left = cast("IO[bytes]", members.fileobj)
-    while block := left.read(CHUNK):
-        if block.strip(b"\0"):
-            raise EOFError("what follows is neither a member nor the end")

@@ -74,13 +74,13 @@ class Cuts(Sequence[Encoded]):
 
         Those of a document are shared out evenly over its tokens, in whole numbers: sums over documents are exact.
         """
-        index = self.documents.index
-        ends = np.concatenate(([0], np.cumsum(index[:, 2])))
+        index = self.documents.table
+        ends: Array = np.append(0, np.cumsum(index[:, 2]))
         edges = self.places[:, 1:]
         document = np.searchsorted(ends, edges, "right").clip(1, len(index)) - 1
         found = []
         for column in (5, 6):
-            sums = np.concatenate(([0], np.cumsum(index[:, column])))
+            sums: Array = np.append(0, np.cumsum(index[:, column]))
             within, tokens = edges - ends[document], np.maximum(1, index[document, 2])
             at = sums[document] + within * index[document, column] // tokens
             found.append(at[:, 1] - at[:, 0])

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from bench.errors import DataError, UsageError
 from bench.tasks.example import Example
+from bench.tasks.intake import Intake
 from bench.tasks.manifest import Split
 from bench.tasks.pieces import pieces
 from bench.tasks.samples.text import sample
@@ -146,22 +147,25 @@ class Text(Task):
         files = files_of(folder, self.valid_path, self.test_path)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
-        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document))
+        intake = self.intake(split)
+        shared = Intake("train", intake.policy)  # a file that is not this split's alone is read as training text is
+        reading = intake if split in files else shared
+        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document, reading))
         origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
         if missing and (split == "train" or split in missing):
             if self._held is None:
-                every = read_documents(files["train"], self.field, self.document)
+                every = read_documents(files["train"], self.field, self.document, shared)
                 self._held = held_out(every, missing, self.least)
             held = self._held
             documents = (both for both in documents if held.get(both[0], "train") == split)
             origin += f"; {' and '.join(missing)} held out"
-        examples, skipped = self.rows(documents, split)
+        examples, short = self.rows(documents, split)
         if not examples:
             raise DataError(
                 f"{origin}: the {split} split has no document of {self.least} words, {self.prompt_words} for a prompt "
                 f"and {LEAST_REST} more; set task.prompt_words, or task.document (line, blank_line or file)"
             )
-        return Split(split, examples, "own", origin, skipped)
+        return Split(split, examples, "own", origin, (*intake.closed(), *short))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tales."""

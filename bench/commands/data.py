@@ -31,7 +31,7 @@ def data(given: argparse.Namespace) -> int:
 
 def listing(given: argparse.Namespace, names: list[str]) -> int:
     """Print where each task's rows would come from."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in names:
         kind: type[Task] = TASKS[name].load()
         source = where(kind, folder_of(given))

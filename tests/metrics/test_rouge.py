@@ -74,6 +74,12 @@ def test_a_byte_limit_cuts_hypothesis_and_references():
     assert rouge(*rows, ["rouge-1"], "recall", max_bytes=4) == [0]  # alph; beta
 
 
+def test_pooled_matches_are_whole_numbers():
+    assert 1 / 49 * 49 < 1
+    long = " ".join(["cat", *["dog"] * 48])
+    assert rouge(["cat"], [[long, long]], ["rouge-1"], "recall", several="pooled") == [pytest.approx(100 / 49)]
+
+
 # The oracle
 
 

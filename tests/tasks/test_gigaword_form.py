@@ -61,7 +61,8 @@ def test_only_a_whole_word_is_the_unknown_one() -> None:
 
 @real("gigaword")
 def test_the_published_sentences_have_the_form_already() -> None:
-    lines = gzip.open(REAL / "gigaword" / "train" / "train.article.txt.gz", "rt", encoding="utf-8").read().splitlines()
+    packed = REAL / "gigaword" / "train" / "train.article.txt.gz"
+    lines = gzip.decompress(packed.read_bytes()).decode().splitlines()
     tests = (REAL / "gigaword" / "giga" / "input.txt").read_text(encoding="utf-8").splitlines()
     for texts in (lines[:3000], [one_unknown(line) for line in tests]):
         assert sum(gigaword_form(text) == " ".join(text.split()) for text in texts) == len(texts)

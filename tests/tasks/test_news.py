@@ -1,0 +1,45 @@
+"""The tasks on news: each trains, writes and is scored on its sample, and what it shows is computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.tasks import TASKS
+from bench.tasks.hub import write_lines
+from bench.tasks.xsum import XSum
+from tests.conftest import Ended
+from tests.tasks.news_files import contents, loaded
+
+NEWS = ("xsum", "cnndm", "gigaword", "duc2004", "nyt")
+
+
+def test_each_trains_and_is_scored_in_every_column(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    ended = bench("run", "--task", ",".join(NEWS), "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
+                  "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.max_target=8",
+                  "--results", str(tmp_path / "results"))  # fmt: skip
+    assert ended.code == 0, ended.err
+    for name in NEWS:
+        found = [json.loads(path.read_bytes()) for path in (tmp_path / "results" / name).rglob("scores-*.json")]
+        scored = {score["name"] for one in found for score in one["content"]["values"]}
+        assert set(TASKS[name].columns) <= scored, name
+
+
+@pytest.mark.parametrize("name", NEWS)
+def test_samples_have_no_row_in_two_splits(name: str) -> None:
+    task = loaded(TASKS[name].load(), None)
+    rows = {split: task.split(split).examples for split in ("train", "valid", "test")}
+    assert len(rows["train"]) >= 200
+    assert len({e.source for split in rows.values() for e in split}) == sum(map(len, rows.values()))
+    assert all(e.target in e.references for split in ("valid", "test") for e in rows[split])
+    assert {task.split(split).status for split in rows} == {"sample"}
+
+
+def test_what_comes_from_the_hub_is_read(tmp_path: Path) -> None:
+    for split in ("train", "validation", "test"):
+        write_lines(iter([{"document": "d", "summary": split, "id": split}]), tmp_path, split)
+    task = loaded(XSum, tmp_path)
+    assert [contents(task, split)[0][2] for split in ("train", "valid", "test")] == ["train", "validation", "test"]

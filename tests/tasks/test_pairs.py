@@ -1,0 +1,176 @@
+"""Pairs: a user's own rows in every form, shares that stay, references of one source, bad rows, the sample."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.errors import DataError, MissingError, UsageError
+from bench.tasks.pairs import Pairs
+from bench.tasks.sources import Source
+from tests.tasks.news_files import REAL, contents, loaded, write
+
+ROWS = [(f"question {i}, or \"{i}\"?", f"answer\n{i}") for i in range(60)]
+CHAT = REAL / "korean" / "ChatbotData.csv.gz"
+
+
+def table(rows: list[tuple[str, str]], delimiter: str = ",", header: tuple[str, str] = ("source", "target")) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows([header, *rows])
+    return text.getvalue().encode()
+
+
+def made(path: Path, rows: list[tuple[str, str]] = ROWS) -> Path:
+    name = path.name.removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        content = table(rows, "\t" if name.endswith(".tsv") else ",")
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        return path
+    return write(path, [{"source": source, "target": target} for source, target in rows])
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz", "x.csv", "x.csv.gz", "x.tsv", "x.parquet"])
+def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    task = loaded(Pairs, None, path=str(made(tmp_path / name)))
+    found = {split: contents(task, split) for split in ("train", "valid", "test")}
+    every = {int(id.split("/")[1]): (source, target) for rows in found.values() for id, source, target in rows}
+    assert every == dict(enumerate(ROWS))
+    assert all(len(rows) >= 1 for rows in found.values())
+    assert {task.split(split).status for split in found} == {"own"}
+    assert task.split("test").origin.endswith(f"{name}; valid and test held out")
+
+
+def test_a_folder_with_a_file_for_each_split_is_read_as_it_is(tmp_path: Path) -> None:
+    for at, name in enumerate(("my.train.csv", "dev.jsonl", "test.parquet")):
+        made(tmp_path / name, ROWS[at : at + 1])
+    task = loaded(Pairs, tmp_path)
+    assert [contents(task, split) for split in ("train", "valid", "test")] == [
+        [(f"{split}/0", *ROWS[at])] for at, split in enumerate(("train", "valid", "test"))
+    ]
+
+
+def test_other_files_may_be_named_for_other_splits(tmp_path: Path) -> None:
+    for at, name in enumerate(("a.csv", "b.tsv", "c.jsonl")):
+        made(tmp_path / name, ROWS[at : at + 1])
+    task = loaded(Pairs, None, path=str(tmp_path / "a.csv"), valid_path=str(tmp_path / "b.tsv"),
+                  test_path=str(tmp_path / "c.jsonl"))  # fmt: skip
+    assert [contents(task, split)[0][1] for split in ("train", "valid", "test")] == [row[0] for row in ROWS[:3]]
+
+
+def test_several_files_are_one_set_and_numbered_through(tmp_path: Path) -> None:
+    made(tmp_path / "a.csv", ROWS[:30])
+    made(tmp_path / "b.jsonl", ROWS[30:])
+    split = loaded(Pairs, tmp_path).split("train")
+    assert {int(e.id.split("/")[1]): e.source for e in split.examples}.items() <= {
+        at: row[0] for at, row in enumerate(ROWS)
+    }.items()
+    assert split.origin.startswith(f"2 files of {tmp_path}")
+
+
+def test_rows_of_one_source_stay_together_and_a_row_stays_when_others_come(tmp_path: Path) -> None:
+    rows = [(f"question {i % 200}", f"answer {i}") for i in range(600)]
+    task = loaded(Pairs, made(tmp_path / "x.jsonl", rows))
+    sources = {split: {e.source for e in task.split(split).examples} for split in ("train", "valid", "test")}
+    assert not sources["train"] & sources["test"] and not sources["valid"] & sources["test"]
+    assert 2 <= len(sources["test"]) <= 25
+    more = loaded(Pairs, made(tmp_path / "y.jsonl", [("new", "row"), *rows]))
+    assert {e.source for e in more.split("test").examples} - {"new"} == sources["test"]
+
+
+def test_targets_of_one_source_are_references_of_each_other_where_they_are_evaluated(tmp_path: Path) -> None:
+    rows = [("q", "a"), ("r", "b"), ("q", "c"), ("q", "a"), (" q ", "d")]
+    for split in ("train", "test"):
+        made(tmp_path / f"{split}.jsonl", rows)
+    (tmp_path / "valid.jsonl").write_bytes((tmp_path / "test.jsonl").read_bytes())
+    references = {s: [e.references for e in loaded(Pairs, tmp_path).split(s).examples] for s in ("train", "test")}
+    assert references["train"] == [("a",), ("b",), ("c",), ("a",), ("d",)]
+    assert references["test"] == [("a", "c", "d"), ("b",), ("a", "c", "d"), ("a", "c", "d"), ("a", "c", "d")]
+    own = loaded(Pairs, tmp_path, references="own").split("test").examples
+    assert [e.references for e in own] == references["train"]
+
+
+def test_columns_may_have_other_names(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(table(ROWS, header=("Q", "A")))
+    task = loaded(Pairs, tmp_path / "x.csv", source="Q", target="A")
+    assert len(contents(task, "train")) + len(contents(task, "valid")) + len(contents(task, "test")) == 60
+    with pytest.raises(DataError, match=r"x\.csv, line 2: has no field 'source'; set task\.source .*: 'Q', 'A'"):
+        loaded(Pairs, tmp_path / "x.csv").split("train")
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "says"),
+    [
+        ("train.jsonl", b'{"source": "a"', "expected a JSON object, found"),
+        ("train.jsonl", b'{"source": "a"}', "has no field 'target'; set task.target to one of its fields: 'source'"),
+        ("train.jsonl", b'{"source": "", "target": "b"}', "the field 'source' is empty"),
+        ("train.jsonl", b'{"source": null, "target": "b"}', "expected text in the field 'source', found nothing (null)"),
+        ("train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
+        ("train.csv", b"one cell", "expected 2 cells, as the header has, found 1"),
+        ("train.csv", b"a,", "the field 'target' is empty"),
+        ("train.csv", b'"a"b,c', "expected csv cells, found"),
+        ("train.tsv", b"a\0\tb", "has a NUL character"),
+    ],
+)
+def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
+    rows = [(f"q {i}", f"a {i}") for i in range(4)]
+    for file in (name, name.replace("train", "valid"), name.replace("train", "test")):
+        lines = made(tmp_path / file, rows).read_bytes().splitlines(keepends=True)
+        (tmp_path / file).write_bytes(b"".join([*lines[:2], bad + b"\n", *lines[3:]]))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}") as found:
+        loaded(Pairs, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(Pairs, tmp_path, "skip")
+    assert len(contents(task, "train")) == 3
+    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
+
+
+def test_a_bad_row_of_the_only_file_is_a_training_row(tmp_path: Path) -> None:
+    path = made(tmp_path / "x.jsonl")
+    path.write_bytes(b"{\n" + path.read_bytes())
+    task = loaded(Pairs, path, "skip")
+    n_rows = [len(task.split(split).examples) for split in ("train", "valid", "test")]
+    assert (sum(n_rows), [len(task.split(split).skipped) for split in ("train", "valid", "test")]) == (60, [1, 0, 0])
+    with pytest.raises(DataError, match=r"x\.jsonl, line 1: expected a JSON object"):
+        loaded(Pairs, path).split("test")
+
+
+def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:
+    for rows in ([], ROWS[:2]):
+        with pytest.raises(DataError, match=r"expected (rows with source and target|at least 3 different sources)"):
+            loaded(Pairs, made(tmp_path / "few.csv", rows)).split("train")
+    with pytest.raises(DataError, match=r"notes\.txt: expected a file named \*\.jsonl"):
+        loaded(Pairs, write(tmp_path / "notes.txt", ["a"])).split("train")
+    with pytest.raises(MissingError, match=r"gone\.csv is not there"):
+        loaded(Pairs, tmp_path / "gone.csv").split("train")
+    for options in ({"test_path": "x"}, {"source": "a", "target": "a"}, {"source": ""}):
+        with pytest.raises(UsageError, match=r"task\.(valid_path and task\.test_path need|source and task\.target are)"):
+            Pairs(**options)
+
+
+def test_a_path_goes_before_the_data_folder(tmp_path: Path) -> None:
+    task = Pairs(path=str(made(tmp_path / "x.csv")))
+    task.load(Source(tmp_path / "elsewhere", "BENCH_DATA"))
+    assert task.source.why == f"task.path: {tmp_path / 'x.csv'}"
+    assert task.split("train").examples
+
+
+def test_the_sample_is_long_enough_to_learn_from() -> None:
+    task = loaded(Pairs, None)
+    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
+    assert not {source for _, source, _ in contents(task, "train")} & {s for _, s, _ in contents(task, "test")}
+
+
+@pytest.mark.skipif(not CHAT.is_file(), reason="needs korean/ChatbotData.csv.gz below BENCH_DATA")
+def test_the_published_korean_chat() -> None:
+    task = loaded(Pairs, None, path=str(CHAT), source="Q", target="A")
+    splits = {split: task.split(split).examples for split in ("train", "valid", "test")}
+    assert {split: len(rows) for split, rows in splits.items()} == {"train": 10637, "valid": 626, "test": 560}
+    assert max(len(e.references) for e in splits["test"]) == 2
+    assert not {e.source for e in splits["train"]} & {e.source for e in splits["test"]}

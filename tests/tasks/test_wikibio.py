@@ -1,0 +1,199 @@
+"""Wikibio: boxes of every form, first sentences, linear boxes that fit, words between spaces, bad rows, the sample."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.errors import DataError, MissingError
+from bench.tasks.codec import Codec
+from bench.tasks.example import Example
+from bench.tasks.intake import BadRow
+from bench.tasks.task import Task
+from bench.tasks.wikibio import Wikibio
+from bench.tasks.wikibio_files import fields_of
+from tests.tasks.news_files import REAL, loaded, real, write
+
+NAMES = ["tova lind", "rolf berg", "oona quist"]
+BOX = "name_1:{0}\tname_2:{1}\timage:<none>\tbirth_date_1:3\tbirth_date_2:may\thome_page_1:http://x\tarticle_title_1:{0}"
+FIELDS = "name : {0} {1} | birth_date : 3 may | home_page : http://x | article_title : {0}"
+SENTENCE = "{0} {1} -lrb- born 3 may -rrb- is a baker ."
+
+
+def folder(place: Path, form: str) -> Path:
+    boxes = [BOX.format(*name.split()) for name in NAMES]
+    sentences = [SENTENCE.format(*name.split()) for name in NAMES]
+    for split in ("train", "valid", "test"):
+        at = place / split if form == "archive" else place
+        if form in ("summary", "summary.gz"):
+            write(at / f"{split}.box{form[7:]}", boxes)
+            write(at / f"{split}.summary{form[7:]}", sentences)
+        elif form in ("sent", "archive"):
+            write(at / f"{split}.box", boxes)
+            write(at / f"{split}.nb", ["2", "1", "3"])
+            write(at / f"{split}.sent", [sentences[0], "more .", sentences[1], sentences[2], "more .", "and more ."])
+        else:
+            table = [("name", "image", "birth_date", "home_page", "article_title")]
+            cells = [(name, "<none>", "3 may", "http://x", name.split()[0]) for name in NAMES]
+            rows = [
+                {
+                    "input_text": {"table": {"column_header": list(table[0]), "content": list(cell)}},
+                    "target_text": f"{sentence}\nmore .\n",
+                }
+                for cell, sentence in zip(cells, sentences, strict=True)
+            ]
+            write(at / f"{'validation' if split == 'valid' else split}.{form}", rows)
+    return place
+
+
+def read(task: Task, split: str) -> list[tuple[str, str, str]]:
+    codec = Codec(None, "encoder-decoder", 10**6, 10**6)
+    return [(e.id, task.source_text(e, codec)[0], e.target) for e in task.split(split).examples]
+
+
+@pytest.mark.parametrize("form", ["summary", "summary.gz", "sent", "archive", "jsonl", "jsonl.gz", "parquet"])
+def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
+    task = loaded(Wikibio, folder(tmp_path, form))
+    for split in ("train", "valid", "test"):
+        assert read(task, split) == [
+            (f"{split}/{at}", FIELDS.format(*name.split()), SENTENCE.format(*name.split()))
+            for at, name in enumerate(NAMES)
+        ]
+    assert all(e.references == (e.target,) and not e.source for e in task.split("test").examples)
+
+
+def test_a_split_of_the_official_size_is_official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wikibio, "info", replace(Wikibio.info, sizes={"train": 3, "valid": 4}))
+    task = loaded(Wikibio, folder(tmp_path, "summary"))
+    assert [task.split(split).status for split in ("train", "valid")] == ["official", "subset"]
+
+
+@pytest.mark.parametrize(
+    ("box", "fields"),
+    [
+        ("a_1:x\tb:<none>\tc_1:<none>\td_1:", (("a", "x"),)),
+        ("goals_2_1:5\tgoals_2_2:6", (("goals_2", "5 6"),)),
+        ("a_1:x\tb_1:y\ta_2:z", (("a", "x z"), ("b", "y"))),
+        ("time_1:12:30\ticon_1::", (("time", "12:30"), ("icon", ":"))),
+        ("single:x\t_1:y", (("single", "x"), ("_1", "y"))),
+        ("b:<none>", ()),
+    ],
+)
+def test_tokens_of_a_box(box: str, fields: Any) -> None:
+    assert fields_of(f"{box}\r\n") == fields
+
+
+@pytest.mark.parametrize("box", ["a", "a_1:x\tb", ":x"])
+def test_a_token_without_a_field(box: str) -> None:
+    with pytest.raises(BadRow, match=r"expected field_1:word between tabs, found"):
+        fields_of(box)
+
+
+def test_fields_that_do_not_fit_are_left_out_whole_and_counted() -> None:
+    task = loaded(Wikibio, None)
+    box = (("name", "tova lind"), ("clubs", " ".join(["club"] * 50)), ("birth_date", "1951"))
+    example = Example("a", "", "tova .", fields={"box": box})
+    codec = Codec(task.word_tokenizer(100), "encoder-decoder", 12, 40)
+    assert task.source_text(example, codec) == ("name : tova lind | birth_date : 1951", 1)
+    assert task.encode([example], codec)[0].truncated == 1
+    assert len(task.encode([example], codec)[0].source) <= 12 + sum(map(len, codec.frame))
+    assert task.source_text(example, replace(codec, max_source=4)) == ("name : tova lind", 2)
+    assert task.source_text(example, replace(codec, max_source=3)) == ("", 3)
+    without = task.source_text(replace(example, fields={"box": box[1:]}), codec)
+    assert without == ("birth_date : 1951", 1), "no bar before the first field that is kept"
+
+
+def test_words_are_what_stands_between_spaces() -> None:
+    task = loaded(Wikibio, None)
+    tokenizer = task.word_tokenizer(50_000)
+    for example in task.split("train").examples[:50]:
+        ids = tokenizer(example.target, add_special_tokens=False)["input_ids"]
+        assert len(ids) == len(example.target.split())
+        assert tokenizer.unk_token_id not in ids
+        assert tokenizer.decode(ids) == example.target
+    assert len(task.word_tokenizer(60)) == 60
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "says"),
+    [
+        ("train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
+        ("train.box", b"name_1:\xff", "byte 8 is not UTF-8"),
+        ("train.summary", b" ", "is empty; expected a sentence"),
+        ("train.summary", b"a\0", "has a NUL character"),
+        ("train.jsonl", b"[]", "expected a JSON object with named fields"),
+        ("train.jsonl", b'{"target_text": "a"}', "expected input_text.table with column_header and content"),
+        ("train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [1], "content": ["a"]}}}',
+         "two lists of texts"),
+        ("train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": ["a"]}}}',
+         "expected as many texts as names in input_text.table, found 1 and 0"),
+        ("train.jsonl", b'{"input_text": {}}', "has no field 'target_text'"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
+    folder(tmp_path, "jsonl" if name.endswith("jsonl") else "summary")
+    for file in (name, name.replace("train", "test")):
+        lines = (tmp_path / file).read_bytes().split(b"\n")
+        (tmp_path / file).write_bytes(b"\n".join([lines[0], bad, *lines[2:]]))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 2: .*{re.escape(says)}") as found:
+        loaded(Wikibio, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(Wikibio, tmp_path, "skip")
+    assert [e.id for e in task.split("train").examples] == ["train/0", "train/2"]
+    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 2")]
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"train.nb": ["2", "x", "3"]}, r"train\.nb, line 2: expected a number of sentences .* found 'x'"),
+        ({"train.nb": ["2", "0", "3"]}, r"train\.nb, line 2: .* found '0'"),
+        ({"train.nb": ["2", "9" * 5000, "3"]}, r"train\.nb, line 2: .* found '9{40}'"),
+        ({"train.nb": ["2", "1", "4"]}, r"train\.nb, line 3: expected 4 sentences more, and .*train\.sent has 3"),
+        ({"train.nb": ["2", "1", "2"]}, r"train\.sent, line 6: is of no person of .*train\.nb"),
+        ({"train.nb": ["2", "1"], "train.sent": ["a", "b", "c"]}, r"as many people in both; one ends after 2"),
+        ({"train.box": ["name_1:a"]}, r"as many people in both; one ends after 1"),
+    ],
+)
+def test_files_that_do_not_go_together(tmp_path: Path, files: dict[str, list[str]], says: str) -> None:
+    folder(tmp_path, "sent")
+    for name, lines in files.items():
+        write(tmp_path / name, lines)
+    with pytest.raises(DataError, match=says) as found:
+        loaded(Wikibio, tmp_path, "skip").split("train")
+    assert "\n" not in str(found.value)
+
+
+def test_files_that_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.box and train\.summary; get it from"):
+        loaded(Wikibio, tmp_path).split("train")
+    write(tmp_path / "train.box", ["name_1:a"])
+    with pytest.raises(MissingError, match=r"expected train\.nb or train/train\.nb"):
+        loaded(Wikibio, tmp_path).split("train")
+
+
+def test_the_sample_is_long_enough_to_learn_from_and_its_boxes_tell_the_sentence() -> None:
+    task = loaded(Wikibio, None)
+    train = task.split("train").examples
+    assert (len(train), len(task.split("valid").examples), len(task.split("test").examples)) == (300, 50, 100)
+    assert not {e.target for e in train} & {e.target for e in task.split("test").examples}
+    for _, source, target in read(task, "train"):
+        assert re.fullmatch(r"\w+ : [^|]+( \| \w+ : [^|]+)*", source)
+        assert target.split()[0] in source.split()
+
+
+@real("wikibio")
+def test_the_published_rows() -> None:
+    task = loaded(Wikibio, REAL / "wikibio")
+    found = {split: task.split(split) for split in ("train", "valid", "test")}
+    assert {split: (len(s.examples), s.status, s.skipped) for split, s in found.items()} == {
+        "train": (100, "subset", ()), "valid": (100, "subset", ()), "test": (90, "subset", ()),
+    }  # fmt: skip
+    assert sum(len(e.target.split()) for e in found["train"].examples) == 2728
+    assert not [row for split in found for row in read(task, split) if "<none>" in row[1] or not row[1]]

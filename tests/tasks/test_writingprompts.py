@@ -1,0 +1,171 @@
+"""WritingPrompts: both forms of files, the rule of words, prompts of 50 tokens, bad rows, the sample, the real files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.errors import DataError, MissingError, UsageError
+from bench.tasks.codec import Codec
+from bench.tasks.detokenise import detokenise
+from bench.tasks.writingprompts import WritingPrompts
+from tests.tasks.news_files import REAL, contents, loaded, real, write
+
+N_WORDS = (3, 49, 50, 998, 999, 1000)  # of the stories; the prompt has one
+
+
+def story(n: int) -> str:
+    return " ".join(["He", "wo", "n't", "run", "."] + ["word"] * (n - 3))
+
+
+def folder(place: Path, form: str) -> Path:
+    for split in ("train", "valid", "test"):
+        rows = [("[ WP ] Run !", story(n)) for n in N_WORDS]
+        if form == "fairseq":
+            write(place / f"{split}.wp_source.gz", [prompt for prompt, _ in rows])
+            write(place / f"{split}.wp_target", [text.replace("run .", "run . <newline> <newline>") for _, text in rows])
+        else:
+            name = "validation" if split == "valid" else split
+            records = [{"prompt": f"{p}\n", "story": text.replace("run .", "run . \n \n")} for p, text in rows]
+            if form == "parts":
+                for at in (0, 1):
+                    write(place / "data" / f"{name}-0000{at}-of-00002-abc.parquet", records[3 * at : 3 * at + 3])
+            else:
+                write(place / f"{name}.{form}", records)
+    return place
+
+
+@pytest.mark.parametrize("form", ["fairseq", "jsonl", "jsonl.gz", "parquet", "parts"])
+def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
+    task = loaded(WritingPrompts, folder(tmp_path, form))
+    every = [(f"train/{i}", "", detokenise("Run ! " + story(n))) for i, n in enumerate(N_WORDS)]
+    assert contents(task, "train") == every
+    assert every[0][2] == "Run! He won't run."
+    assert [e.id for e in task.split("valid").examples] == [f"valid/{i}" for i in range(6)]
+    test = task.split("test")
+    assert [(e.id, len(e.target.split())) for e in test.examples] == [("test/2", 51), ("test/3", 999)]
+    assert [reason for _, _, reason in test.skipped] == [
+        f"{n} words; a test row has more than 50, fewer than 1000" for n in (4, 50, 1000, 1001)
+    ]
+    assert task.manifest("test").skipped == 4
+
+
+def test_a_split_is_official_by_its_rows_before_the_rule_of_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WritingPrompts, "info", replace(WritingPrompts.info, sizes={"train": 7, "test": 6}))
+    task = loaded(WritingPrompts, folder(tmp_path, "fairseq"))
+    assert [task.split(split).status for split in ("train", "test")] == ["subset", "official"]
+
+
+def test_options_keep_tags_and_line_ends_and_move_the_rule(tmp_path: Path) -> None:
+    task = loaded(WritingPrompts, folder(tmp_path, "jsonl"), tag=True, newlines=True, more_than=0, fewer_than=6)
+    assert contents(task, "test") == [("test/0", "", "[WP] Run!\nHe won't run.")]
+    assert contents(task, "train")[0][2] == "[WP] Run!\nHe won't run."
+    for options in ({"prompt_tokens": 0}, {"more_than": 5, "fewer_than": 6}, {"more_than": -1}):
+        with pytest.raises(UsageError, match=r"task\.prompt_tokens is at least 1, and task\.more_than"):
+            WritingPrompts(**options)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("[ WP ] Go .", "Go. x"),
+        ("[WP] [ FF ] Go .", "Go. x"),
+        ("[ WP/CS ] Go [ now ] .", "Go [now]. x"),
+        ("[ a long remark in brackets ] Go .", "[a long remark in brackets] Go. x"),
+        ("Go . [ WP ]", "Go. [WP] x"),
+        ("[ WP ]", "x"),
+    ],
+)
+def test_only_tags_before_the_prompt_are_removed(prompt: str, text: str) -> None:
+    assert WritingPrompts().text_of(prompt, "<newline> x <newline>") == text
+
+
+def test_generation_starts_from_the_first_tokens() -> None:
+    task = loaded(WritingPrompts, None, prompt_tokens=20)
+    codec = Codec(task.tokenizer(1000), "decoder-only", 30, 40)
+    examples = task.split("test").examples[:5]
+    for example, row in zip(examples, task.encode(examples, codec, prompts=True), strict=True):
+        ids = codec.ids([" " + example.target])[0]
+        assert list(row.source) == [codec.tokenizer.bos_token_id, *ids[:20]]
+        assert list(row.target) == ids[20:60]
+        assert row.truncated == len(ids) - 60
+    learned = task.encode(examples, codec)[0]
+    every = codec.ids([" " + examples[0].target])[0]
+    assert list(learned.target) == every[:40], "no end is learned"
+    assert learned.n_words == len(examples[0].target.split()) * 40 // len(every), "of what is learned"
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "place", "says"),
+    [
+        ("train.wp_source", b"\xff", "line 2", "byte 1 is not UTF-8"),
+        ("train.wp_source", b" ", "line 2", "is empty; expected a text"),
+        ("train.wp_target", b"a\0b", "line 2", "has a NUL character"),
+        ("train.jsonl", b"{", "line 2", "expected a JSON object"),
+        ("train.jsonl", b'{"prompt": "a"}', "line 2", "has no field 'story'"),
+        ("train.jsonl", b'{"prompt": "a", "story": ["b"]}', "line 2", r"expected text in the field 'story', found list"),
+        ("train.jsonl", b'{"prompt": "a", "story": " "}', "line 2", "the field 'story' is empty"),
+    ],
+)
+def test_a_bad_row_is_named_and_may_be_skipped_in_training(
+    tmp_path: Path, name: str, bad: bytes, place: str, says: str
+) -> None:
+    folder(tmp_path, "fairseq" if "wp" in name else "jsonl")
+    for file in (name, name.replace("train", "test")):
+        path = next(tmp_path.glob(f"{file}*"))
+        rows = path.read_bytes() if path.suffix != ".gz" else b"\n".join([b"[ WP ] Run !"] * 6)
+        path.unlink()
+        (tmp_path / file).write_bytes(b"\n".join([*rows.split(b"\n")[:1], bad, *rows.split(b"\n")[2:]]))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, {place}: .*{says}.*--on-bad-row skip") as found:
+        loaded(WritingPrompts, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(WritingPrompts, tmp_path, "skip")
+    assert [e.id for e in task.split("train").examples] == [f"train/{i}" for i in (0, 2, 3, 4, 5)]
+    assert task.split("train").skipped[0][:2] == (name, place)
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
+
+
+def test_files_that_are_missing_or_do_not_go_together(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.wp_source and train\.wp_target; get them"):
+        loaded(WritingPrompts, tmp_path).split("train")
+    folder(tmp_path, "fairseq")
+    write(tmp_path / "train.wp_target", ["one line"])
+    with pytest.raises(DataError, match=r"expected as many lines in both; one ends after line 1"):
+        loaded(WritingPrompts, tmp_path, "skip").split("train")
+    (tmp_path / "test.wp_target").unlink()
+    with pytest.raises(MissingError, match=r"expected test\.wp_target"):
+        loaded(WritingPrompts, tmp_path).split("test")
+
+
+def test_the_sample_is_long_enough_to_learn_from() -> None:
+    task = loaded(WritingPrompts, None)
+    texts = {split: [e.target for e in task.split(split).examples] for split in ("train", "valid", "test")}
+    assert len(texts["train"]) >= 200
+    assert (len(texts["test"]), task.split("train").status) == (100, "sample")
+    assert not any(re.search(r"<newline>|``| n't|\[ ?WP", text) for every in texts.values() for text in every)
+    assert not set(texts["train"]) & set(texts["test"])
+
+
+@real("writingprompts")
+def test_the_published_rows() -> None:
+    task = loaded(WritingPrompts, REAL / "writingprompts")
+    train, test = task.split("train"), task.split("test")
+    assert (len(train.examples), train.status, train.skipped) == (500, "subset", ())
+    assert (len(test.examples), test.status, len(test.skipped)) == (76, "subset", 14)
+    n_words = [len(e.target.split()) for e in test.examples]
+    assert (min(n_words), max(n_words)) == (111, 987)
+    assert not [e.id for e in train.examples if re.search(r"<newline>|\w n't(?=[ .,!?])|``", e.target)]
+
+
+@real("writingprompts")
+def test_the_published_rows_are_the_same_in_both_forms(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.jsonl.gz").symlink_to(REAL / "writingprompts" / f"{name}.jsonl.gz")
+        both = [loaded(WritingPrompts, place).split(name).examples for place in (tmp_path, REAL / "writingprompts")]
+        assert both[0] == both[1]
