@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import TableRow
 from bench.models import METHODS
 
 DIVERSITY = "self-bleu-2"
@@ -29,10 +29,10 @@ def matched_method(row: TableRow) -> str:
     return str(((variants or {}).get(variant) or {}).get("reading.matched", ""))
 
 
-def diversity(row: TableRow) -> dict[str, Value]:
-    """Return a row's values of `DIVERSITY` by signature; only those of one signature measure the same."""
-    return {signature: value for (name, signature), value in row.found.items()
-            if name == DIVERSITY and not value.conflict}  # fmt: skip
+def diversity(row: TableRow) -> dict[str, float]:
+    """Return a row's means of `DIVERSITY` by signature; only those of one signature measure the same."""
+    return {signature: value.mean for (name, signature), value in row.found.items()
+            if name == DIVERSITY and value.mean is not None}  # fmt: skip
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -43,15 +43,17 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
     kept = [row for row in rows if not matched_method(row)]
     for wanted in kept.copy():
         for signature, goal in diversity(wanted).items() if ":" not in wanted.decoding else ():
-            sweep = [(abs(found.mean - goal.mean), row.decoding, number, found.mean) for number, row in enumerate(rows)
-                     if matched_method(row) == wanted.method and row.backbone == wanted.backbone
-                     and row.seeds == wanted.seeds and (found := diversity(row).get(signature))]  # fmt: skip
+            like = [(number, row, diversity(row)) for number, row in enumerate(rows)
+                    if matched_method(row) == wanted.method and row.backbone == wanted.backbone
+                    and row.seeds == wanted.seeds]  # fmt: skip
+            sweep = [(abs(found[signature] - goal), row.decoding, number, found[signature])
+                     for number, row, found in like if signature in found]  # fmt: skip
             if not sweep:
                 continue
             _, decoding, number, met = min(sweep)
             nearest = rows[number]
             said = (f"{decoding} is the nearest to {wanted.method} {wanted.decoding} in {DIVERSITY}: "
-                    f"{met:.1f} to {goal.mean:.1f}")  # fmt: skip
+                    f"{met:.1f} to {goal:.1f}")  # fmt: skip
             nearest.remark = "; ".join(filter(None, [nearest.remark, said]))
             if nearest not in kept:
                 kept.append(nearest)

@@ -27,6 +27,8 @@ def shown(value: Value | None, n: int) -> str:
         return ""
     if value.conflict:
         return "conflict"
+    if value.mean is None:
+        return "n/a"
     return number(value.mean) + (f" (n={value.n})" if value.n < n else "")
 
 
@@ -69,6 +71,7 @@ def remarks(table: Table) -> list[str]:
     found = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
     found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
     found += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
+    found += without_value(table)
     tuned = {row.method: row.tried for row in table.rows if row.tried}
     found += [f"{name}: picked from {n} combinations by validation loss" for name, n in tuned.items()]
     untuned = sorted({row.untuned for row in table.rows if row.untuned})
@@ -77,6 +80,16 @@ def remarks(table: Table) -> list[str]:
     controls = {row.method: f"{row.method} for {', '.join(row.controls)}" for row in table.rows if row.controls}
     found += [f"Controls, which would explain a gain away: {'; '.join(controls.values())}"] if controls else []
     return found
+
+
+def without_value(table: Table) -> list[str]:
+    """Say why columns have no value in some rows."""
+    why: dict[str, dict[str, None]] = {}
+    for row in table.rows:
+        for name in table.columns:
+            if name in row.values and (reason := row.values[name].why_none):
+                why.setdefault(reason, {})[name] = None
+    return [f"n/a: {', '.join(names)}: {reason}" for reason, names in why.items()]
 
 
 def markdown(tables: Sequence[Table]) -> str:
@@ -125,7 +138,7 @@ def comma_separated(tables: Sequence[Table]) -> str:
             for column, value in row.values.items():
                 writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, _csv(row.method),
                                  _csv(row.settings), _csv(row.backbone), row.decoding, column,
-                                 "" if value.conflict else repr(value.mean), value.n,
+                                 "" if value.mean is None else repr(value.mean), value.n,
                                  json.dumps(dict(sorted(value.by_seed.items()))), value.signature,
                                  " ".join(row.controls), row.untuned, _csv(row.remark)])  # fmt: skip
     return out.getvalue()
@@ -148,7 +161,7 @@ def _content(table: Table) -> dict[str, Any]:
 
 def _row_content(row: TableRow) -> dict[str, Any]:
     values = {
-        name: {"mean": None if v.conflict else v.mean, "by_seed": {str(s): x for s, x in sorted(v.by_seed.items())},
+        name: {"mean": v.mean, "by_seed": {str(s): x for s, x in sorted(v.by_seed.items())},
                "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict}
         for name, v in row.values.items()
     }  # fmt: skip

@@ -12,7 +12,7 @@ from bench.models import METHODS
 
 @dataclass(frozen=True)
 class Value:
-    """One number of a row: the mean over seeds, with the seeds it comes from."""
+    """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value."""
 
     by_seed: Mapping[int, float]
     higher_is_better: bool | None
@@ -20,9 +20,16 @@ class Value:
     conflict: bool = False
 
     @property
-    def mean(self) -> float:
-        """Mean over seeds."""
-        return statistics.fmean(self.by_seed.values())
+    def mean(self) -> float | None:
+        """Mean over seeds; None for a conflict and where the metric has no value."""
+        return statistics.fmean(self.by_seed.values()) if self.by_seed and not self.conflict else None
+
+    @property
+    def why_none(self) -> str:
+        """Why the metric has no value, or nothing."""
+        if self.by_seed:
+            return ""
+        return self.signature.rpartition("not applicable: ")[2] if "not applicable: " in self.signature else "undefined"
 
     @property
     def n(self) -> int:

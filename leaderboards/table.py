@@ -46,13 +46,12 @@ class Table:
     def best(self, column: str) -> set[int]:
         """Return the indices of the rows with the best value of a column, as shown; a conflict is never best."""
         held = {i: row.values[column] for i, row in enumerate(self.rows) if column in row.values}
-        held = {i: value for i, value in held.items() if not value.conflict}
-        if len(held) < 2:
+        shown = {i: round(value.mean, 2) for i, value in held.items() if value.mean is not None}
+        if len(shown) < 2:
             return set()
-        direction = next(iter(held.values())).higher_is_better
+        direction = held[next(iter(shown))].higher_is_better
         if direction is None:
             return set()
-        shown = {i: round(value.mean, 2) for i, value in held.items()}
         top = max(shown.values()) if direction else min(shown.values())
         return {i for i, mean in shown.items() if mean == top}
 
@@ -138,8 +137,7 @@ def _add_cell(
             row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
             row.tried = max(row.tried, tried)
             for value in score["values"]:
-                if value["value"] is not None:
-                    _put(row, value, trained["config"]["seed"])
+                _put(row, value, trained["config"]["seed"])
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
@@ -181,7 +179,8 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
     old = row.found.get(name)
     by_seed = dict(old.by_seed) if old else {}
     conflict = (old.conflict if old else False) or (seed in by_seed and by_seed[seed] != value["value"])
-    by_seed[seed] = value["value"]
+    if value["value"] is not None:
+        by_seed[seed] = value["value"]
     row.found[name] = Value(by_seed, value["higher_is_better"], value["signature"], conflict)
 
 
@@ -239,7 +238,7 @@ def metric_name(column: str) -> str:
 
 def _sortable(row: TableRow, primary: str) -> float:
     value = row.values.get(primary)
-    if value is None or value.conflict:
+    if value is None or value.mean is None:
         return float("-inf")
     return value.mean if value.higher_is_better is not False else -value.mean
 

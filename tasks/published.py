@@ -73,7 +73,7 @@ def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
     """Return the parts if they are all there and of one cutting."""
     found = [(int(match[1]), int(match[2])) for part in parts if (match := PART.search(part.name))]
     totals = {total for _, total in found}
-    if len(found) != len(parts) or len(totals) != 1 :
+    if len(found) != len(parts) or len(totals) != 1 or [at for at, _ in found] != list(range(min(totals))):
         names = ", ".join(part.name for part in parts[:4])
         raise MissingError(
             f"{parts[0].parent}: expected every part N of M as NAME-N-of-M.parquet, found {names}; {advice}"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from bench.commands.report import report
 from bench.errors import MissingError
-from bench.leaderboards.render import FORMATS, number, plain, render, terminal
-from bench.leaderboards.table import tables
+from bench.leaderboards.render import FORMATS, number, plain, render, shown, terminal
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.table import Table, tables
 from bench.store import Store
 from tests.leaderboards.handmade import ready, scored, trained
 
@@ -215,3 +216,17 @@ def test_every_form_of_no_tables_is_valid(form):
         assert json.loads(text) == {"tables": [], "notes": []}
     elif form == "csv":
         assert len(list(csv.reader(io.StringIO(text)))) == 1
+
+
+def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:
+    none = Value({}, True, "rouge|not applicable: it drops 97 % of the references' letters")
+    assert (none.mean, none.n, shown(none, 1)) == (None, 0, "n/a")
+    row = TableRow("mle", "small-encdec", "greedy", {}, values={"rouge-l": none, "chrf": Value({0: 3.0}, True, "chrf")})
+    other = TableRow("face", "small-encdec", "greedy", {}, values={"rouge-l": none})
+    table = Table("pairs", "test", 9, {}, [row, other], ["rouge-l", "chrf"], (), "small", True)
+    assert table.best("rouge-l") == set()
+    for form in ("terminal", "markdown", "csv", "json"):
+        text = render([table], [], form)
+        assert form == "csv" or "drops 97 % of the references" in text.replace("\n", " ")
+        assert form in ("csv", "json") or "n/a" in text
+    assert json.loads(render([table], [], "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None

@@ -73,9 +73,11 @@ def test_a_mean_over_fewer_seeds_than_the_row_says_so(tmp_path):
     assert "| 2 | 30.00 | 15.00 | 20.00 (n=1) |" in text
 
 
-def test_a_value_that_is_not_defined_is_left_empty(tmp_path):
+def test_a_value_that_is_not_defined_is_no_number(tmp_path):
     scored(trained(tmp_path), {"bleu-1": 30.0, "bleu-3": None})
-    assert list(one(tmp_path).rows[0].values) == ["bleu-1"]
+    values = one(tmp_path).rows[0].values
+    assert {name: (value.mean, value.n, value.why_none) for name, value in values.items()} == {
+        "bleu-1": (30.0, 1, ""), "bleu-3": (None, 0, "undefined")}  # fmt: skip
 
 
 # Best -------------------------------------------------------------------------------------------------------------

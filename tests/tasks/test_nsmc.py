@@ -1,0 +1,186 @@
+"""NSMC: films from every form of files, shares by film, a stream of whole documents, bad rows, the sample."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.errors import DataError, MissingError, UsageError
+from bench.tasks import nsmc_files
+from bench.tasks.codec import Codec
+from bench.tasks.nsmc import NSMC
+from tests.tasks.news_files import REAL, contents, loaded, real, write
+
+FILMS = {str(100 + i): [f"{i}번째 영화", f"좋았다 {i}"] for i in range(60)}
+
+
+def record(film: str, reviews: Sequence[Any], **more: Any) -> dict[str, Any]:
+    return {"movie_id": film, "reviews": reviews, **more}
+
+
+def review(text: str) -> dict[str, Any]:
+    return {"id": "1", "rating": 10, "date": "15.08.23", "review": text}
+
+
+def text(reviews: Sequence[str]) -> str:
+    return "\n".join(reviews) + "\n\n"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet"])
+def test_films_of_split_files(tmp_path: Path, form: str) -> None:
+    rows = [record(film, [review(one) for one in reviews]) for film, reviews in FILMS.items()]
+    for split, part in (("train", rows[:40]), ("validation", rows[40:50]), ("test", rows[50:])):
+        write(tmp_path / f"{split}.{form}", part)
+    task = loaded(NSMC, tmp_path)
+    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [40, 10, 10]
+    assert contents(task, "test")[0] == ("test/150", "", "50번째 영화\n좋았다 50\n\n")
+    assert {task.split(split).status for split in ("train", "valid", "test")} == {"subset"}
+
+
+@pytest.mark.parametrize("below", ["", "raw"])
+def test_the_publishers_folder_is_split_by_film(tmp_path: Path, below: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for film, reviews in FILMS.items():
+        content = json.dumps([{"movie_id": film, **review(one)} for one in reviews], ensure_ascii=False)
+        path = tmp_path / below / f"{film}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    task = loaded(NSMC, tmp_path)
+    found = {split: {id.split("/")[1]: row for id, _, row in contents(task, split)} for split in ("train", "valid", "test")}
+    assert {film: row for rows in found.values() for film, row in rows.items()} == {
+        film: text(reviews) for film, reviews in FILMS.items()
+    }
+    assert [len(rows) >= 1 for rows in found.values()] == [True] * 3
+    assert task.split("train").status == "subset"
+    monkeypatch.setattr(nsmc_files, "N_FILMS", 60)
+    assert loaded(NSMC, tmp_path).split("train").status == "own"
+
+
+def ratings(rows: Sequence[str]) -> list[str]:
+    return ["id\tdocument\tlabel", *(f"{at}\t{row}\t1" for at, row in enumerate(rows))]
+
+
+def test_reviews_without_films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "ratings_train.txt", ratings([*(f'{i % 30}번 "좋다' for i in range(60)), " "]))
+    write(tmp_path / "ratings_test.txt", ratings(["굿", "별로", ""]))
+    task = loaded(NSMC, tmp_path)
+    train, valid = contents(task, "train"), contents(task, "valid")
+    assert len(train) + len(valid) == 60
+    assert not {row for _, _, row in train} & {row for _, _, row in valid}, "equal reviews go together"
+    assert contents(task, "test") == [("test/0", "", "굿\n\n"), ("test/1", "", "별로\n\n")]
+    assert task.split("test").skipped == (("ratings_test.txt", "line 4", "has no word"),)
+    assert task.split("train").skipped == (("ratings_train.txt", "line 62", "has no word"),)
+    assert (task.split("test").status, task.split("valid").status) == ("subset", "subset")
+    monkeypatch.setattr(nsmc_files, "N_REVIEWS", {"train": 61, "test": 3})
+    again = loaded(NSMC, tmp_path)
+    assert [again.split(split).status for split in ("train", "valid", "test")] == ["subset", "subset", "official"]
+
+
+def test_reviews_of_the_hub(tmp_path: Path) -> None:
+    write(tmp_path / "train.jsonl.gz", [{"id": str(i), "document": f"{i}번 좋다"} for i in range(60)])
+    write(tmp_path / "test.jsonl.gz", [{"id": "1", "document": "굿"}, {"id": "2", "document": None}])
+    task = loaded(NSMC, tmp_path)
+    assert len(contents(task, "train")) + len(contents(task, "valid")) == 60
+    assert contents(task, "test") == [("test/1", "", "굿\n\n")]
+    assert len(task.split("test").skipped) == 1
+
+
+def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) -> None:
+    task = loaded(NSMC, None, columns=2)
+    codec = Codec(task.tokenizer(1000), "decoder-only", 50, 128)
+    every = "".join(row for _, _, row in contents(task, "test"))
+    blocks = task.encoded("test", codec)
+    assert codec.tokenizer.decode([token for row in blocks for token in row.target]) == every
+    assert sum(row.n_words for row in blocks) == len(every.split())
+    assert sum(row.n_bytes for row in blocks) == len(every.encode())
+    prompts = task.encoded("test", codec, prompts=True)
+    assert {len(row.source) for row in prompts} == {51}
+    with pytest.raises(UsageError, match=r"task\.prefix, task\.continuation and task\.columns are at least 1"):
+        NSMC(columns=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "says"),
+    [
+        ("train.jsonl", b"{", "expected a JSON object"),
+        ("train.jsonl", b'{"movie_id": "9"}', "expected the fields movie_id and reviews, or id and document"),
+        ("train.jsonl", b'{"movie_id": "9", "reviews": "a"}', "expected a list of reviews"),
+        ("train.jsonl", b'{"movie_id": "9", "reviews": [{"rating": 3}]}', "expected a list of reviews"),
+        ("train.jsonl", b'{"movie_id": "9", "reviews": ["a\\u0000"]}', r"a review has the character '\x00'"),
+        ("train.jsonl", b'{"movie_id": "100", "reviews": ["a"]}', "has the id '100' of a row before it"),
+        ("train.jsonl", b'{"reviews": ["a"]}', "expected an id of 1 to 100 characters"),
+        ("ratings_train.txt", b"9\ta", "expected id, document, label between tabs, found 2 cells"),
+        ("ratings_train.txt", b"0\ta\t1", "has the id '0' of a row before it"),
+        ("ratings_train.txt", b"9\t\xff\t1", "byte 3 is not UTF-8"),
+    ],
+)
+def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
+    for split in ("train", "valid", "test"):
+        path = tmp_path / name.replace("train", split)
+        if name.endswith("jsonl"):
+            write(path, [record(film, reviews) for film, reviews in list(FILMS.items())[:5]])
+        else:
+            write(path, ratings([f"{i}번" for i in range(4)]))
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([*lines[:2], bad + b"\n", *lines[2:]]))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}") as found:
+        loaded(NSMC, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(NSMC, tmp_path, "skip")
+    assert len(contents(task, "train")) == (5 if name.endswith("jsonl") else 4)
+    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[", "expected JSON, found"),
+        (b"{}", "expected a list of reviews"),
+        (b'["\xff"]', "byte 3 is not UTF-8"),
+        (b"[" * 99_999, "expected JSON, found"),
+        (b"\x1f\x8b\x08", "cannot be read"),
+    ],
+)
+def test_a_bad_file_of_the_publishers_folder(tmp_path: Path, content: bytes, says: str) -> None:
+    for film in FILMS:
+        (tmp_path / f"{film}.json").write_bytes(content)
+    with pytest.raises(DataError, match=rf"\d+\.json, the whole file: .*{re.escape(says)}") as found:
+        loaded(NSMC, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(NSMC, tmp_path, "skip")
+    assert len(task.split("train").skipped) == 60 - sum(
+        len(nsmc_files.held_out([nsmc_files.place(film) for film in FILMS], [split]) or ()) for split in ("valid", "test")
+    )
+
+
+def test_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*; get raw/ from https"):
+        loaded(NSMC, tmp_path).split("train")
+    write(tmp_path / "train.jsonl", [record("1", ["a"])])
+    with pytest.raises(MissingError, match=r"has no file for the test split; get raw/"):
+        loaded(NSMC, tmp_path).split("test")
+    with pytest.raises(DataError, match=r"train\.jsonl: expected more than 1 different rows, to hold out one for valid"):
+        loaded(NSMC, tmp_path).split("train")
+
+
+def test_the_sample_is_long_enough_to_learn_from() -> None:
+    task = loaded(NSMC, None)
+    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
+    assert all(row.endswith("\n\n") and re.search("[가-힣]", row) for _, _, row in contents(task, "train"))
+
+
+@real("korean/nsmc_raw")
+def test_the_published_films() -> None:
+    task = loaded(NSMC, REAL / "korean" / "nsmc_raw")
+    rows = {split: contents(task, split) for split in ("valid", "test")}
+    words = {split: sum(task.words_of(row) for _, _, row in found) for split, found in rows.items()}
+    assert {split: len(found) for split, found in rows.items()} == {"valid": 736, "test": 662}
+    assert words == {"valid": 263_792, "test": 231_963}, "counted by the publisher of the copy"
+    assert (len(contents(task, "train")), task.split("train").status) == (2500, "subset")
+    assert not {id for id, _, _ in rows["valid"]} & {id for id, _, _ in contents(task, "train")}
