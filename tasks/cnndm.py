@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks import hub
 from bench.tasks.example import Example
 from bench.tasks.hub_copies import HUB
 from bench.tasks.intake import Intake
@@ -99,11 +98,6 @@ class CNNDM(Task):
             wanted = "\n".join(re.sub(r"\.$", " .", sentence) for sentence in article.highlights)
             made.append(Example(article.id, " ".join(article.body), wanted, (wanted,)))
         return made
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache."""
-        return hub.fetch(HUB["cnndm"], folder)
 
 
 def without_mark(text: str) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks import hub
 from bench.tasks.example import Example
 from bench.tasks.gigaword_files import SIZES, read_pairs, sample_pairs
 from bench.tasks.hub_copies import HUB
@@ -64,8 +63,3 @@ class Gigaword(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
         return sample_pairs(split)
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache."""
-        return hub.fetch(HUB["gigaword"], folder)

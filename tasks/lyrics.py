@@ -6,9 +6,9 @@ plain text a line of the file, with tabs between the lines of the song:
     비가 오는 창가에 앉아<tab>너의 이름을 불러 본다<tab>비가 오는 창가에 앉아<tab>아직 너를 기다린다
 
 Its text has an empty line at the end. A model learns blocks of consecutive tokens, and is evaluated on blocks of the
-whole split and on stretches of 150 tokens, of which it is given 50. The authors' code has blocks and one stretch of each
-song by itself, and leaves out songs of fewer than 50 tokens in training and of 150 or fewer in generation; the paper
-says only that the test set is batchified. A word is what stands between spaces (eojeol).
+whole split and on stretches of 150 tokens, of which it is given 50. The authors' code has blocks and one stretch of
+each song by itself, and leaves out songs of fewer than 50 tokens in training and of 150 or fewer in generation; the
+paper says only that the test set is batchified. A word is what stands between spaces (eojeol).
 """
 
 from __future__ import annotations

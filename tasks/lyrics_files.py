@@ -1,7 +1,7 @@
 """Lyrics files: songs as text, or as the token ids of the authors' encoder with its vocabulary.
 
-Nobody but the authors has Melo-Lyrics. What their indexed form is can be read from code that calls itself F2-Softmax and
-is the first commit of a later repository (FadedCosine/POS-Guided-Neural-Text-Generation, 211c53a): a file of settings,
+Nobody but the authors has Melo-Lyrics. What their indexed form is can be read from code that calls itself F2-Softmax
+and is the first commit of a later repository (FadedCosine/POS-Guided-Neural-Text-Generation, 211c53a): its settings,
 `config/text_generation/files.yaml`, names `train/lyrics.pkl`, `test/lyrics.pkl` and a vocabulary `encoder.json`, and
 `util/batch_generator.py` reads a pandas table with the columns `texts`, the token ids of a song, and `lens`, how many
 they are. Ids may have been replaced by ranks of frequency, with a table from id to rank (`indexer/indexing.py`). A
@@ -9,8 +9,8 @@ pickle runs what its writer wants, so it is not read here; its table is, as JSON
 
     python -c "import pandas; pandas.read_pickle('lyrics.pkl').to_json('train.jsonl', orient='records', lines=True)"
 
-Guessed are: that `encoder.json` has the bytes of GPT-2 or the `▁` of SentencePiece, that a tab ends a line, and that ids
-have no mark at the ends of a song. The files are below a folder `bugs`, another Korean music service than the paper
+Guessed are: that `encoder.json` has the bytes of GPT-2 or the `▁` of SentencePiece, that a tab ends a line, and that
+ids have no mark at the ends of a song. The files are below a folder `bugs`, another Korean music service than the paper
 names.
 """
 
@@ -60,13 +60,14 @@ def read_songs(folder: Path, split: str, intake: Intake, advice: str) -> tuple[P
     """
     if path := find(folder, [f"{name}.txt" for name in NAMES[split]]):
         return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, intake) if text.strip())
-    if pickles := find(folder, [f"{name}{rest}" for name in NAMES[split] for rest in (".pkl", "/lyrics.pkl")]):
-        if not any(find(folder, [f"{name}.jsonl", f"{name}.parquet"]) for name in NAMES[split]):
-            raise MissingError(f"{pickles}: a pickle can run anything and is not read; expected its table as "
-                               f"{folder / split}.jsonl: python -c \"import pandas; pandas.read_pickle('{pickles}')"
-                               f".to_json('{folder / split}.jsonl', orient='records', lines=True)\"")  # fmt: skip
-    files = split_files(folder, split, advice)
-    return files[0], _records(files, intake, partial(decoder_of, folder))
+    files = [find(folder, [f"{name}.{form}" for name in NAMES[split]]) for form in ("jsonl", "parquet")]
+    pickled = find(folder, [f"{name}{rest}" for name in NAMES[split] for rest in (".pkl", "/lyrics.pkl")])
+    if pickled and not any(files):
+        raise MissingError(f"{pickled}: a pickle can run anything and is not read; expected its table as "
+                           f"{folder / split}.jsonl: python -c \"import pandas; pandas.read_pickle('{pickled}')"
+                           f".to_json('{folder / split}.jsonl', orient='records', lines=True)\"")  # fmt: skip
+    every = split_files(folder, split, advice)
+    return every[0], _records(every, intake, partial(decoder_of, folder))
 
 
 def decoder_of(folder: Path) -> Decode:
@@ -116,7 +117,7 @@ def _ids(path: Path) -> dict[str, int]:
         raise DataError(f"{path}: expected JSON with numbers by text, found: {problem!s:.150}") from None
     numbers = list(found.values()) if isinstance(found, dict) else [None]
     if not all(type(number) is int and number >= 0 for number in numbers) or len(set(numbers)) != len(numbers):
-        raise DataError(f"{path}: expected JSON with a whole number for each text, each once, as in {{\"the\": 5}}")
+        raise DataError(f'{path}: expected JSON with a whole number for each text, each once, as in {{"the": 5}}')
     return dict(found)
 
 

@@ -11,7 +11,7 @@ SMALL: Mapping[str, Any] = {
     "backbone": "small-encdec",
     "decode": "greedy",
     "backbone.vocabulary": 4000,
-    "trainer.steps": 250,
+    "trainer.steps": 200,
     "trainer.batch_size": 16,
     "trainer.lr": 1e-3,
     "trainer.warmup": 0.1,
@@ -24,7 +24,7 @@ SMALL: Mapping[str, Any] = {
     "finetuned:trainer.lr": 3e-4,
     "bilstm:trainer.lr": 3e-3,
 }
-"""Less than a minute on one thread."""
+"""A cell takes about a minute on one busy thread."""
 
 
 def histalign(*, lr: float, steps: int, max_target: int) -> Mapping[str, Any]:

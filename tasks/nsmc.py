@@ -2,7 +2,7 @@
 
 Source: https://github.com/e9t/nsmc (CC0 1.0). One instance is a film with its reviews, here as JSON:
 
-    {"movie_id": "7", "reviews": [{"rating": 9, "review": "등대 장면이 좋았어요"}, {"rating": 3, "review": "졸렸다ㅠㅠ"}]}
+    {"movie_id": "7", "reviews": [{"rating": 9, "review": "등대 장면이 좋았어요"}, {"rating": 3, "review": "졸렸다"}]}
 
 Its text has a review a line and an empty line at the end. As in the paper, a model learns blocks of consecutive tokens
 and is evaluated on blocks of the whole split, and on stretches of 150 tokens, of which it is given 50. A word is what

@@ -157,7 +157,7 @@ def _records(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
                 if "reviews" not in record.values and "document" not in record.values:
                     raise BadRow("expected the fields movie_id and reviews, or id and document")
                 alone = record.values.get("document")
-                texts = _reviews(record.values["reviews"] if "reviews" in record.values else [alone or ""])
+                texts = _reviews(record.values.get("reviews", [alone or ""]))
                 _check_name(name, seen)
             except BadRow as problem:
                 intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
@@ -198,11 +198,14 @@ def _reviews(found: Any) -> tuple[str, ...]:
     >>> _reviews([{"rating": 9, "review": "좋아요"}, "굿"])
     ('좋아요', '굿')
     """
-    texts = [one.get("review") if isinstance(one, dict) else one for one in found] if isinstance(found, list) else [None]
-    for text in texts:
-        if not isinstance(text, str):
+    every = found if isinstance(found, list) else [found]
+    texts: list[str] = []
+    for one in every:
+        text = one.get("review") if isinstance(one, dict) else one
+        if not isinstance(text, str) or every is not found:
             raise BadRow(f"expected a list of reviews, each a text or a record with a text 'review', found "
-                         f"{repr(text if isinstance(found, list) else found):.60}")  # fmt: skip
+                         f"{repr(one):.60}")  # fmt: skip
         if bad := re.search("[\0\ud800-\udfff]", text):
             raise BadRow(f"a review has the character {bad[0]!r}, which is no text")
+        texts.append(text)
     return tuple(texts)

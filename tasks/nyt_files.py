@@ -166,7 +166,7 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
             while block := rest.read(CHUNK):  # to the check sum
                 if block.strip(b"\0"):
                     raise EOFError("what follows is neither a member nor the end")
-            if False and stream.tell() < members.offset + tarfile.BLOCKSIZE:  # tarfile takes a cut for the end
+            if stream.tell() < members.offset + tarfile.BLOCKSIZE:  # tarfile takes a cut for the end
                 raise EOFError("it has no end")
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError) as problem:
         raise DataError(f"{archive}: is damaged or cut short ({problem!s:.100}); get it again") from None

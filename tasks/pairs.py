@@ -1,7 +1,7 @@
 """Pairs: your own sources and targets; what is read decides what is written.
 
-`bench run --task pairs --set task.path=my.jsonl`. One instance, a line of a jsonl file; csv, tsv and parquet have columns
-of these names:
+`bench run --task pairs --set task.path=my.jsonl`. One instance, a line of a jsonl file; csv, tsv and parquet have
+columns of these names:
 
     {"source": "How many hours are two days?", "target": "Two days are 48 hours."}
 """

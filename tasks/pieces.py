@@ -29,4 +29,5 @@ def has_words(text: str, least: int) -> bool:
     >>> has_words("to be or not", 4), has_words("to be or not", 5)
     (True, False)
     """
-    return next(pieces(text, least), "").count(" ") + 1 >= least
+    first = next(pieces(text, least), "")
+    return (first.count(" ") + 1 if first else 0) >= least

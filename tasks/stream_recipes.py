@@ -13,11 +13,11 @@ def small() -> Mapping[str, Any]:
     return {
         "backbone": "small-causal",
         "decode": "topk=20+max_new_tokens=64",
-        "backbone.vocabulary": 4000,
+        "backbone.vocabulary": 2000,
         "backbone.width": 128,
         "backbone.layers": 2,
         "task.columns": 1,
-        "trainer.steps": 300,
+        "trainer.steps": 200,
         "trainer.batch_size": 16,
         "trainer.lr": 2e-3,
         "trainer.warmup": 0.05,
@@ -27,7 +27,7 @@ def small() -> Mapping[str, Any]:
         "trainer.max_target": 128,
         "finetuned:trainer.steps": 50,
         "finetuned:trainer.lr": 3e-4,
-        "evaluation.rows": 480,
+        "evaluation.rows": 240,
         "evaluation.batch_size": 60,
     }
 
@@ -40,7 +40,7 @@ def f2_korean() -> Mapping[str, Any]:
     return {
         "backbone": "f2-decoder",
         "decode": "topk=20+max_new_tokens=100,greedy+max_new_tokens=100",
-        "backbone.vocabulary": 40000,
+        "backbone.vocabulary": 20000,
         "f2-decoder:backbone.context": 512,
         "trainer.epochs": 10,
         "trainer.batch_size": 16,
@@ -49,7 +49,7 @@ def f2_korean() -> Mapping[str, Any]:
         "trainer.weight_decay": 0.0,
         "trainer.clip": 0.25,
         "trainer.max_source": 100,
-        "trainer.max_target": 512,
+        "trainer.max_target": 511,  # 512 positions with the token that every block begins with
         "finetuned:trainer.steps": 1500,
         "finetuned:trainer.lr": 2e-5,
         "evaluation.batch_size": 20,

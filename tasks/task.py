@@ -22,6 +22,7 @@ from bench.tasks.hub import fetch
 from bench.tasks.hub_copies import HUB
 from bench.tasks.intake import Intake, OnBadRow
 from bench.tasks.manifest import Manifest, Split
+from bench.tasks.official import as_published
 from bench.tasks.rows import rows_of
 from bench.tasks.sources import Source, cache_folder
 from bench.tasks.stream import Stream
@@ -172,7 +173,7 @@ class Task(LightningDataModule, ABC):
             if self.source.folder is None:
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
-                split = self.read(self.source.folder, name)
+                split = as_published(self.name, self.read(self.source.folder, name))
             self._splits[name] = replace(split, examples=split.examples[: self.limit])
         return self._splits[name]
 

@@ -28,8 +28,8 @@ from bench.tasks.words import word_tokenizer
 class Wikibio(Task):
     """Infobox to sentence.
 
-    A box is read as `name : tova lind | birth_date : 1951 | occupation : glass blower`: the linear form of Lebret et al.
-    is a sequence of words that know their field and place in it, which a plain encoder is told by the words around
+    A box is read as `name : tova lind | birth_date : 1951 | occupation : glass blower`: the linear form of Lebret et
+    al. is a sequence of words that know their field and place in it, which a plain encoder is told by the words around
     them. Fields without a value are not read. Of a box that is longer than `trainer.max_source`, fields that do not fit
     are left out whole, in the order of the box, and counted.
     """

@@ -113,8 +113,8 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
                             f"found '{text:.40}'; get it again")  # fmt: skip
         mine = list(islice(every, int(text)))
         if len(mine) < int(text):
-            raise DataError(f"{counts}, line {number}: expected {text} sentences more, and {sentences} has {len(mine)}; "
-                            "get them again")  # fmt: skip
+            raise DataError(f"{counts}, line {number}: expected {text} sentences more, and {sentences} has "
+                            f"{len(mine)}; get them again")  # fmt: skip
         yield mine[0]
     if (left := next(every, None)) is not None:
         raise DataError(f"{sentences}, line {left[0]}: is of no person of {counts}; get them again")
@@ -139,10 +139,9 @@ def _table(values: Mapping[str, Any]) -> Fields:
     """
     found = values.get("input_text")
     table = found.get("table") if isinstance(found, Mapping) else None
-    columns = [table.get(name) for name in ("column_header", "content")] if isinstance(table, Mapping) else [None]
-    if not all(isinstance(column, list) and all(isinstance(cell, str) for cell in column) for column in columns):
+    names, texts = (table.get(n) if isinstance(table, Mapping) else None for n in ("column_header", "content"))
+    if not isinstance(names, list) or not isinstance(texts, list) or not all(isinstance(t, str) for t in names + texts):
         raise BadRow("expected input_text.table with column_header and content, two lists of texts")
-    names, texts = columns
     if len(names) != len(texts):
         raise BadRow(f"expected as many texts as names in input_text.table, found {len(texts)} and {len(names)}")
     cells = [(name.strip(), " ".join(text.split())) for name, text in zip(names, texts, strict=True)]

@@ -92,7 +92,7 @@ class WikiText103(Task):
             "trainer.weight_decay": 0.001,
             "trainer.clip": 0.25,
             "trainer.max_source": 100,
-            "trainer.max_target": 1024,
+            "trainer.max_target": 1023,  # 1,024 positions with the token that every block begins with
             "finetuned:trainer.steps": 1500,
             "finetuned:trainer.lr": 1e-5,
             "evaluation.batch_size": 20,

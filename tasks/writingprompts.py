@@ -82,7 +82,7 @@ class WritingPrompts(Task):
             "backbone.vocabulary": 4000,
             "backbone.width": 128,
             "backbone.layers": 2,
-            "trainer.steps": 300,
+            "trainer.steps": 200,
             "trainer.batch_size": 16,
             "trainer.lr": 2e-3,
             "trainer.warmup": 0.05,
@@ -92,7 +92,7 @@ class WritingPrompts(Task):
             "trainer.max_target": 128,
             "finetuned:trainer.steps": 50,
             "finetuned:trainer.lr": 3e-4,
-            "evaluation.rows": 480,
+            "evaluation.rows": 240,
             "evaluation.batch_size": 60,
         },
         # HistAlign Table 8 and A.2, with seeds 0, 1 and 42. Weight decay is the script's; the paper gives none. Table 8

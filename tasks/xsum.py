@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import DataError
-from bench.tasks import hub
 from bench.tasks.example import Example
 from bench.tasks.found import find
 from bench.tasks.hub_copies import HUB
@@ -89,11 +88,6 @@ class XSum(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
         return [Example(a.id, " ".join(a.body), a.summary, (a.summary,)) for a in articles(split)]
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache."""
-        return hub.fetch(HUB["xsum"], folder)
 
 
 def official_splits(folder: Path) -> Mapping[str, str]:

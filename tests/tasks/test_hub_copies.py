@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.tasks import TASKS
 from bench.tasks.hub_copies import CONVERTED, HUB
 from bench.tasks.parquet import rows_of
 from tests.tasks.fake_hub import parquet
@@ -83,3 +84,15 @@ def test_a_biography_comes_as_the_conversion_keeps_it(tmp_path: Path) -> None:
     (found,) = rows_of(tmp_path / "0000.parquet", HUB["wikibio"].columns, "wikibio")
     del table["row_number"]
     assert found == row
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_that_names_a_copy_has_it_and_brings_it(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = TASKS[task].load()
+    assert kind.info.hub == (HUB[task].repository if task in HUB else "")
+    asked = []
+    for module in ("bench.tasks.task", "bench.tasks.logicnlg_hub"):
+        monkeypatch.setattr(f"{module}.fetch", lambda copy, folder, **how: asked.append(copy) or "there", raising=False)
+    if kind.info.hub and task != "logicnlg":
+        assert kind.fetch(Path("folder")) == "there"
+        assert asked == [HUB[task]]

@@ -50,7 +50,9 @@ def test_the_publishers_folder_is_split_by_film(tmp_path: Path, below: str, monk
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")
     task = loaded(NSMC, tmp_path)
-    found = {split: {id.split("/")[1]: row for id, _, row in contents(task, split)} for split in ("train", "valid", "test")}
+    found = {
+        split: {id.split("/")[1]: row for id, _, row in contents(task, split)} for split in ("train", "valid", "test")
+    }
     assert {film: row for rows in found.values() for film, row in rows.items()} == {
         film: text(reviews) for film, reviews in FILMS.items()
     }
@@ -78,6 +80,13 @@ def test_reviews_without_films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(nsmc_files, "N_REVIEWS", {"train": 61, "test": 3})
     again = loaded(NSMC, tmp_path)
     assert [again.split(split).status for split in ("train", "valid", "test")] == ["subset", "subset", "official"]
+
+
+def test_a_bad_row_of_the_training_file_is_no_row_of_validation(tmp_path: Path) -> None:
+    write(tmp_path / "ratings_train.txt", [*ratings([f"{i}번" for i in range(60)]), "no row"])
+    task = loaded(NSMC, tmp_path, "skip")
+    assert len(contents(task, "train")) + len(contents(task, "valid")) == 60
+    assert [len(task.split(split).skipped) for split in ("train", "valid")] == [1, 0]
 
 
 def test_reviews_of_the_hub(tmp_path: Path) -> None:
@@ -155,7 +164,8 @@ def test_a_bad_file_of_the_publishers_folder(tmp_path: Path, content: bytes, say
     assert "\n" not in str(found.value)
     task = loaded(NSMC, tmp_path, "skip")
     assert len(task.split("train").skipped) == 60 - sum(
-        len(nsmc_files.held_out([nsmc_files.place(film) for film in FILMS], [split]) or ()) for split in ("valid", "test")
+        len(nsmc_files.held_out([nsmc_files.place(film) for film in FILMS], [split]) or ())
+        for split in ("valid", "test")
     )
 
 
@@ -165,7 +175,7 @@ def test_what_is_missing(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl", [record("1", ["a"])])
     with pytest.raises(MissingError, match=r"has no file for the test split; get raw/"):
         loaded(NSMC, tmp_path).split("test")
-    with pytest.raises(DataError, match=r"train\.jsonl: expected more than 1 different rows, to hold out one for valid"):
+    with pytest.raises(DataError, match=r"train\.jsonl: expected more than 1 different rows, to hold out one"):
         loaded(NSMC, tmp_path).split("train")
 
 

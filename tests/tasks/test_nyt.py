@@ -109,7 +109,7 @@ def test_every_layout_gives_the_same_rows(tmp_path: Path, layout: str) -> None:
 
 
 def test_the_long_test_split_is_the_one_that_is_published(tmp_path: Path) -> None:
-    task = loaded(NYT, laid(tmp_path, corpus(), "folders"), test="long")
+    task = loaded(NYT, laid(tmp_path, corpus(_16=article("20070619", "word " * 50)), "folders"), test="long")
     assert ids(task, "test") == ["14"]
     assert [one[2] for one in task.split("test").skipped] == ["has no text", "its summary has no more than 50 tokens"]
 

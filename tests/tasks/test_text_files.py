@@ -1,4 +1,4 @@
-"""Text files: names of splits, formats, and files damaged in every way one meets."""
+"""Text files: formats, shares, and files damaged in every way one meets."""
 
 from __future__ import annotations
 
@@ -155,18 +155,7 @@ def test_a_long_line_takes_linear_time_and_little_memory(tmp_path: Path) -> None
     assert time.monotonic() - began < 10, "about 1 s when it is linear, most of it for tracing"
 
 
-# Words ------------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=200)
-@given(st.text(st.sampled_from("ab \n\t\u00a0\u2028é"), max_size=400), st.integers(1, 9))
-@example("a" * 70_000 + " b " + "c" * 65_535 + " d", 2)
-@example(" " * 70_000 + "a", 3)
-def test_pieces_are_the_words_in_order(text: str, words: int) -> None:
-    found = list(pieces(text, words))
-    assert " ".join(found) == " ".join(text.split())
-    assert all(len(piece.split(" ")) == words for piece in found[:-1])
-    assert not found or 1 <= len(found[-1].split(" ")) <= words
+# Shares -----------------------------------------------------------------------------------------------------------
 
 
 def documents(texts: list[str]) -> list[Document]:

@@ -19,7 +19,9 @@ from bench.tasks.wikibio_files import fields_of
 from tests.tasks.news_files import REAL, loaded, real, write
 
 NAMES = ["tova lind", "rolf berg", "oona quist"]
-BOX = "name_1:{0}\tname_2:{1}\timage:<none>\tbirth_date_1:3\tbirth_date_2:may\thome_page_1:http://x\tarticle_title_1:{0}"
+BOX = (
+    "name_1:{0}\tname_2:{1}\timage:<none>\tbirth_date_1:3\tbirth_date_2:may\thome_page_1:http://x\tarticle_title_1:{0}"
+)
 FIELDS = "name : {0} {1} | birth_date : 3 may | home_page : http://x | article_title : {0}"
 SENTENCE = "{0} {1} -lrb- born 3 may -rrb- is a baker ."
 

@@ -1,4 +1,4 @@
-"""WritingPrompts: both forms of files, the rule of words, prompts of 50 tokens, bad rows, the sample, the real files."""
+"""WritingPrompts: both forms of files, the rule of words, prompts of 50 tokens, bad rows, sample, real files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def folder(place: Path, form: str) -> Path:
         rows = [("[ WP ] Run !", story(n)) for n in N_WORDS]
         if form == "fairseq":
             write(place / f"{split}.wp_source.gz", [prompt for prompt, _ in rows])
-            write(place / f"{split}.wp_target", [text.replace("run .", "run . <newline> <newline>") for _, text in rows])
+            write(
+                place / f"{split}.wp_target", [text.replace("run .", "run . <newline> <newline>") for _, text in rows]
+            )
         else:
             name = "validation" if split == "valid" else split
             records = [{"prompt": f"{p}\n", "story": text.replace("run .", "run . \n \n")} for p, text in rows]
@@ -108,7 +110,12 @@ def test_generation_starts_from_the_first_tokens() -> None:
         ("train.wp_target", b"a\0b", "line 2", "has a NUL character"),
         ("train.jsonl", b"{", "line 2", "expected a JSON object"),
         ("train.jsonl", b'{"prompt": "a"}', "line 2", "has no field 'story'"),
-        ("train.jsonl", b'{"prompt": "a", "story": ["b"]}', "line 2", r"expected text in the field 'story', found list"),
+        (
+            "train.jsonl",
+            b'{"prompt": "a", "story": ["b"]}',
+            "line 2",
+            r"expected text in the field 'story', found",
+        ),
         ("train.jsonl", b'{"prompt": "a", "story": " "}', "line 2", "the field 'story' is empty"),
     ],
 )
@@ -132,7 +139,7 @@ def test_a_bad_row_is_named_and_may_be_skipped_in_training(
 
 
 def test_files_that_are_missing_or_do_not_go_together(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.wp_source and train\.wp_target; get them"):
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.wp_source and train\.wp_target; get"):
         loaded(WritingPrompts, tmp_path).split("train")
     folder(tmp_path, "fairseq")
     write(tmp_path / "train.wp_target", ["one line"])

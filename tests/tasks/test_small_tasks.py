@@ -1,0 +1,135 @@
+"""Tasks end to end on their samples, Korean text all the way: a tiny model trains, writes and is scored."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from bench.tasks import TASKS
+from bench.tasks.bpe import SPECIAL, train_bpe
+from bench.tasks.samples.korean import reviews, songs
+from tests.conftest import call, forget_data
+
+TINY = ("--method", "mle", "--preset", "small", "--limit", "24", "--quiet", "--set", "trainer.steps=1",
+        "backbone.width=16", "backbone.vocabulary=400", "trainer.batch_size=4", "evaluation.batch_size=24")  # fmt: skip
+METRICS = {
+    "writingprompts": {"ppl/word", "kld", "distinct-1"},
+    "nsmc": {"ppl/word", "kld", "distinct-1"},
+    "lyrics": {"ppl/word", "kld", "distinct-1"},
+    "wikibio": {"ppl/word", "bleu", "chrf", "rouge-1"},
+    "pairs": {"ppl/word", "bleu", "chrf", "rouge-1"},
+}
+
+Cell = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
+    """Train a task once and return the folder of its cell."""
+    folder, known = tmp_path_factory.mktemp("small"), dict[tuple[str, ...], Path]()
+
+    def cell(task: str, *settings: str) -> Path:
+        if (task, *settings) not in known:
+            results = folder / str(len(known))
+            ended = call("run", "--task", task, *TINY, *settings, "--results", str(results))
+            assert ended.code == 0, ended.err
+            (known[task, *settings],) = (results / task / "mle").iterdir()
+        return known[task, *settings]
+
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        yield cell
+
+
+def scores(folder: Path) -> dict[str, Any]:
+    files = [json.loads(path.read_text())["content"] for path in folder.glob("scores-*.json")]
+    return {score["name"]: score["value"] for content in files for score in content["values"]}
+
+
+def rows(folder: Path, field: str) -> list[dict[str, Any]]:
+    """Rows of the likelihood (`nll_sum`) or of what was written (`token_ids`)."""
+    found = []
+    for path in folder.glob("rows-*.jsonl.gz"):
+        every = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+        found += [row for row in every if field in row]
+    return found
+
+
+def bytes_of(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> bytes:
+    """The bytes behind token ids, by the alphabet of byte-level BPE."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    byte_of = {chr(byte): byte for byte in shown} | {chr(256 + at): byte for at, byte in enumerate(hidden)}
+    tokens = tokenizer.convert_ids_to_tokens([id for id in ids if id >= len(SPECIAL)])
+    return bytes(byte_of[letter] for token in tokens for letter in token)
+
+
+@pytest.mark.parametrize("task", sorted(METRICS))
+def test_a_sample_trains_writes_and_is_scored(cell: Cell, task: str) -> None:
+    found = scores(cell(task))
+    assert {name for name in METRICS[task] if isinstance(found.get(name), float)} == METRICS[task], found
+
+
+@pytest.mark.parametrize("task", ["nsmc", "lyrics"])
+def test_perplexity_per_word_counts_what_stands_between_spaces(cell: Cell, task: str) -> None:
+    blocks = rows(cell(task), "nll_sum")
+    texts = {
+        "nsmc": [" ".join(one.text for one in film.reviews) for film in reviews("test")],
+        "lyrics": [" ".join(song.lines) for song in songs("test")],
+    }[task]
+    assert sum(block["n_words"] for block in blocks) == sum(len(text.split()) for text in texts[:24])
+
+
+@pytest.mark.parametrize("task", ["nsmc", "lyrics"])
+def test_what_is_written_is_the_text_of_its_bytes(cell: Cell, task: str) -> None:
+    """An untrained model cuts syllables in the middle: each cut shows as U+FFFD, and nothing else does."""
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(cell(task) / "tokenizer.json"))
+    written = rows(cell(task), "token_ids")
+    assert written
+    for row in written:
+        assert row["text"] == bytes_of(tokenizer, row["token_ids"]).decode("utf-8", "replace").strip()
+        truth = bytes_of(tokenizer, row["reference_ids"]).decode("utf-8", "replace")
+        assert "\ufffd" not in truth.strip("\ufffd"), "true text is cut at its ends only"
+    assert any("\ufffd" in row["text"] for row in written), "of a vocabulary of 400 most tokens are single bytes"
+
+
+def test_korean_pairs_have_no_rouge_in_place_of_nothing(cell: Cell, tmp_path: Path) -> None:
+    path = tmp_path / "chat.csv"
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["질문", "답"])
+        for number, film in enumerate(reviews("train")[:80]):
+            table.writerow([f"{film.title} 어땠어요? ({number})", film.reviews[0].text])
+    found_in = cell("pairs", f"task.path={path}", "task.source=질문", "task.target=답")
+    found = scores(found_in)
+    rouge = [name for name in found if name.startswith("rouge")]
+    assert len(rouge) >= 3
+    assert all(found[name] is None for name in rouge)
+    assert found["chrf"] is not None
+    assert found["bleu"] is not None
+    assert all(row["n_words"] >= 1 for row in rows(found_in, "nll_sum"))
+
+
+@pytest.mark.parametrize("task", [name for name in TASKS if TASKS[name].load().info.open_ended])
+def test_a_block_of_the_paper_fits_with_the_token_it_begins_with(task: str) -> None:
+    recipe = TASKS[task].load().recipes["paper"]
+    positions = recipe.get("f2-decoder:backbone.context", 1024)
+    assert recipe["trainer.max_target"] + 1 <= positions
+    assert recipe["trainer.max_source"] + 1 <= positions
+
+
+@pytest.mark.parametrize("texts", [[one.text for film in reviews("test") for one in film.reviews],
+                                   [line for song in songs("test") for line in song.lines]])  # fmt: skip
+def test_hangul_comes_back_as_it_was(texts: list[str]) -> None:
+    tokenizer = train_bpe(texts[:100], 600)
+    for text in [*texts, "ㅋㅋㅋ ㅠㅠ ♥ 뷁 𝄞 e\u0301"]:
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.decode(ids) == text
+        assert tokenizer.unk_token_id not in ids
