@@ -18,6 +18,7 @@ from bench.tasks.held_out import held_out, place
 from bench.tasks.intake import Intake
 from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, histalign
+from bench.tasks.pieces import longest_word
 from bench.tasks.records import FORMATS, read_all
 from bench.tasks.samples.questions import pairs
 from bench.tasks.sources import Source
@@ -114,8 +115,13 @@ class Pairs(Task):
 
     def _rows(self, files: Sequence[Path], intake: Intake) -> list[Pair]:
         names = {name: f"task.{name}" for name in self.columns}
-        every = read_all(files, intake, columns=self.columns, options=names)
-        rows = [Pair(number, row.texts["source"].strip(), row.texts["target"].strip()) for _, number, row in every]
+        rows: list[Pair] = []
+        for path, number, row in read_all(files, intake, columns=self.columns, options=names):
+            if longest := max(map(longest_word, row.texts.values())):
+                reason = f"has {longest:,} characters without a space; expected text with spaces between words"
+                intake.bad(path, row.row, reason, str(row.texts))
+            else:
+                rows.append(Pair(number, row.texts["source"].strip(), row.texts["target"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
         return rows

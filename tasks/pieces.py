@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-__all__ = ["has_words", "pieces"]
+__all__ = ["LONGEST_WORD", "has_words", "longest_word", "pieces"]
+
+LONGEST_WORD = 10_000
+"""Characters; more than that without a space is no word of a text, and a BPE would learn from it for hours."""
 
 
 def pieces(text: str, words: int) -> Iterator[str]:
@@ -31,3 +34,13 @@ def has_words(text: str, least: int) -> bool:
     """
     first = next(pieces(text, least), "")
     return (first.count(" ") + 1 if first else 0) >= least
+
+
+def longest_word(text: str) -> int:
+    """Return how many characters the longest word has, if it may be too long, else 0.
+
+    >>> longest_word("to be"), longest_word("to " + "b" * 10_001)
+    (0, 10001)
+    """
+    longest = max(map(len, text.split()), default=0) if len(text) > LONGEST_WORD else 0
+    return longest if longest > LONGEST_WORD else 0

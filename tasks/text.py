@@ -16,7 +16,7 @@ from bench.errors import DataError, UsageError
 from bench.tasks.example import Example
 from bench.tasks.intake import Intake
 from bench.tasks.manifest import Split
-from bench.tasks.pieces import pieces
+from bench.tasks.pieces import longest_word, pieces
 from bench.tasks.samples.text import sample
 from bench.tasks.sources import Source
 from bench.tasks.task import Task, TaskInfo
@@ -25,9 +25,6 @@ from bench.tasks.user_files import expanded, files_of
 
 LEAST_REST = 8
 """Words after the prompt that an evaluated passage has at least."""
-
-LONGEST_WORD = 10_000
-"""Characters; more than that without a space is no word of a text."""
 
 
 class Text(Task):
@@ -204,7 +201,7 @@ class Text(Task):
 
 def _check_words(passage: str, document: Document) -> None:
     """Refuse what no tokenizer should be given as one word."""
-    if len(passage) > LONGEST_WORD and (longest := max(map(len, passage.split()))) > LONGEST_WORD:
+    if longest := longest_word(passage):
         raise DataError(
             f"{document.where}: has {longest:,} characters without a space; expected text with spaces between words"
         )

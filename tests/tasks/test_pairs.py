@@ -115,6 +115,11 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
             "expected text in the field 'source', found nothing",
         ),
         ("train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
+        (
+            "train.jsonl",
+            b'{"source": "a", "target": "%s"}' % (b"b" * 10**6),
+            "has 1,000,000 characters without a space",
+        ),
         ("train.csv", b"one cell", "expected 2 cells, as the header has, found 1"),
         ("train.csv", b"a,", "the field 'target' is empty"),
         ("train.csv", b'"a"b,c', "expected csv cells, found"),
