@@ -53,8 +53,10 @@ def prepare(task: Task) -> dict[str, Manifest]:
         MissingError: only the built-in sample is there; the message says how to get the data.
     """
     if task.source.folder is None:
-        raise MissingError(f"{task.name}: {task.source.why}; get it from {task.info.source or 'your own files'} and put "
-                           f"it into a folder '{task.name}' below --data-dir DIR or BENCH_DATA")  # fmt: skip
+        place = f"put it into a folder '{task.name}' below --data-dir DIR or BENCH_DATA"
+        raise MissingError(
+            f"{task.name}: {task.source.why}; get it from {task.info.source or 'your files'} and {place}"
+        )
     found = {name: task.manifest(name) for name in SPLITS if readable(task, name)}
     if not found:
         raise MissingError(f"{task.name}: {task.source.folder} has none of the splits {', '.join(SPLITS)}: "

@@ -27,7 +27,7 @@ from bench.tasks.codec import Codec, Encoded
 from bench.tasks.example import Example
 from bench.tasks.task import Task
 
-VERSION = 1
+VERSION = 2
 """In the key of every rows file; raise it when rows of the same model would come out otherwise."""
 
 TOP = 25
@@ -221,7 +221,8 @@ def _generation(
     found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, found, strict=True):
         text = codec.tokenizer.decode(ids, skip_special_tokens=True).strip()
-        truth = {"reference_ids": [int(token) for token in row.target[: what.max_new_tokens]]} if what.references else {}
+        target = row.target[: what.max_new_tokens] if what.references else ()
+        truth = {"reference_ids": [int(token) for token in target]} if what.references else {}
         yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
 
 

@@ -140,7 +140,7 @@ def leave_rows(
     cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float,
     cut: Cut | None = None,
 ) -> None:  # fmt: skip
-    """Store rows, or leave this rank's share of them in `scratch`; `cut` says which are wanted, if the model decides."""
+    """Store rows, or leave this rank's share in `scratch`; `cut` says which rows are wanted, if that is not planned."""
     if scratch is None:
         store_rows(cell, key, [part], started, cut)
         return
@@ -150,9 +150,7 @@ def leave_rows(
     write_atomic(scratch / f"{key}.{rank}", data, replace=True)
 
 
-def store_rows(
-    cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None
-) -> None:
+def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None) -> None:
     """Check that the parts are exactly the wanted rows and store them."""
     what = cell.evaluations[key]
     ids, n_all = (what.ids, len(cell.task.split(what.split).examples)) if cut is None else cut
@@ -169,6 +167,7 @@ def store_rows(
         "split_sha256": cell.task.manifest(what.split).sha256,
         "whole_split": whole,
         "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
+        "broken": sum("\ufffd" in row.get("text", "") for row in rows),  # texts with half a character
     }
     cell.folder.write_rows(key, content, rows, provenance(started))
 

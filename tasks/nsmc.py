@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import UsageError
-from bench.tasks import hub
 from bench.tasks.example import Example
 from bench.tasks.hub_copies import HUB
 from bench.tasks.manifest import Split
@@ -75,11 +74,6 @@ class NSMC(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated reviews of films there are not."""
         return [Example(f"{split}/{film.id}", "", text_of([r.text for r in film.reviews])) for film in reviews(split)]
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache: reviews without films."""
-        return hub.fetch(HUB["nsmc"], folder)
 
 
 def text_of(lines: Sequence[str]) -> str:

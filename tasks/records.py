@@ -161,8 +161,8 @@ def _table(path: Path, intake: Intake, delimiter: str) -> Iterator[tuple[int, st
             if len(cells) == len(header):
                 yield number, f"line {first}", dict(zip(header, cells, strict=True))
             else:
-                intake.bad(path, f"line {first}", f"expected {len(header)} cells, as the header has, found {len(cells)}",
-                           delimiter.join(cells))  # fmt: skip
+                reason = f"expected {len(header)} cells, as the header has, found {len(cells)}"
+                intake.bad(path, f"line {first}", reason, delimiter.join(cells))
             number += 1
     finally:
         csv.field_size_limit(limit)
@@ -191,8 +191,8 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
                     yield number, f"row {number + 1}", values
                     number += 1
     except (pyarrow.ArrowException, UnicodeDecodeError) as problem:
-        said = str(problem).splitlines()[0]
-        raise DataError(f"{path}, row {number + 1}: expected a parquet file, found: {said:.150}; get it again") from None
+        said = f"expected a parquet file, found: {str(problem).splitlines()[0]:.150}; get it again"
+        raise DataError(f"{path}, row {number + 1}: {said}") from None
     except OSError as problem:
         said = problem.strerror or str(problem).splitlines()[0]
         raise MissingError(f"{path}, row {number + 1}: cannot be read ({said:.150})") from None

@@ -17,7 +17,7 @@ def small() -> Mapping[str, Any]:
         "backbone.width": 128,
         "backbone.layers": 2,
         "task.columns": 1,
-        "trainer.steps": 200,
+        "trainer.steps": 150,
         "trainer.batch_size": 16,
         "trainer.lr": 2e-3,
         "trainer.warmup": 0.05,
@@ -27,7 +27,7 @@ def small() -> Mapping[str, Any]:
         "trainer.max_target": 128,
         "finetuned:trainer.steps": 50,
         "finetuned:trainer.lr": 3e-4,
-        "evaluation.rows": 240,
+        "evaluation.rows": 200,
         "evaluation.batch_size": 60,
     }
 

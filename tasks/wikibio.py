@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks import hub
 from bench.tasks.codec import Codec
 from bench.tasks.example import Example
 from bench.tasks.hub_copies import HUB
@@ -74,11 +73,6 @@ class Wikibio(Task):
             _example(split, Person(number, fields, one.sentence))
             for number, (fields, one) in enumerate(zip(rows, people(split), strict=True))
         ]
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache."""
-        return hub.fetch(HUB["wikibio"], folder)
 
     def word_tokenizer(self, vocabulary: int) -> Any:
         """Return a tokenizer of the words as published, between spaces, the most frequent ones of the training text."""

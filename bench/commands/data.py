@@ -42,8 +42,9 @@ def listing(given: argparse.Namespace, names: list[str]) -> int:
         print(json.dumps(rows, indent=1))
         return 0
     headings = ("task", "language", "train / valid / test", "rows from", "hub")
-    cells = [(r["task"], r["language"], " / ".join(count(n) for n in r["official"].values()), r["from"], r["hub"] or "-")
-             for r in rows]  # fmt: skip
+    sizes_of = [" / ".join(count(n) for n in row["official"].values()) for row in rows]
+    cells = [(row["task"], row["language"], sizes, row["from"], row["hub"] or "-")
+             for row, sizes in zip(rows, sizes_of, strict=True)]  # fmt: skip
     print(columns(headings, cells))
     return 0
 

@@ -26,7 +26,8 @@ def plain(row: Encoded) -> tuple[object, ...]:
 
 
 def rows(n: int) -> list[Encoded]:
-    return [Encoded(f"r{i}", (1, i % 7), tuple(range(i % 5)), i % 2, (i,) if i % 3 else None, i, 2 * i) for i in range(n)]
+    every = range(n)
+    return [Encoded(f"r{i}", (1, i % 7), tuple(range(i % 5)), i % 2, (i,) if i % 3 else None, i, 2 * i) for i in every]
 
 
 @given(st.lists(ENCODED, max_size=8))

@@ -115,11 +115,6 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
             "expected text in the field 'source', found nothing",
         ),
         ("train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
-        (
-            "train.jsonl",
-            b'{"source": "a", "target": "%s"}' % (b"b" * 10**6),
-            "has 1,000,000 characters without a space",
-        ),
         ("train.csv", b"one cell", "expected 2 cells, as the header has, found 1"),
         ("train.csv", b"a,", "the field 'target' is empty"),
         ("train.csv", b'"a"b,c', "expected csv cells, found"),
@@ -139,6 +134,14 @@ def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name:
     assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
     with pytest.raises(DataError, match="a test split never skips"):
         task.split("test")
+
+
+def test_a_word_of_a_megabyte_is_a_bad_row(tmp_path: Path) -> None:
+    path = made(tmp_path / "x.jsonl", [("long", "b" * 10**6), *ROWS])
+    with pytest.raises(DataError, match=r"x\.jsonl, line 1: has 1,000,000 characters without a space"):
+        loaded(Pairs, path).split("train")
+    task = loaded(Pairs, path, "skip")
+    assert sum(len(task.split(split).examples) for split in ("train", "valid", "test")) == 60
 
 
 def test_a_bad_row_of_the_only_file_is_a_training_row(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ def table() -> str:
     for name, entry in TASKS.items():
         info = entry.load().info
         sizes = " / ".join(f"{info.sizes[s]:,}" if s in info.sizes else "-" for s in ("train", "valid", "test"))
-        lines.append(f"| `{name}` | {info.summary} | {sizes} | {info.language} | {', '.join(info.metrics)} | {entry.paper} |")
+        scores = ", ".join(info.metrics)
+        lines.append(f"| `{name}` | {info.summary} | {sizes} | {info.language} | {scores} | {entry.paper} |")
     return "\n".join(lines)
 
 
