@@ -24,6 +24,7 @@ from bench.models.states import slices
 from bench.seeds import seed_of
 from bench.tasks.batches import chosen, evaluation_batches
 from bench.tasks.codec import Codec, Encoded
+from bench.tasks.encoded import Tokens
 from bench.tasks.example import Example
 from bench.tasks.task import Task
 
@@ -220,10 +221,20 @@ def _generation(
     prompts = to_device(codec.prompt_batch(batch), objective.device)
     found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, found, strict=True):
-        text = codec.tokenizer.decode(ids, skip_special_tokens=True).strip()
-        target = row.target[: what.max_new_tokens] if what.references else ()
-        truth = {"reference_ids": [int(token) for token in target]} if what.references else {}
+        text = text_of(codec, ids)
+        truth = true_continuation(codec, row, what.max_new_tokens) if what.references else {}
         yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
+
+
+def true_continuation(codec: Codec, row: Encoded, length: int) -> dict[str, Any]:
+    """Return prompt and true continuation of a row as text, and the continuation's tokens."""
+    ids = [int(token) for token in row.target[:length]]
+    return {"prompt": text_of(codec, row.source), "reference": text_of(codec, ids), "reference_ids": ids}
+
+
+def text_of(codec: Codec, ids: Tokens) -> str:
+    """Return tokens as text, special ones left out."""
+    return str(codec.tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
 
 
 def _spectrum(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from bench.cell import Cell
@@ -30,7 +31,7 @@ def score_cell(cell: Cell) -> list[dict[str, Any]]:
 def score_rows(cell: Cell, family: str, metric: Metric, stored: StoredRows) -> dict[str, Any]:
     """Return the stored scores of one metric family over one rows file, computing them if need be."""
     started = time.monotonic()
-    gold = gold_of(cell, stored)
+    gold = gold_of(cell, stored, metric.gold)
     key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
     known = cell.folder.scores(key)
     if known is not None:
@@ -47,10 +48,10 @@ def score_rows(cell: Cell, family: str, metric: Metric, stored: StoredRows) -> d
     return content
 
 
-def gold_of(cell: Cell, stored: StoredRows) -> Gold:
+def gold_of(cell: Cell, stored: StoredRows, wanted: Sequence[str]) -> Gold:
     """Return what the metrics compare a rows file with, for exactly its rows."""
     ids = {row["id"] for row in stored.rows}
     if "cut" in stored.content:
         return {name: {} for name in sorted(ids)}
     split = cell.task.split(stored.content["split"])
-    return cell.task.gold([e for e in split.examples if e.id in ids])
+    return cell.task.gold([e for e in split.examples if e.id in ids], wanted)

@@ -12,10 +12,12 @@ class Metric(Entry):
     Args:
         kind: `likelihood`, `probe`, `spectrum` or `generation`.
         version: raise it when the same rows would score otherwise.
+        gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
     """
 
     kind: str = ""
     version: int = 1
+    gold: tuple[str, ...] = ("target", "references")
 
 
 METRICS: dict[str, Metric] = {

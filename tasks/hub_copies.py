@@ -57,8 +57,8 @@ HUB: Mapping[str, HubCopy] = {
     ),
     "wikitext103": HubCopy(
         # code: ten repositories pin this commit; for wikitext-103-raw-v1 a stored cache lists one parquet file of the
-        # test split and train-0000{0,1}-of-00002.parquet, with 1,801,350 / 3,760 / 4,358 rows; column text. The page has
-        # v1 beside it, whose rare words are <unk>: the published wiki.*.tokens, whose words the official count is of.
+        # test split and train-0000{0,1}-of-00002.parquet, with 1,801,350 / 3,760 / 4,358 rows; column text. There is
+        # v1 on the page, whose rare words are <unk>: the published wiki.*.tokens, whose words the official count is of.
         repository="Salesforce/wikitext",
         revision="b08601e04326c79dfdd32d625aee71d232d685c3",
         files=_splits("wikitext-103-v1/{split}-*-of-*.parquet"),

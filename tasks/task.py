@@ -21,7 +21,7 @@ from bench.tasks.exemplars import Exemplars, gold_share, leak, retrieve, swapped
 from bench.tasks.hub import fetch
 from bench.tasks.hub_copies import HUB
 from bench.tasks.intake import Intake, OnBadRow
-from bench.tasks.manifest import Manifest, Split
+from bench.tasks.manifest import Manifest, Split, plain
 from bench.tasks.official import as_published
 from bench.tasks.rows import rows_of
 from bench.tasks.sources import Source, cache_folder
@@ -302,9 +302,22 @@ class Task(LightningDataModule, ABC):
         """Return every row of a split as a model sees it; see `bench.tasks.rows`."""
         return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
 
-    def gold(self, examples: Sequence[Example]) -> dict[str, dict[str, Any]]:
-        """Return what metrics compare with, by row id; rows cut from a stream carry it themselves."""
-        return {e.id: {"target": e.target, "references": list(e.references)} for e in examples}
+    def gold(
+        self, examples: Sequence[Example], wanted: Sequence[str] = ("target", "references")
+    ) -> dict[str, dict[str, Any]]:
+        """Return what metrics compare with, by row id; rows cut from a stream carry it themselves.
+
+        Args:
+            examples: rows.
+            wanted: of `target`, `references`, `source` (as a model would read it) and the names of the rows' fields.
+        """
+        known: dict[str, Callable[[Example], Any]] = {
+            "target": lambda e: e.target,
+            "references": lambda e: list(e.references),
+            "source": self.plain_source,
+        }
+        return {e.id: {name: known[name](e) if name in known else plain(e.fields.get(name)) for name in wanted}
+                for e in examples}  # fmt: skip
 
     def train_dataloader(self) -> Iterable[dict[str, Any]]:
         """Micro-batches of this rank; item i is a pure function of seed and i."""
