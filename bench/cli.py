@@ -67,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="methods, tasks, backbones and metrics there are", allow_abbrev=False))
     _add_status(commands.add_parser("status", help="what the store holds", allow_abbrev=False))
     _add_report(commands.add_parser("report", help="leaderboards from the store", allow_abbrev=False))
+    _add_score(commands.add_parser("score", help="metrics over stored rows, without a model", allow_abbrev=False))
+    _add_verify(commands.add_parser("verify", help="compute every stored number again", allow_abbrev=False))
     _add_data(commands.add_parser("data", help="where each task's rows come from, and what they are",
                                   allow_abbrev=False))  # fmt: skip
     _add_write(commands.add_parser("write", help="let a trained cell write for one source", allow_abbrev=False))
@@ -171,6 +173,37 @@ def _report(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(report(Path(arguments.results), _names(arguments.task), arguments.format, arguments.columns))
     return 0
+
+
+def _add_score(command: argparse.ArgumentParser) -> None:
+    _rows_options(command)
+    command.add_argument("--metrics", action="append", metavar="NAMES", help="default: those of each task")
+    command.set_defaults(command=_score)
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from bench.commands.score import score
+
+    return score(arguments)
+
+
+def _add_verify(command: argparse.ArgumentParser) -> None:
+    _rows_options(command)
+    command.set_defaults(command=_verify)
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from bench.commands.score import verify
+
+    return verify(arguments)
+
+
+def _rows_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("cells", nargs="*", metavar="FOLDER", help="cells, or folders above them; default 'results'")
+    command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets",
+                         help="where data is, e.g. task.path=my.txt")  # fmt: skip
+    command.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+    command.add_argument("--json", action="store_true")
 
 
 def _add_data(command: argparse.ArgumentParser) -> None:

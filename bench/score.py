@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bench.cell import Cell
+from bench.config import Override
+from bench.errors import DataError, MissingError
 from bench.keys import key_of
 from bench.metrics import METRICS, Metric
 from bench.metrics.score import Gold
+from bench.options import fill, options_of
 from bench.provenance import provenance
-from bench.store import StoredRows
+from bench.store import CellFolder, Store, StoredRows
+from bench.tasks import TASKS
+from bench.tasks.sources import resolve
+from bench.tasks.task import Task
+
+__all__ = ["Tasks", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
 
 
 def score_cell(cell: Cell) -> list[dict[str, Any]]:
@@ -24,34 +34,108 @@ def score_cell(cell: Cell) -> list[dict[str, Any]]:
         for family in cell.task.info.metrics:
             metric = METRICS[family]
             if metric.kind == what.kind:
-                found.append(score_rows(cell, family, metric, stored))
+                found.append(score_rows(cell.folder, cell.task, family, stored)[0])
     return found
 
 
-def score_rows(cell: Cell, family: str, metric: Metric, stored: StoredRows) -> dict[str, Any]:
-    """Return the stored scores of one metric family over one rows file, computing them if need be."""
-    started = time.monotonic()
-    gold = gold_of(cell, stored, metric.gold)
+def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) -> tuple[dict[str, Any], bool]:
+    """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
+    started, metric = time.monotonic(), METRICS[family]
+    gold = gold_of(task, stored, metric.gold)
     key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
-    known = cell.folder.scores(key)
+    known = folder.scores(key)
     if known is not None:
-        return known
-    values = metric.load()(stored.rows, gold)
+        return known, False
     content = {
         "family": family,
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
-        "values": [value.as_dict() for value in values],
+        "values": values_of(metric, stored, gold),
     }
-    cell.folder.write_scores(key, content, provenance(started))
-    return content
+    folder.write_scores(key, content, provenance(started))
+    return content, True
 
 
-def gold_of(cell: Cell, stored: StoredRows, wanted: Sequence[str]) -> Gold:
+def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> list[dict[str, Any]]:
+    """Compute the scores of a family."""
+    return [value.as_dict() for value in metric.load()(stored.rows, gold)]
+
+
+def gold_of(task: Task, stored: StoredRows, wanted: Sequence[str]) -> Gold:
     """Return what the metrics compare a rows file with, for exactly its rows."""
     ids = {row["id"] for row in stored.rows}
     if "cut" in stored.content:
         return {name: {} for name in sorted(ids)}
-    split = cell.task.split(stored.content["split"])
-    return cell.task.gold([e for e in split.examples if e.id in ids], wanted)
+    split = task.split(stored.content["split"])
+    return task.gold([e for e in split.examples if e.id in ids], wanted)
+
+
+@dataclass
+class Tasks:
+    """The tasks of stored cells, each read once, and only if its rows are those the cells were evaluated on.
+
+    Args:
+        data_dir: what `--data-dir` said.
+        sets: overrides for options that a record leaves out because they only say where data is.
+    """
+
+    data_dir: Path | None = None
+    sets: Sequence[Override] = ()
+    known: dict[str, Task] = field(default_factory=dict)
+
+    def of(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
+        """Return the task of a trained cell.
+
+        Raises:
+            MissingError: this version has no such task.
+            DataError: the data here has other rows.
+        """
+        config = record["config"]
+        name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
+        if name not in self.known:
+            self.known[name] = self._made(config)
+        task, split = self.known[name], stored.content["split"]
+        if (found := task.manifest(split).sha256) != stored.content["split_sha256"]:
+            raise DataError(
+                f"{config['task']}: rows were made from a {split} split {stored.content['split_sha256'][:12]}, here is "
+                f"{found[:12]} ({task.source.why}); name the data with --data-dir or --set task.path=..."
+            )
+        return task
+
+    def _made(self, config: Mapping[str, Any]) -> Task:
+        if config["task"] not in TASKS:
+            raise MissingError(f"there is no task '{config['task']}' in this version; its rows cannot be scored")
+        kind: type[Task] = TASKS[config["task"]].load()
+        options = options_of(kind)
+        places = {one.name: one.value for one in self.sets if one.section == "task" and one.name in kind.places}
+        task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
+        task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
+        return task
+
+
+def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
+    """Yield the trained cells at or below some folders.
+
+    Raises:
+        MissingError: a folder is not there or has none.
+    """
+    for place in places:
+        found = [CellFolder(place)] if (place / "trained.json").exists() else [
+            CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))
+        ] or list(Store(place).cells())  # fmt: skip
+        if not found:
+            raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
+        yield from found
+
+
+def differences(stored: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say how values computed anew differ from stored ones."""
+    old, new = ({value["name"]: value for value in every} for every in (stored["values"], values))
+    found = [f"{name}: is not computed any more" for name in old if name not in new]
+    found += [f"{name}: was not computed then" for name in new if name not in old]
+    for name in (name for name in old if name in new):
+        for what in ("value", "n", "signature"):
+            if old[name][what] != new[name][what]:
+                found.append(f"{name}: {what} stored {old[name][what]!r}, computed {new[name][what]!r}")
+    return found

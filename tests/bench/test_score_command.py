@@ -1,0 +1,79 @@
+"""`bench score` and `bench verify`: numbers come from stored rows alone, once, and a changed one is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.keys import canonical, sha256
+from bench.store import Store
+from tests.conftest import Ended
+
+
+def scores_of(root: Path) -> list[Path]:
+    return sorted(root.rglob("scores-*.json"))
+
+
+def test_scores_are_made_again_from_rows_without_a_model(bench: Callable[..., Ended], store_copy: Path) -> None:
+    before = {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)}
+    for path in [*before, *store_copy.rglob("model-*.safetensors")]:
+        path.unlink()
+    ended = bench("score", str(store_copy), "--json")
+    assert json.loads(ended.out) == {"new": len(before), "known": 0, "failed": 0}
+    assert {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)} == before
+    assert json.loads(bench("score", str(store_copy), "--json").out) == {"new": 0, "known": len(before), "failed": 0}
+
+
+def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> None:
+    for path in scores_of(store_copy):
+        path.unlink()
+    assert bench("score", str(store_copy), "--metrics", "perplexity").code == 0
+    assert [json.loads(path.read_text())["content"]["family"] for path in scores_of(store_copy)] == ["perplexity"]
+    assert "no metric 'perplexty'; did you mean 'perplexity'?" in bench("score", "--metrics", "perplexty").err
+
+
+def test_every_stored_number_is_what_its_rows_come_to(bench: Callable[..., Ended], store_copy: Path) -> None:
+    ended = bench("verify", str(store_copy))
+    assert ended.code == 0
+    assert ended.out == f"{len(scores_of(store_copy))} stored scores are what their rows come to, 0 differences\n"
+
+
+def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path) -> None:
+    path = next(p for p in scores_of(store_copy) if json.loads(p.read_text())["content"]["family"] == "perplexity")
+    record = json.loads(path.read_text())
+    value = record["content"]["values"][0]
+    value["value"] = value["value"] / 2
+    record["sha256"] = sha256(canonical(record["content"]))  # somebody who knows the store
+    path.write_text(json.dumps(record))
+    ended = bench("verify", str(store_copy), "--json")
+    assert ended.code == 1
+    (line,) = json.loads(ended.out)["differences"]
+    assert f"perplexity: {value['name']}: value stored {value['value']!r}, computed {2 * value['value']!r}" in line
+
+
+def test_rows_that_are_gone_are_said_to_be(bench: Callable[..., Ended], store_copy: Path) -> None:
+    (cell,) = Store(store_copy).cells()
+    for stored in cell.all_rows():
+        cell.rows_path(stored.key).unlink()
+    ended = bench("verify", str(store_copy))
+    assert ended.code == 1
+    assert ended.out.count("its rows are not there") == len(scores_of(store_copy))
+
+
+def test_other_data_than_the_rows_were_made_from_is_refused(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in scores_of(store_copy):
+        path.unlink()
+    monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
+    ended = bench("score", str(store_copy))
+    assert ended.code == 3
+    assert "name the data with --data-dir or --set task.path=" in ended.err
+
+
+def test_a_folder_without_cells_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    ended = bench("score", str(tmp_path))
+    assert (ended.code, len(ended.complaints)) == (3, 1)
