@@ -1,5 +1,5 @@
 # make run         environment if needed, then every method on a task     (TASK=, METHOD=, ARGS= to change it)
-# make test        the tests, about five minutes on two cores
+# make test        the tests, in two processes
 # make test-long   long proofs too
 # make check       lint and types
 # make perf        time and memory of every head and step, and of every part that claims to be fast
@@ -17,7 +17,7 @@ run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadscope
 
 test-long: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600

@@ -52,6 +52,12 @@ def forget_data(patch: pytest.MonkeyPatch, cache: Path) -> None:
     patch.setenv("HF_HUB_OFFLINE", "1")
 
 
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as where there is no terminal, whatever runs the tests."""
+    monkeypatch.setenv("COLUMNS", "150")
+
+
 @pytest.fixture
 def sample_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every task uses its built-in sample."""

@@ -38,6 +38,7 @@ def write(given: argparse.Namespace) -> int:
 
 def cell_of(folder: Path, data_dir: str | None) -> Any:
     """Return the cell that a folder holds, planned anew from its `config.yaml`."""
+    from bench.cli import parser
     from bench.commands.run import collect
     from bench.plan import make_plan
 
@@ -45,12 +46,8 @@ def cell_of(folder: Path, data_dir: str | None) -> Any:
     if not file.is_file():
         raise MissingError(f"'{folder}' has no config.yaml; give the folder of a trained cell, results/<task>/<method>/"
                            f"<key>")  # fmt: skip
-    nothing = dict.fromkeys(("precision", "limit", "backbone", "preset", "task", "method", "decode", "seeds"))
-    options: dict[str, Any] = {
-        **nothing, "grid": [], "sets": [], "controls": True, "devices": 1, "accumulate": 1, "threads": 0,
-        "config": file, "wandb": False, "wandb_project": "", "data_dir": data_dir, "results": str(folder.parents[2]),
-    }  # fmt: skip
-    plan = make_plan(collect(argparse.Namespace(**options)))
+    typed = ["run", "--config", str(file), "--results", str(folder.parents[2])]
+    plan = make_plan(collect(parser().parse_args([*typed, *(["--data-dir", data_dir] if data_dir else [])])))
     for cell in plan.cells:
         if cell.key == folder.name:
             return cell
