@@ -211,6 +211,7 @@ def _add_data(command: argparse.ArgumentParser) -> None:
                          help="list, prepare, verify, stats or show")  # fmt: skip
     command.add_argument("tasks", nargs="*", metavar="TASK", help="names, 'all' or globs; default all")
     command.add_argument("--split", choices=["train", "valid", "test"], default="train", help="of the row to show")
+    command.add_argument("--archive", type=Path, metavar="FILE", help="prepare: unpack this into the cache first")
     command.add_argument("--row", metavar="ID", help="the row to show; default the first")
     command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets",
                          help="e.g. task.path=my.txt")  # fmt: skip

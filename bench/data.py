@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,20 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from bench.config import Override, section_values
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.files import write_atomic
 from bench.keys import key_of
 from bench.options import fill, options_of
 from bench.resolve import known
+from bench.tasks.archives import unpack
 from bench.tasks.intake import OnBadRow
 from bench.tasks.manifest import Manifest, Split
 from bench.tasks.official import known_rows
 from bench.tasks.sources import Source, cache_folder, resolve
 from bench.tasks.task import Task
 
-__all__ = ["SPLITS", "Lengths", "SplitStats", "differences", "opened", "prepare", "prepared", "stats"]
+__all__ = ["SPLITS", "Lengths", "SplitStats", "differences", "opened", "place_archive", "prepare", "prepared", "stats"]
 
 SPLITS = ("train", "valid", "test")
+MOST_BYTES, MOST_FILES = 1 << 36, 1 << 22
+"""What a publisher's archive may unpack to: NYT has 1.8 million files, WikiText and Wikibio a gigabyte or two."""
 
 
 def opened(
@@ -44,6 +49,32 @@ def opened(
     task.on_bad_row = on_bad_row
     task.load(resolve(kind.name, data_dir, kind.fetch if fetch and kind.info.hub else None, kind.info.folders))
     return task
+
+
+def place_archive(task: str, archive: Path) -> Path:
+    """Unpack a publisher's archive into a task's folder in the cache; folders that hold one folder only are left out.
+
+    Args:
+        task: its name.
+        archive: a zip, tar or any part of a split zip.
+
+    Raises:
+        UsageError: the cache has this task already.
+        DataError: the archive is damaged or hostile.
+    """
+    folder = cache_folder() / task
+    if folder.exists():
+        raise UsageError(f"'{folder}' is there already and stays as it is; remove it to unpack '{archive}' there")
+    staged = folder.with_name(f".{task}.unpacked.{os.getpid()}")
+    try:
+        unpack(archive, staged, most_bytes=MOST_BYTES, most_files=MOST_FILES)
+        inner = staged
+        while len(entries := list(inner.iterdir())) == 1 and entries[0].is_dir():
+            inner = entries[0]
+        inner.rename(folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    return folder
 
 
 def prepare(task: Task) -> dict[str, Manifest]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.config import parse_sets
-from bench.data import SPLITS, differences, opened, prepare, problem, stats, where
+from bench.data import SPLITS, differences, opened, place_archive, prepare, problem, stats, where
 from bench.entries import expand, split_names
 from bench.errors import BenchError, UsageError
 from bench.tasks import TASKS
@@ -52,6 +52,10 @@ def listing(given: argparse.Namespace, names: list[str]) -> int:
 def preparing(given: argparse.Namespace, names: list[str]) -> int:
     """Bring, read and check the data of tasks, and remember what they are."""
     code = 0
+    if given.archive is not None:
+        if len(names) != 1:
+            raise UsageError(f"--archive is for one task, not {len(names)}")
+        print(f"{names[0]}: unpacked into {place_archive(names[0], given.archive)}")
     for task in tasks_of(given, names, fetch=True):
         try:
             prepare(task)

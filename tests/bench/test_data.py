@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import tarfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,3 +101,34 @@ def test_show_prints_a_row_as_it_is_read(bench: Callable[..., Ended]) -> None:
     assert row["target"] in row["references"]
     assert bench("data", "show", "logicnlg", "--row", row["id"], "--split", "test").out.count(row["target"]) >= 1
     assert "has no row 'nothing'" in bench("data", "show", "logicnlg", "--row", "nothing").err
+
+
+def test_an_archive_is_unpacked_into_the_cache_and_prepared(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    with tarfile.open(tmp_path / "writingPrompts.tar.gz", "w:gz") as archive:
+        for split in ("train", "valid", "test"):
+            for kind, text in (("source", "[ WP ] Run .\n"), ("target", "He ran . " * 30 + "\n")):
+                info = tarfile.TarInfo(f"writingPrompts/{split}.wp_{kind}")
+                info.size = len(text)
+                archive.addfile(info, io.BytesIO(text.encode()))
+    asked = ("data", "prepare", "writingprompts", "--archive", str(tmp_path / "writingPrompts.tar.gz"))
+    ended = bench(*asked)
+    assert ended.code == 0, ended.err
+    assert "test  subset   1 rows" in ended.out
+    assert (tmp_path / "cache" / "writingprompts" / "train.wp_source").is_file()
+    assert bench(*asked).code == 2
+    assert "is there already" in bench(*asked).err
+
+
+def test_a_hostile_archive_leaves_nothing(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        archive.writestr("../outside", "x")
+    ended = bench("data", "prepare", "wikibio", "--archive", str(tmp_path / "bad.zip"))
+    assert (ended.code, len(ended.complaints)) == (3, 1)
+    assert not list(tmp_path.rglob("outside"))
+    assert not (tmp_path / "cache" / "wikibio").exists()
