@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bench.errors import UsageError
+from bench.errors import DataError, UsageError
 from bench.tasks.example import Example
 from bench.tasks.found import find, needed
 from bench.tasks.hub_copies import HUB
@@ -119,7 +119,9 @@ class WikiText103(Task):
         intake = self.intake(split)
         proxy = split != "test" and self.proxy(folder)
         path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
-        found = list(articles(read_lines(path, intake)))
+        found = [text for text in articles(read_lines(path, intake)) if text.strip()]
+        if not found:
+            raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
             found = [a for number, a in enumerate(found) if (number % VALID_SHARE == 0) == (split == "valid")]
         examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(found)]
