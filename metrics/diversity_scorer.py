@@ -16,7 +16,7 @@ from bench.metrics import distinct, divergence, ms_jaccard, repetition, self_ble
 from bench.metrics.ngrams import NgramCounts, Texts, count_ngrams, flatten, lengths_of
 from bench.metrics.score import Gold, Row, Score, check_ids
 
-__all__ = ["diversity_scores", "human_scores"]
+__all__ = ["diversity_scores", "human_scores", "tokenisation", "tokens_of"]
 
 MAX_N = 4
 DISTINCT: tuple[distinct.Definition, ...] = ("f2_code", "per_text", "original")
@@ -39,10 +39,10 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
-    texts = _tokens(rows, "token_ids")
+    texts = tokens_of(rows, "token_ids")
     if texts is None:
         raise ValueError(f"expected rows with token_ids, got {len(rows)} without; generate them again")
-    return _scores(texts, _tokens(rows, "reference_ids"))
+    return _scores(texts, tokens_of(rows, "reference_ids"))
 
 
 def human_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
@@ -53,13 +53,13 @@ def human_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
-    references = _tokens(rows, "reference_ids")
+    references = tokens_of(rows, "reference_ids")
     if references is None:
         raise ValueError(f"expected rows with reference_ids, got {len(rows)} without; only open-ended tasks have them")
     return _scores(references, references)
 
 
-def _tokens(rows: Sequence[Row], field: str) -> Texts | None:
+def tokens_of(rows: Sequence[Row], field: str) -> Texts | None:
     """Return the token ids of every row, or None when no row has them."""
     without = [row["id"] for row in rows if field not in row]
     if rows and len(without) == len(rows):
@@ -71,7 +71,7 @@ def _tokens(rows: Sequence[Row], field: str) -> Texts | None:
 
 def _scores(texts: Texts, references: Texts | None) -> list[Score]:
     both = count_ngrams([*texts, *(references or ())], MAX_N)
-    about = f"texts:{len(texts)}|{_tokenisation(references)}"
+    about = f"texts:{len(texts)}|{tokenisation(references)}"
     found = [*_against(both, texts, references or ()), *_alone(both, texts)]
     return [replace(score, signature=f"{score.signature}|{about}") for score in found]
 
@@ -114,7 +114,7 @@ def _column(name: str, definition: str, definitions: Sequence[str]) -> str:
     return name if definition == definitions[0] else f"{name}/{definition}"
 
 
-def _tokenisation(references: Texts | None) -> str:
+def tokenisation(references: Texts | None) -> str:
     """Say which tokens are counted, by what the true continuations are under the same tokenizer."""
     if references is None:
         return "tokens:unknown"

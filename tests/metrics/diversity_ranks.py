@@ -13,6 +13,7 @@ from torchmetrics import Metric
 
 from bench.metrics.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
 from bench.metrics.diversity_metric import Distinct, MSJaccard, SelfBLEU
+from bench.metrics.ngram_diversity_metric import NgramDiversity, SimctgDiversity
 from bench.metrics.repetition_metric import Repetition, SequenceRepetition
 from tests.e2e.children import enter
 from tests.metrics.diversity_cases import Text
@@ -29,6 +30,8 @@ def make_metrics() -> dict[str, Metric]:
         "self-bleu/original": SelfBLEU(4, "original"),
         "distinct": Distinct(2),
         "distinct/original": Distinct(2, "original"),
+        "ngram-diversity": NgramDiversity(),
+        "simctg-diversity": SimctgDiversity(),
         "rep": Repetition(),
         "seq-rep": SequenceRepetition(4),
         "uniq": Uniq(60),

@@ -14,6 +14,7 @@ from bench.metrics.divergence_metric import FrequencyGroups, TokenDivergence, Un
 from bench.metrics.diversity_metric import Distinct, MSJaccard, SelfBLEU
 from bench.metrics.frequency_groups import frequency_groups
 from bench.metrics.ms_jaccard import ms_jaccard
+from bench.metrics.ngram_diversity import ngram_diversity, simctg_diversity
 from bench.metrics.repetition import repetition
 from bench.metrics.repetition_metric import Repetition, SequenceRepetition
 from bench.metrics.self_bleu import self_bleu
@@ -38,6 +39,8 @@ def by_functions(texts=TEXTS, references=REFERENCES):
         "self-bleu/original": self_bleu(texts, 4, "original"),
         "distinct": distinct(texts, 2),
         "distinct/original": distinct(texts, 2, "original"),
+        "ngram-diversity": ngram_diversity(texts),
+        "simctg-diversity": simctg_diversity(texts),
         "rep": repetition(texts),
         "seq-rep": seq_rep(texts),
         "uniq": uniq(texts),
@@ -156,6 +159,7 @@ def test_unknown_options_are_refused_when_made(make, said):
 def test_directions():
     better = {name: metric.higher_is_better for name, metric in make_metrics().items()}
     higher = {"ms-jaccard", "ms-jaccard/f2_code", "distinct", "distinct/original", "uniq"}
+    higher |= {"ngram-diversity", "simctg-diversity"}
     assert {name for name, up in better.items() if up} == higher
     assert [name for name, up in better.items() if up is None] == ["groups"]
     assert Repetition.higher_is_better is False
