@@ -21,6 +21,9 @@ from bench.tasks import TASKS
 from bench.tasks.sources import resolve
 from bench.tasks.task import Task
 
+NEEDS = "not applicable: needs "
+"""How a metric says that it was not computed for want of something."""
+
 __all__ = ["Tasks", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
 
 
@@ -44,7 +47,7 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
     gold = gold_of(task, stored, metric.gold)
     key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
     known = folder.scores(key)
-    if known is not None:
+    if known is not None and not lacking(known):
         return known, False
     content = {
         "family": family,
@@ -53,8 +56,15 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
         "of": stored.content,
         "values": values_of(metric, stored, gold),
     }
-    folder.write_scores(key, content, provenance(started))
+    if known is not None and lacking(content):
+        return known, False
+    folder.write_scores(key, content, provenance(started), replace=known is not None)
     return content, True
+
+
+def lacking(content: Mapping[str, Any]) -> bool:
+    """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
+    return any(value["value"] is None and NEEDS in value["signature"] for value in content["values"])
 
 
 def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> list[dict[str, Any]]:

@@ -111,9 +111,11 @@ class CellFolder:
         """Return the content of a scores file, or None."""
         return read_record(self.path / f"scores-{key}.json", "scores")
 
-    def write_scores(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        """Store one metric family's values over one rows file."""
-        write_record(self.path / f"scores-{key}.json", "scores", content, provenance)
+    def write_scores(
+        self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
+    ) -> None:
+        """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
+        write_record(self.path / f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store the search over settings that this cell was picked from."""

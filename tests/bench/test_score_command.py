@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.keys import canonical, sha256
+from bench.metrics import METRICS, Metric
+from bench.metrics.score import Score
 from bench.store import Store
 from tests.conftest import Ended
 
@@ -77,3 +80,27 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
 def test_a_folder_without_cells_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
     ended = bench("score", str(tmp_path))
     assert (ended.code, len(ended.complaints)) == (3, 1)
+
+
+def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[float | None] = [None]
+    asked: list[int] = []
+
+    def scorer(rows: Any, gold: Any) -> list[Score]:
+        asked.append(len(rows))
+        why = "" if found[0] is not None else "|not applicable: needs a model: bench doctor"
+        return [Score("checked", found[0], "percent", True, len(rows), "checker" + why)]
+
+    monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood"))
+    monkeypatch.setattr(Metric, "load", lambda self: scorer)
+    asked_for = ("score", str(store_copy), "--metrics", "checker", "--json")
+    assert json.loads(bench(*asked_for).out)["new"] == 1
+    assert json.loads(bench(*asked_for).out) == {"new": 0, "known": 1, "failed": 0}
+    found[0] = 50.0
+    assert json.loads(bench(*asked_for).out)["new"] == 1
+    assert json.loads(bench(*asked_for).out)["known"] == 1
+    assert len(asked) == 3
+    (content,) = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
+    assert content["values"][0]["value"] == 50.0
