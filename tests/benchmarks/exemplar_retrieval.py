@@ -21,9 +21,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import resource
 import statistics
-import struct
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from memory import peak_megabytes
 
 from bench.tasks.bag_of_words import Bags, bags_of
 from bench.tasks.exemplars import BATCH, gold_share, leak, retrieve
@@ -96,27 +95,6 @@ def seconds(forms: dict[str, Callable[[], Best]], repeats: int) -> dict[str, tup
             form()
             times[name].append((time.perf_counter() - start, time.process_time() - used))
     return {name: tuple(map(statistics.median, zip(*pairs, strict=True))) for name, pairs in times.items()}
-
-
-def peak_megabytes(work: Callable[[], object]) -> float:
-    """How far a forked child's peak resident memory rises while it does the work."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            work()
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            os.write(writer, struct.pack("d", (after - before) / 1024))
-            status = 0
-        finally:
-            os._exit(status)  # skips the parent's exit handlers
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    return float(struct.unpack("d", answer)[0])
 
 
 def made_up(documents: int, queries: int, threads: int, repeats: int) -> None:

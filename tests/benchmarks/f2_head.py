@@ -14,15 +14,13 @@ value at the fork, less the gradients that every form has to make.
 from __future__ import annotations
 
 import argparse
-import os
-import resource
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import torch
+from memory import peak_megabytes
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -118,27 +116,6 @@ def seconds(case: Case, repeats: int) -> dict[str, float]:
             case.run(form)
             times[name].append(time.perf_counter() - start)
     return {name: min(values) for name, values in times.items()}
-
-
-def peak_megabytes(work: Callable[[], object]) -> float:
-    """How far a forked child's peak resident memory rises while it does the work."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            work()
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            os.write(writer, struct.pack("d", (after - before) / 1024))
-            status = 0
-        finally:
-            os._exit(status)  # skips the parent's exit handlers
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    return float(struct.unpack("d", answer)[0])
 
 
 def differences(case: Case, name: str) -> tuple[float, float]:

@@ -16,10 +16,7 @@ is how far ru_maxrss rose above its value at the fork. It contains the similarit
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import statistics
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +24,7 @@ from functools import partial
 from typing import Literal
 
 import torch
+from memory import peak_megabytes
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -136,27 +134,6 @@ def seconds(batch: Batch, repeats: int) -> dict[str, float]:
             batch.run(*form, plain_ranks=name.startswith("loop"))
             times[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) for name, values in times.items()}
-
-
-def peak_megabytes(work: Callable[[], object]) -> float:
-    """How far a forked child's peak resident memory rises while it does the work."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            work()
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            os.write(writer, struct.pack("d", (after - before) / 1024))
-            status = 0
-        finally:
-            os._exit(status)  # skips the parent's exit handlers
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    return float(struct.unpack("d", answer)[0])
 
 
 def differences(batch: Batch) -> list[tuple[str, float, float]]:
