@@ -50,9 +50,9 @@ def coherence(prompts: Sequence[str], texts: Sequence[str], embedder: Embedder) 
     return 100.0 * math.fsum(found.tolist()) / len(found) if len(found) else None
 
 
-def signature(embedder: Embedder, cut: int) -> str:
-    """Name everything the score depends on, with how many prompts and texts were cut."""
-    return f"coherence|cosine of:prompt, text|empty:0|scale:percent|{embedder.signature}|truncated:{cut}|version:1"
+def signature(embedder: Embedder) -> str:
+    """Name everything the score depends on."""
+    return f"coherence|cosine of:prompt, text|empty:0|scale:percent|{embedder.signature}|version:1"
 
 
 def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Embedder] = load) -> list[Score]:
@@ -68,7 +68,7 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
     """
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
-    prompts, value = sources_of(rows, gold), None
+    prompts, value, cut = sources_of(rows, gold), None, None
     if prompts is None:
         signed = f"coherence|{NO_SOURCE}"
     else:
@@ -78,5 +78,8 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
             signed = f"coherence|not applicable: {why}"
         else:
             found, cut = cosines(prompts, [row["text"] for row in rows], embedder)
-            value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder, cut)
-    return [Score("coherence", value, "percent", True, len(rows), signed)]
+            value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder)
+    return [
+        Score("coherence", value, "percent", True, len(rows), signed),
+        Score("coherence/truncated", cut, "count", None, len(rows), signed),  # prompts and texts that were cut
+    ]

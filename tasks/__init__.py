@@ -86,7 +86,7 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.writingprompts:WritingPrompts",
         "continue a story from its prompt",
         "Fan et al. 2018; HistAlign section 5.1",
-        columns=OPEN_ENDED,
+        columns=("ngram-diversity", *OPEN_ENDED),
         primary="kld",
     ),
     "wikibio": TaskEntry(

@@ -167,7 +167,8 @@ def test_what_cannot_be_loaded_or_pooled_says_why(folder, tmp_path):
 
 
 def score(rows, gold=None):
-    (found,) = coherence_scores(rows, gold or {row["id"]: {} for row in rows})
+    found, cut = coherence_scores(rows, gold or {row["id"]: {} for row in rows})
+    assert (cut.name, cut.signature, cut.value) == ("coherence/truncated", found.signature, 0 if found.n > 1 else None)
     return found
 
 
@@ -180,7 +181,7 @@ def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeyp
     assert found.signature.startswith(
         "coherence|cosine of:prompt, text|empty:0|scale:percent|encoder:sup-simcse-tiny|w"
     )
-    assert found.signature.endswith("|truncated:0|version:1")
+    assert found.signature.endswith("|version:1")
     assert str(folder.parent) not in found.signature
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
     assert score(without, {row["id"]: {"source": "the cat"} for row in rows}) == found
