@@ -42,9 +42,10 @@ METRICS: dict[str, Metric] = {
     ),
     "rouge": Metric(
         "bench.metrics.overlap_scorer:rouge_scores",
-        "ROUGE-1/2/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
+        "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
         "Lin 2004",
         kind="generation",
+        version=2,
     ),
     "rouge_recall": Metric(
         "bench.metrics.overlap_scorer:rouge_recall_scores",

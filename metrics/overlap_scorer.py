@@ -10,14 +10,14 @@ from bench.metrics.score import Gold, Row, Score, check_ids
 
 __all__ = ["overlap_scores", "rouge_recall_scores", "rouge_scores"]
 
-F1_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum")
+F1_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-3", "rouge-4", "rouge-l", "rouge-lsum")
 RECALL_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l")
 RECALL_SEVERAL: tuple[Several, ...] = ("pooled", "jackknife")
 MAX_BYTES = 75
 
 
 def rouge_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score texts by ROUGE-1, -2, -L and -Lsum F1 as rouge-score gives them with its stemmer, the best reference each.
+    """Score texts by ROUGE-1 to -4, -L and -Lsum F1, as rouge-score with its stemmer does, the best reference each.
 
     A value is None where the references are not in the letters that its tokenizer keeps; the signature says so.
 

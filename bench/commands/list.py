@@ -31,6 +31,8 @@ def listing(kind: str, as_json: bool) -> str:
         for name, entry in table.items():
             paper = f"  ({entry.paper})" if entry.paper else ""
             parts.append(f"  {name:<{width}}{entry.summary}{paper}")
+            if entry.needs:
+                parts.append(f"  {'':<{width}}needs {entry.needs}")
             parts += [
                 f"  {name + '.' + v:<{width}}  the same with {settings(o)}" for v, o in (entry.variants or {}).items()
             ]

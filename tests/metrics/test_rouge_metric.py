@@ -18,7 +18,7 @@ RECALL = (("rouge-1", "rouge-2", "rouge-l"), "recall")
 
 def make_metrics():
     return {
-        "rouge": Rouge(),
+        "rouge": Rouge(KINDS),
         "all kinds": Rouge(KINDS, tokenizer="unstemmed", several="average"),
         "unicode": Rouge(["rouge-1"], tokenizer="unicode"),
         "pooled": Rouge(*RECALL, several="pooled", max_bytes=75),
@@ -31,7 +31,7 @@ def make_metrics():
 
 def by_functions(texts=HYPOTHESES, references=REFERENCES):
     return {
-        "rouge": rouge(texts, references),
+        "rouge": rouge(texts, references, KINDS),
         "all kinds": rouge(texts, references, KINDS, tokenizer="unstemmed", several="average"),
         "unicode": rouge(texts, references, ["rouge-1"], tokenizer="unicode"),
         "pooled": rouge(texts, references, *RECALL, several="pooled", max_bytes=75),
