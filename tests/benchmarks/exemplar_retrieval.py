@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from memory import peak_megabytes
 
+from bench.memory import peak_megabytes
 from bench.tasks.bag_of_words import Bags, bags_of
 from bench.tasks.exemplars import BATCH, gold_share, leak, retrieve
 from bench.tasks.nearest import index_of, nearest

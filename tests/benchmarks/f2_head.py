@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from memory import peak_megabytes
 from torch import Tensor
 from torch.nn import functional as F
 
+from bench.memory import peak_megabytes
 from bench.models.functional.class_head import ClassHead, class_head_loss, posterior_log_probs
 from bench.models.functional.mefmax import mefmax
 

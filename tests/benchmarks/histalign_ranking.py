@@ -24,10 +24,10 @@ from functools import partial
 from typing import Literal
 
 import torch
-from memory import peak_megabytes
 from torch import Tensor
 from torch.nn import functional as F
 
+from bench.memory import peak_megabytes
 from bench.models.functional.cache import scaled_similarity
 from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
 

@@ -1,4 +1,4 @@
-"""Memory: how far a piece of work raises the peak of a process, for the benchmarks beside this file."""
+"""Memory: how far a piece of work raises the peak of a process."""
 
 from __future__ import annotations
 
