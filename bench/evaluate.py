@@ -102,9 +102,7 @@ def wanted_rows(
 ) -> tuple[Examples, Sequence[Encoded]]:
     """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
     if what.cut is not None:
-        rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
-        ids = set(cut_ids(task, codec, what)[0])
-        return {}, [row for row in rows if row.id in ids]
+        return {}, cut_rows(task, codec, what)[0]
     wanted = set(what.ids)
     examples = {e.id: e for e in task.split(what.split).examples if e.id in wanted}
     read = exemplars_of(task, what, equal_targets)
@@ -112,10 +110,11 @@ def wanted_rows(
     return examples, task.encode(ordered, codec, prompts=what.kind == "generation", exemplars=read)
 
 
-def cut_ids(task: Task, codec: Codec, what: Evaluation) -> tuple[tuple[str, ...], int]:
-    """Return the ids of the wanted rows that are cut from running text, and how many rows the split has."""
-    ids = [row.id for row in task.encoded(what.split, codec, prompts=what.kind == "generation")]
-    return tuple(chosen(ids, what.cut or None)), len(ids)
+def cut_rows(task: Task, codec: Codec, what: Evaluation) -> tuple[list[Encoded], int]:
+    """Return the wanted rows that are cut from running text, and how many rows the split has."""
+    rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
+    wanted = set(chosen([row.id for row in rows], what.cut or None))
+    return [row for row in rows if row.id in wanted], len(rows)
 
 
 def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from bench.metrics import METRICS, Metric
 from bench.metrics.score import Gold
 from bench.options import fill, options_of
 from bench.provenance import provenance
-from bench.store import CellFolder, Store, StoredRows
+from bench.store import CellFolder, StoredRows
 from bench.tasks import TASKS
 from bench.tasks.sources import resolve
 from bench.tasks.task import Task
@@ -131,9 +131,7 @@ def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
         MissingError: a folder is not there or has none.
     """
     for place in places:
-        found = [CellFolder(place)] if (place / "trained.json").exists() else [
-            CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))
-        ] or list(Store(place).cells())  # fmt: skip
+        found = [CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))]
         if not found:
             raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
         yield from found

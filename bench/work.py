@@ -14,14 +14,14 @@ from bench.build import build, exemplars_of, start, target_counts
 from bench.cell import Cell, described, evaluation_content
 from bench.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.errors import BenchError
-from bench.evaluate import cut_ids, evaluate, merge, written
+from bench.evaluate import cut_rows, evaluate, merge, written
 from bench.files import write_atomic
 from bench.keys import canonical, sha256
 from bench.models.baselines import Baseline
 from bench.models.objective import Objective
 from bench.provenance import provenance
 from bench.store import TOKENIZER, CellFolder
-from bench.tasks.codec import Codec, tokenizer_hash
+from bench.tasks.codec import Codec, Encoded, tokenizer_hash
 from bench.training import train
 
 Cut = tuple[Sequence[str], int]
@@ -131,9 +131,14 @@ def make_rows(
     started = time.monotonic()
     what = cell.evaluations[key]
     on_stage(what.kind + (f" {what.decoding.name}" if what.decoding else ""))
-    cut = None if what.cut is None else cut_ids(cell.task, codec, what)
+    cut = None if what.cut is None else named(*cut_rows(cell.task, codec, what))
     part = list(evaluate(objective, cell.task, codec, what, rank, world))
     leave_rows(cell, key, part, rank, scratch, started, cut)
+
+
+def named(rows: Sequence[Encoded], n_all: int) -> Cut:
+    """Return rows that are cut from running text by their ids."""
+    return [row.id for row in rows], n_all
 
 
 def leave_rows(

@@ -1,4 +1,4 @@
-"""Stream recipes: what the Korean tasks of running text have in common, for each preset."""
+"""Stream recipes: what tasks of running text have in common, for each preset."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def f2_korean() -> Mapping[str, Any]:
     return {
         "backbone": "f2-decoder",
         "decode": "topk=20+max_new_tokens=100,greedy+max_new_tokens=100",
-        "backbone.vocabulary": 20000,
+        "backbone.vocabulary": 40000,
         "f2-decoder:backbone.context": 512,
         "trainer.epochs": 10,
         "trainer.batch_size": 16,

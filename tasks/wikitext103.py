@@ -26,6 +26,7 @@ from bench.tasks.manifest import Split
 from bench.tasks.records import read_records
 from bench.tasks.samples.encyclopedia import articles as sample_articles
 from bench.tasks.stream import Stream
+from bench.tasks.stream_recipes import small
 from bench.tasks.task import Task, TaskInfo
 
 TITLE = re.compile(r" = [^=].* = ?\n?")
@@ -61,24 +62,11 @@ class WikiText103(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
-            "backbone": "small-causal",
+            **small(),
             "decode": "topk=3+max_new_tokens=64",
             "backbone.vocabulary": 4000,
-            "backbone.width": 128,
-            "backbone.layers": 2,
-            "task.columns": 1,
             "trainer.steps": 300,
-            "trainer.batch_size": 16,
-            "trainer.lr": 2e-3,
-            "trainer.warmup": 0.05,
-            "trainer.weight_decay": 0.001,
-            "trainer.clip": 1.0,
-            "trainer.max_source": 100,
-            "trainer.max_target": 128,
-            "finetuned:trainer.steps": 50,
-            "finetuned:trainer.lr": 3e-4,
             "evaluation.rows": 480,
-            "evaluation.batch_size": 60,
         },
         # F2-Softmax Tables 6 and 7; its epochs are not given.
         "paper": {
