@@ -11,11 +11,12 @@ from typing import Any
 from bench.config import CellConfig
 from bench.decoding import Decoding
 from bench.errors import MissingError, UsageError
-from bench.evaluate import VERSION, Evaluation
+from bench.evaluate import VERSION
 from bench.keys import key_of, sha256
 from bench.models.backbones.hub import hub, identity
 from bench.models.baselines import Baseline
 from bench.resolve import Method, Reading, backbone_factory
+from bench.row_makers import Evaluation
 from bench.store import TOKENIZER, CellFolder, Store
 from bench.tasks.batches import chosen
 from bench.tasks.task import Task

@@ -24,7 +24,7 @@ from bench.tasks.task import Task
 NEEDS = "not applicable: needs "
 """How a metric says that it was not computed for want of something."""
 
-__all__ = ["Tasks", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
+__all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
 
 
 def score_cell(cell: Cell) -> list[dict[str, Any]]:
@@ -51,10 +51,11 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
         return known, False
     content = {
         "family": family,
+        "version": metric.version,
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
-        "values": values_of(metric, stored, gold),
+        **values_of(metric, stored, gold),
     }
     if known is not None and lacking(content):
         return known, False
@@ -64,12 +65,23 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
 
 def lacking(content: Mapping[str, Any]) -> bool:
     """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
-    return any(value["value"] is None and NEEDS in value["signature"] for value in content["values"])
+    every = [*content["values"], *content.get("human", ())]
+    return any(value["value"] is None and NEEDS in value["signature"] for value in every)
 
 
-def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> list[dict[str, Any]]:
-    """Compute the scores of a family."""
-    return [value.as_dict() for value in metric.load()(stored.rows, gold)]
+def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
+    """Compute the `values` of a family and, of what people wrote in place of the model, the `human` ones."""
+    score = metric.load()
+    found = {"values": [value.as_dict() for value in score(stored.rows, gold)]}
+    if metric.human and all("reference_ids" in row for row in stored.rows):
+        found["human"] = [value.as_dict() for value in score([by_people(row) for row in stored.rows], gold)]
+    return found
+
+
+def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an open-ended text as if the true continuation had been generated."""
+    renamed = {"text": "reference", "token_ids": "reference_ids", "groups": "reference_groups"}
+    return {**row, **{name: row[true] for name, true in renamed.items() if true in row}}
 
 
 def gold_of(task: Task, stored: StoredRows, wanted: Sequence[str]) -> Gold:
@@ -137,13 +149,15 @@ def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
         yield from found
 
 
-def differences(stored: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> list[str]:
+def differences(stored: Mapping[str, Any], computed: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Say how values computed anew differ from stored ones."""
-    old, new = ({value["name"]: value for value in every} for every in (stored["values"], values))
-    found = [f"{name}: is not computed any more" for name in old if name not in new]
-    found += [f"{name}: was not computed then" for name in new if name not in old]
-    for name in (name for name in old if name in new):
+    old, new = ({(of, value["name"]): value for of in ("values", "human") for value in every.get(of, ())}
+                for every in (stored, computed))  # fmt: skip
+    shown = {key: f"human {key[1]}" if key[0] == "human" else key[1] for key in (*old, *new)}
+    found = [f"{shown[key]}: is not computed any more" for key in old if key not in new]
+    found += [f"{shown[key]}: was not computed then" for key in new if key not in old]
+    for key in (key for key in old if key in new):
         for what in ("value", "n", "signature"):
-            if old[name][what] != new[name][what]:
-                found.append(f"{name}: {what} stored {old[name][what]!r}, computed {new[name][what]!r}")
+            if old[key][what] != new[key][what]:
+                found.append(f"{shown[key]}: {what} stored {old[key][what]!r}, computed {new[key][what]!r}")
     return found

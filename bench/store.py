@@ -127,9 +127,14 @@ class CellFolder:
         return [content for content in found if content is not None]
 
     def all_scores(self) -> list[dict[str, Any]]:
-        """Return every scores file's content."""
+        """Return every scores file's content; where a family was made anew by a later version, only that one's."""
         found = [read_record(path, "scores") for path in sorted(self.path.glob("scores-*.json"))]
-        return [content for content in found if content is not None]
+        there = [content for content in found if content is not None]
+        latest: dict[tuple[str, str], int] = {}
+        for one in there:
+            of = (one.get("family", ""), one.get("rows", ""))
+            latest[of] = max(latest.get(of, 0), one.get("version", 0))
+        return [one for one in there if one.get("version", 0) == latest[one.get("family", ""), one.get("rows", "")]]
 
 
 class Store:

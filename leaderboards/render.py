@@ -58,6 +58,9 @@ def lines(table: Table) -> list[tuple[str, list[str], list[bool]]]:
                 found.append(
                     (f"  {paper.paper} {paper.table}", [paper.backbone, "", *cells], [False] * (len(cells) + 2))
                 )
+    for row in table.human:
+        cells = [shown(row.values.get(column), 1) for column in table.columns]
+        found.append(("human (the true continuations)", ["", "", *cells], [False] * (len(cells) + 2)))
     return found
 
 
@@ -89,7 +92,8 @@ def without_value(table: Table) -> list[str]:
         for name in table.columns:
             if name in row.values and (reason := row.values[name].why_none):
                 why.setdefault(reason, {})[name] = None
-    return [f"n/a: {', '.join(names)}: {reason}" for reason, names in why.items()]
+    found = [f"n/a: {', '.join(names)}: {reason}" for reason, names in why.items()]
+    return found + [f"left out: {name}: {reason}; then bench score" for name, reason in table.lacking.items()]
 
 
 def markdown(tables: Sequence[Table]) -> str:
@@ -132,14 +136,14 @@ def comma_separated(tables: Sequence[Table]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["task", "split", "rows", "preset", "watermark", "method", "settings", "backbone", "decoding",
-                     "column", "mean", "seeds", "by_seed", "signature", "controls", "untuned", "remark"])  # fmt: skip
+                     "column", "mean", "seeds", "by_seed", "signature", "why_none", "controls", "untuned", "remark"])  # fmt: skip
     for table in tables:
         for row in table.rows:
             for column, value in row.values.items():
                 writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, _csv(row.method),
                                  _csv(row.settings), _csv(row.backbone), row.decoding, column,
                                  "" if value.mean is None else repr(value.mean), value.n,
-                                 json.dumps(dict(sorted(value.by_seed.items()))), value.signature,
+                                 json.dumps(dict(sorted(value.by_seed.items()))), value.signature, value.why_none,
                                  " ".join(row.controls), row.untuned, _csv(row.remark)])  # fmt: skip
     return out.getvalue()
 
@@ -162,7 +166,7 @@ def _content(table: Table) -> dict[str, Any]:
 def _row_content(row: TableRow) -> dict[str, Any]:
     values = {
         name: {"mean": v.mean, "by_seed": {str(s): x for s, x in sorted(v.by_seed.items())},
-               "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict}
+               "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict, "why": v.why_none}
         for name, v in row.values.items()
     }  # fmt: skip
     return {"method": row.method, "settings": row.settings, "controls": list(row.controls), "untuned": row.untuned,

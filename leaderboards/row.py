@@ -9,6 +9,9 @@ from typing import Any
 
 from bench.models import METHODS
 
+WHY_NOT = "|not applicable: "
+"""What parts the signature of a value that there is not from the reason."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -18,6 +21,7 @@ class Value:
     higher_is_better: bool | None
     signature: str
     conflict: bool = False
+    why: str = ""  # there is no value
 
     @property
     def mean(self) -> float | None:
@@ -27,9 +31,7 @@ class Value:
     @property
     def why_none(self) -> str:
         """Why the metric has no value, or nothing."""
-        if self.by_seed:
-            return ""
-        return self.signature.rpartition("not applicable: ")[2] if "not applicable: " in self.signature else "undefined"
+        return "" if self.by_seed else self.why or "undefined"
 
     @property
     def n(self) -> int:

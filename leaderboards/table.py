@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench.keys import key_of
 from bench.leaderboards.controls import controlled_by, keep_matched
 from bench.leaderboards.papers import Published, published
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import WHY_NOT, TableRow, Value
+from bench.metrics.columns import is_named
 from bench.models import METHODS
 from bench.store import Store
 from bench.tasks import TASKS
@@ -29,6 +30,8 @@ class Table:
     published: Sequence[Published]
     preset: str
     whole: bool
+    human: Sequence[TableRow] = ()  # what people wrote, a row for each tokenizer
+    lacking: Mapping[str, str] = field(default_factory=dict)  # columns left out, and what they need
 
     @property
     def title(self) -> str:
@@ -132,12 +135,17 @@ def _add_cell(
             homes = [home for home in main if home["split"] == of["split"] and home["of_rows"] == of["of_rows"]]
         for home in homes:
             base = _base(trained, home["split"], home["status"], home["split_sha256"])
-            about = {"n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}}
+            about = {"n": home["ids"]["n"], "whole": home["whole_split"], "rows": {}, "human": {}}
             group = groups.setdefault(key_of({**base, "ids": home["ids"]}), {**base, **about})
             row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
             row.tried = max(row.tried, tried)
             for value in score["values"]:
                 _put(row, value, trained["config"]["seed"])
+            if "human" in score:
+                written = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
+                human = group["human"].setdefault(written, TableRow("human", "", "", {}))
+                for value in score["human"]:
+                    _put(human, value, 0)
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
@@ -175,23 +183,30 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
-    name = (value["name"], value["signature"])
+    signature, _, reason = value["signature"].partition(WHY_NOT)
+    name = (value["name"], signature)
     old = row.found.get(name)
     by_seed = dict(old.by_seed) if old else {}
     conflict = (old.conflict if old else False) or (seed in by_seed and by_seed[seed] != value["value"])
     if value["value"] is not None:
         by_seed[seed] = value["value"]
-    row.found[name] = Value(by_seed, value["higher_is_better"], value["signature"], conflict)
+    why = "" if by_seed else reason or (old.why if old else "")
+    row.found[name] = Value(by_seed, value["higher_is_better"], signature, conflict, why)
 
 
 def _finish(group: Mapping[str, Any], columns: str) -> Table:
     """Order rows and columns, spread values that have no decoding over their method's decodings, name settings."""
-    _name_columns(list(group["rows"].values()))
+    human = list(group["human"].values())
+    _name_columns([*group["rows"].values(), *human])
     rows = keep_matched(_spread(list(group["rows"].values())))
     entry = TASKS.get(group["task"])
     there = sorted({name for row in rows for name in row.values})
-    preferred = [c for wanted in (entry.columns if entry else ()) for c in there if metric_name(c) == wanted]
-    shown = preferred if columns == "default" and preferred else [*preferred, *(c for c in there if c not in preferred)]
+    preferred = [c for wanted in (entry.columns if entry else ()) for c in there if is_named(metric_name(c), wanted)]
+    lacking = {column: why for column in preferred if (why := _need_of(rows, column))}
+    if columns == "default" and preferred:
+        shown = [column for column in preferred if column not in lacking]
+    else:
+        shown, lacking = [*preferred, *(c for c in there if c not in preferred)], {}
     primary = next((c for c in there if entry and metric_name(c) == entry.primary), shown[0] if shown else "")
     rows.sort(key=lambda r: (-(_sortable(r, primary)), r.method, r.decoding))
     _name_settings(rows)
@@ -208,7 +223,15 @@ def _finish(group: Mapping[str, Any], columns: str) -> Table:
         published(group["task"]) if group["split"] == "test" else (),
         group["preset"],
         group["whole"],
+        [row for row in human if any(row.values[name].by_seed for name in row.values)],
+        lacking,
     )
+
+
+def _need_of(rows: Sequence[TableRow], column: str) -> str:
+    """Return what a column needs that was nowhere there when its rows were scored, or nothing."""
+    why = {row.values[column].why_none for row in rows if column in row.values}
+    return min(why) if all(reason.startswith("needs ") for reason in why) else ""
 
 
 def _name_columns(rows: list[TableRow]) -> None:

@@ -52,7 +52,7 @@ def coherence(prompts: Sequence[str], texts: Sequence[str], embedder: Embedder) 
 
 def signature(embedder: Embedder) -> str:
     """Name everything the score depends on."""
-    return f"coherence|cosine of:prompt, text|empty:0|scale:percent|{embedder.signature}|version:1"
+    return f"coherence|cosine of:prompt, text|empty:0|scale:percent|{embedder.signature}|version:2"
 
 
 def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Embedder] = load) -> list[Score]:
@@ -70,16 +70,18 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
     rows = sorted(rows, key=lambda row: str(row["id"]))
     prompts, value, cut = sources_of(rows, gold), None, None
     if prompts is None:
-        signed = f"coherence|{NO_SOURCE}"
+        signed = f"coherence|version:2|{NO_SOURCE}"
     else:
         try:
             embedder = loader(os.environ.get(VARIABLE) or DEFAULT)
         except NoVerifier as why:
-            signed = f"coherence|not applicable: {why}"
+            signed = f"coherence|version:2|not applicable: {why}"
         else:
             found, cut = cosines(prompts, [row["text"] for row in rows], embedder)
             value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder)
     return [
         Score("coherence", value, "percent", True, len(rows), signed),
-        Score("coherence/truncated", cut, "count", None, len(rows), signed),  # prompts and texts that were cut
+        Score(
+            "coherence/truncated", None if cut is None else float(cut), "count", None, len(rows), signed
+        ),  # prompts and texts that were cut
     ]

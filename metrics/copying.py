@@ -18,7 +18,7 @@ import numpy as np
 from bench.metrics.ngrams import Integers
 from bench.metrics.rouge_tokens import WordTokenizer, name_of
 
-__all__ = ["MAX_N", "copied", "copy_rates", "longest_copied", "matches", "signature", "words_of"]
+__all__ = ["MAX_N", "copied", "copy_rates", "longest_copied", "matches", "signature", "values_of", "words_of"]
 
 MAX_N = 4
 NOT_IN_SOURCE = 0
@@ -41,8 +41,7 @@ def copy_rates(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]
     >>> [round(rate, 1) for rate in copy_rates([text], [source])]  # dog ran to the; dog ran, ran to; dog ran to; none
     [66.7, 40.0, 25.0, 0.0]
     """
-    counts = copied(texts, sources)
-    return [100.0 * part / total if total else None for part, total in counts[:, :MAX_N].T.tolist()]
+    return values_of(copied(texts, sources))[:MAX_N]
 
 
 def longest_copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> float | None:
@@ -51,8 +50,15 @@ def longest_copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[I
     >>> longest_copied([["dog", "ran", "to", "me"], ["cat"], []], [["the", "dog", "ran", "to"], ["dog"], ["dog"]])
     1.5
     """
-    spans, n_texts = copied(texts, sources)[:, MAX_N].tolist()
-    return spans / n_texts if n_texts else None
+    return values_of(copied(texts, sources))[MAX_N]
+
+
+def values_of(counts: Integers) -> list[float | None]:
+    """Return the four copy rates and the mean longest copied span from what `copied` returns."""
+    scales = (*[100.0] * MAX_N, 1.0)
+    return [
+        scale * part / total if total else None for scale, (part, total) in zip(scales, counts.T.tolist(), strict=True)
+    ]
 
 
 def copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> Integers:

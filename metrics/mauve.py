@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.embedder import Embedder, NoVerifier, embed, load
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
 __all__ = ["Features", "features_of", "load_reader", "mauve", "mauve_scores"]
 
@@ -114,6 +114,8 @@ def mauve_scores(
 ) -> list[Score]:
     """Score generated texts by MAUVE against the true continuations of the same prompts.
 
+    Beside it stand how many of these texts are empty, and so left out, and how many of both sides were cut.
+
     Args:
         rows: `{"id", "text", "reference"}`; the value is None where rows have no `reference`.
         gold: for its ids only.
@@ -126,7 +128,7 @@ def mauve_scores(
     rows = sorted(rows, key=lambda row: str(row["id"]))
     without = [row["id"] for row in rows if "reference" not in row]
     if len(without) == len(rows):
-        return [Score("mauve", None, "percent", True, len(rows), "mauve|not applicable: rows without a reference")]
+        return _nothing(len(rows), "rows without a reference")
     if without:
         raise ValueError(
             f"expected a reference in all {len(rows)} rows or in none, {len(without)} lack it: {without[:3]}"
@@ -135,18 +137,27 @@ def mauve_scores(
         mauve(np.zeros((0, 1), np.float32), np.zeros((0, 1), np.float32))  # before the large model is loaded
         reader = loader(os.environ.get(VARIABLE) or None)
     except NoVerifier as why:
-        return [Score("mauve", None, "percent", True, len(rows), f"mauve|not applicable: {why}")]
+        return _nothing(len(rows), str(why))
     folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
-    sides = [features_of(reader, [row[field] for row in rows], folder) for field in ("reference", "text")]
-    value = mauve(sides[0].values, sides[1].values)
-    return [Score("mauve", value, "percent", True, len(rows), _signature(reader, *sides))]
+    true, made = [features_of(reader, [row[field] for row in rows], folder) for field in ("reference", "text")]
+    value, signed = mauve(true.values, made.values), f"{_signature()}|{reader.signature}|version:2"
+    found = Score("mauve", value, "percent", True, len(made.values), signed)
+    return [
+        explained(found, f"fewer than {FEWEST} texts that are not empty"),
+        Score("mauve/empty", float(made.empty), "count", None, len(rows), signed),
+        Score("mauve/truncated", float(true.cut + made.cut), "count", None, len(rows), signed),
+    ]
 
 
-def _signature(reader: Embedder, references: Features, texts: Features) -> str:
-    numbers = {
-        "texts": f"{len(references.values)}+{len(texts.values)}",
-        "empty left out": f"{references.empty}+{texts.empty}",
-        "truncated": f"{references.cut}+{texts.cut}",
-    }
-    options = "|".join(f"{name}:{value}" for name, value in {**SETTINGS, **numbers}.items())
-    return f"mauve|mauve-text:{version('mauve-text')}|{options}|{reader.signature}|scale:percent|version:1"
+def _nothing(n: int, why: str) -> list[Score]:
+    units = {"mauve": "percent", "mauve/empty": "count", "mauve/truncated": "count"}
+    return [
+        explained(Score(name, None, unit, True if name == "mauve" else None, n, "mauve|version:2"), why)
+        for name, unit in units.items()
+    ]
+
+
+def _signature() -> str:
+    """Name the package and its options."""
+    options = "|".join(f"{name}:{value}" for name, value in SETTINGS.items())
+    return f"mauve|mauve-text:{version('mauve-text')}|{options}|empty:left out|scale:percent"

@@ -20,7 +20,7 @@ from bench.metrics.ngram_diversity import (
     whitespace_ids,
 )
 from bench.metrics.ngrams import Texts
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
 __all__ = ["ngram_diversity_scores"]
 
@@ -57,4 +57,4 @@ def _columns(texts: Texts, about: str, end: str) -> list[Score]:
         value = product_of(pooled(texts, definition), definition)
         name = "simctg-diversity" + ("" if definition == "released" else f"/{definition}") + end
         found.append(Score(name, value, "percent", True, len(texts), simctg_signature(definition, about)))
-    return found
+    return [explained(score, "no text that is long enough") for score in found]

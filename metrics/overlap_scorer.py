@@ -8,7 +8,7 @@ from bench.metrics import chrf
 from bench.metrics.rouge import Kind, Measure, Several, rouge, signature
 from bench.metrics.score import Gold, Row, Score, check_ids
 
-__all__ = ["overlap_scores", "rouge_recall_scores", "rouge_scores"]
+__all__ = ["overlap_scores", "rouge_limited_scores", "rouge_recall_scores", "rouge_scores"]
 
 F1_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-3", "rouge-4", "rouge-l", "rouge-lsum")
 RECALL_KINDS: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l")
@@ -42,6 +42,14 @@ def rouge_recall_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     ]
 
 
+def rouge_limited_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score as many first words of texts as their reference has by ROUGE recall, as is done on the New York Times.
+
+    Several references are pooled, each with the text cut to its own length. Arguments and errors as for `rouge_scores`.
+    """
+    return _rouge(rows, gold, RECALL_KINDS, "recall", "pooled", None, as_long=True)
+
+
 def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score texts by corpus BLEU and chrF; arguments and errors as for `rouge_scores`."""
     texts, references = _pairs(rows, gold)
@@ -53,14 +61,21 @@ def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 
 
 def _rouge(
-    rows: Sequence[Row], gold: Gold, kinds: Sequence[Kind], measure: Measure, several: Several, max_bytes: int | None
+    rows: Sequence[Row],
+    gold: Gold,
+    kinds: Sequence[Kind],
+    measure: Measure,
+    several: Several,
+    max_bytes: int | None,
+    as_long: bool = False,
 ) -> list[Score]:
     texts, references = _pairs(rows, gold)
-    values = rouge(texts, references, kinds, measure, several=several, max_bytes=max_bytes)
+    values = rouge(texts, references, kinds, measure, several=several, max_bytes=max_bytes, as_long=as_long)
     found = []
     for kind, value in zip(kinds, values, strict=True):
         name = kind + ("-r" if measure == "recall" else "") + ("/jackknife" if several == "jackknife" else "")
-        signed = signature(kind, measure, several=several, max_bytes=max_bytes, references=references)
+        name += "/limited" if as_long else ""
+        signed = signature(kind, measure, several=several, max_bytes=max_bytes, as_long=as_long, references=references)
         found.append(Score(name, value, "percent", True, len(rows), signed))
     return found
 

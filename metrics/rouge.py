@@ -73,6 +73,7 @@ def rouge(
     tokenizer: Tokenizer = "stemmed",
     several: Several = "max",
     max_bytes: int | None = None,
+    as_long: bool = False,
 ) -> list[float | None]:
     """Return the mean over texts of each kind of ROUGE, in percent.
 
@@ -88,6 +89,7 @@ def rouge(
         several: how the scores of several references become one.
         max_bytes: score only so many first bytes of UTF-8, of references too, as ROUGE-1.5.5 -b does: its help names
             only the hypothesis.
+        as_long: score only as many first words of a hypothesis as the reference has; words are what white space parts.
 
     Raises:
         ValueError: as many references as hypotheses are needed, at least one of each, and all must be text.
@@ -100,8 +102,9 @@ def rouge(
     [100.0]
     """
     scores = text_scores(
-        hypotheses, references, kinds, measure, tokenizer=tokenizer, several=several, max_bytes=max_bytes
-    )
+        hypotheses, references, kinds, measure, tokenizer=tokenizer, several=several, max_bytes=max_bytes,
+        as_long=as_long,
+    )  # fmt: skip
     if not len(scores):
         raise ValueError("ROUGE of no texts is undefined; expected at least one hypothesis")
     if not is_applicable(*count_letters(text for texts in references for text in texts), tokenizer):
@@ -118,6 +121,7 @@ def text_scores(
     tokenizer: Tokenizer = "stemmed",
     several: Several = "max",
     max_bytes: int | None = None,
+    as_long: bool = False,
 ) -> Floats:
     """Return `[texts, kinds]` scores as fractions, for tests over texts; arguments and errors as for `rouge`."""
     check_options(kinds, measure, tokenizer, several, max_bytes)
@@ -126,6 +130,8 @@ def text_scores(
     pairs = [(hypothesis, one) for hypothesis, texts in zip(hypotheses, references, strict=True) for one in texts]
     if max_bytes is not None:
         pairs = [(first_bytes(hypothesis, max_bytes), first_bytes(one, max_bytes)) for hypothesis, one in pairs]
+    if as_long:
+        pairs = [(" ".join(hypothesis.split()[: len(one.split())]), one) for hypothesis, one in pairs]
     recalls, scores = _pair_scores(pairs, kinds, measure, tokenizer)
     if len(pairs) == len(hypotheses):
         return scores
@@ -203,6 +209,7 @@ def signature(
     tokenizer: Tokenizer = "stemmed",
     several: Several = "max",
     max_bytes: int | None = None,
+    as_long: bool = False,
     references: Iterable[Sequence[str]] = (),
 ) -> str:
     """Name everything the score depends on, and why there is none.
@@ -213,6 +220,7 @@ def signature(
         tokenizer: as for `rouge`.
         several: as for `rouge`.
         max_bytes: as for `rouge`.
+        as_long: as for `rouge`.
         references: say how many a text has, and whether the tokenizer is applicable to them.
 
     >>> signature("rouge-1", references=[["a"]]).removesuffix(version("rouge-score"))
@@ -224,7 +232,9 @@ def signature(
     how_many = "any" if not numbers else "var" if len(numbers) > 1 else str(*numbers)
     parts = ["rouge", name_of(tokenizer), f"type:{kind.removeprefix('rouge-')}", measure]
     parts += ["sentences:lines"] if kind == "rouge-lsum" else []
-    parts += [f"refs:{several} of {how_many}", f"bytes:{max_bytes or 'all'}", "mean of texts", "version:1"]
+    parts += [f"refs:{several} of {how_many}", f"bytes:{max_bytes or 'all'}"]
+    parts += ["words:as many as the reference"] if as_long else []
+    parts += ["mean of texts", "version:1"]
     parts += [f"rouge-score:{version('rouge-score')}"]
     letters, dropped = count_letters(text for texts in references for text in texts)
     if not is_applicable(letters, dropped, tokenizer):

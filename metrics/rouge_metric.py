@@ -42,6 +42,7 @@ class Rouge(Metric):
         tokenizer: Tokenizer = "stemmed",
         several: Several = "max",
         max_bytes: int | None = None,
+        as_long: bool = False,
         **kwargs: Any,
     ) -> None:
         """Start from nothing.
@@ -52,12 +53,13 @@ class Rouge(Metric):
             tokenizer: as for `rouge.rouge`.
             several: as for `rouge.rouge`.
             max_bytes: as for `rouge.rouge`.
+            as_long: as for `rouge.rouge`.
             **kwargs: passed on to `torchmetrics.Metric`.
         """
         super().__init__(**kwargs)
         check_options(kinds, measure, tokenizer, several, max_bytes)
         self.kinds, self.measure, self.tokenizer = tuple(kinds), measure, tokenizer
-        self.several, self.max_bytes = several, max_bytes
+        self.several, self.max_bytes, self.as_long = several, max_bytes, as_long
         self.add_state("total", torch.zeros(len(kinds), dtype=torch.float64), dist_reduce_fx="sum")
         # Texts, letters of the references, and how many of these rouge-score's tokenizer drops.
         self.add_state("counts", torch.zeros(3, dtype=torch.int64), dist_reduce_fx="sum")
@@ -72,6 +74,7 @@ class Rouge(Metric):
             tokenizer=self.tokenizer,
             several=self.several,
             max_bytes=self.max_bytes,
+            as_long=self.as_long,
         )
         letters = count_letters(text for texts in references for text in texts)
         self.total += torch.from_numpy(np.sum(scores, axis=0)).to(self.device)

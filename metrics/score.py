@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 Row = Mapping[str, Any]
 Gold = Mapping[str, Mapping[str, Any]]
+
+NOT_APPLICABLE = "not applicable: "
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Score:
         unit: e.g. `percent`, `nats`, `count`.
         higher_is_better: direction; None where neither is better.
         n: rows the number comes from.
-        signature: package, version, tokenizer and options; unlike signatures never share a column.
+        signature: package, version, tokenizer and options, the same for every method over the same rows; unlike ones
+            never share a column. Where there is no value it ends with `|not applicable: ` and why.
     """
 
     name: str
@@ -33,6 +36,17 @@ class Score:
     def as_dict(self) -> dict[str, Any]:
         """Return the content for a stored file."""
         return asdict(self)
+
+
+def explained(score: Score, why: str) -> Score:
+    """Return a score that has no value with the reason at the end of its signature, and any other as it is.
+
+    >>> explained(Score("ppl/word", None, "", False, 2, "perplexity|per:word"), "infinite").signature
+    'perplexity|per:word|not applicable: infinite'
+    """
+    if score.value is not None or NOT_APPLICABLE in score.signature:
+        return score
+    return replace(score, signature=f"{score.signature}|{NOT_APPLICABLE}{why}")
 
 
 class Scorer(Protocol):

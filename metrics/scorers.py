@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bench.metrics import cache_accuracy, perplexity
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
 PERPLEXITY_UNITS: tuple[perplexity.Unit, ...] = ("token", "word", "byte")
 
@@ -15,11 +15,10 @@ PERPLEXITY_UNITS: tuple[perplexity.Unit, ...] = ("token", "word", "byte")
 def perplexity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Perplexity per token, word and byte; only the last two compare models with different tokenizers."""
     check_ids(rows, gold)
+    values = [_finite(perplexity.perplexity(rows, unit)) for unit in PERPLEXITY_UNITS]
     return [
-        Score(
-            f"ppl/{unit}", _finite(perplexity.perplexity(rows, unit)), "", False, len(rows), perplexity.signature(unit)
-        )
-        for unit in PERPLEXITY_UNITS
+        explained(Score(f"ppl/{unit}", value, "", False, len(rows), perplexity.signature(unit)), "infinite")
+        for unit, value in zip(PERPLEXITY_UNITS, values, strict=True)
     ]
 
 
@@ -40,6 +39,8 @@ def matrix_rank_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 
     from bench.metrics.matrix_rank import Precision, rank_of, signature
 
+    if len(rows) != 1:
+        raise ValueError(f"expected one row of singular values, got {len(rows)}")
     (row,) = rows
     values, shape = torch.tensor(row["values"], dtype=torch.float64), (row["shape"][0], row["shape"][1])
     precisions: tuple[Precision, ...] = ("float32", "float64")

@@ -31,6 +31,7 @@ __all__ = [
     "programs_of",
     "rank",
     "read_programs",
+    "sp_acc",
     "sp_acc_scores",
     "spaced",
 ]
@@ -180,6 +181,12 @@ def rank(parsed: Sequence[Parsed], ranker: Verifier) -> list[list[float]]:
     return [[next(margins) for _ in one.programs[:MOST_PROGRAMS]] for one in parsed]
 
 
+def sp_acc(parsed: Sequence[Parsed], ranker: Verifier) -> list[bool]:
+    """Return for each sentence whether a logical form supports it."""
+    values = [["=True" in program for program in one.programs] for one in parsed]
+    return [is_supported(*both) for both in zip(values, rank(parsed, ranker), strict=True)]
+
+
 def sp_acc_scores(
     rows: Sequence[Row],
     gold: Gold,
@@ -212,9 +219,7 @@ def sp_acc_scores(
 
     def decide(ranker: Verifier) -> list[bool]:
         titles = [str(gold[row["id"]].get("title") or "") for row in rows]
-        parsed = programs_of([row["text"] for row in rows], titles, read_programs(Path(programs)))
-        values = [["=True" in program for program in one.programs] for one in parsed]
-        return [is_supported(*both) for both in zip(values, rank(parsed, ranker), strict=True)]
+        return sp_acc(programs_of([row["text"] for row in rows], titles, read_programs(Path(programs))), ranker)
 
     signed = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
     return verifiers.scored("sp-acc", len(rows), signed, lambda: load_ranker(checkpoint, device), decide, why_not)

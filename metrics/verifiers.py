@@ -1,14 +1,11 @@
 """Verifiers: public classifiers of (evidence, claim), loaded from this machine only and never with an untrained head.
 
-A checkpoint is a folder, or the id of a hub repository that is in the cache; nothing is downloaded. `from_pretrained`
-gives a head that the checkpoint lacks random weights and goes on, so what was missing is looked at here, and such a
-checkpoint is refused. The label that counts is found by its name in the checkpoint's own table.
+How a checkpoint is found, named and refused is in `bench.metrics.checkpoints`. The label that counts is found by its
+name in the checkpoint's own table.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from bench.metrics.score import Score
+from bench.metrics import checkpoints
+from bench.metrics.checkpoints import NoVerifier, find, named
+from bench.metrics.score import Score, explained
 
 __all__ = [
     "NoVerifier",
@@ -41,10 +40,6 @@ TOKENS = 16_384  # per batch, padding counted
 GENERIC = {"LABEL_0": 0, "LABEL_1": 1}
 
 
-class NoVerifier(Exception):
-    """A verifier cannot be used; the message says what is needed, for the table."""
-
-
 @dataclass(frozen=True)
 class Verifier:
     """A loaded classifier, in float32, ready to score.
@@ -65,31 +60,6 @@ class Verifier:
     def signature(self) -> str:
         """What was loaded, in the form of a metric's signature."""
         return "|".join(f"{key}:{value}" for key, value in self.provenance.items())
-
-
-def find(checkpoint: str) -> Path:
-    """Return the folder of a checkpoint: itself, or the hub's copy in the cache.
-
-    Raises:
-        NoVerifier: it is neither; nothing is downloaded.
-    """
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    if (Path(checkpoint) / "config.json").is_file():
-        return Path(checkpoint)
-    try:
-        found = try_to_load_from_cache(checkpoint, "config.json")
-    except HFValidationError:
-        found = None
-    if not isinstance(found, str):
-        raise NoVerifier(f"needs {_shown(checkpoint)}: bench doctor")
-    return Path(found).parent
-
-
-def named(checkpoint: str | None, variable: str, default: str = "") -> str:
-    """Return the checkpoint that was asked for: the argument, or what an environment variable names, or the default."""
-    return checkpoint or os.environ.get(variable) or default
 
 
 def load(
@@ -121,23 +91,17 @@ def load(
     from transformers import AutoConfig
 
     folder = find(checkpoint)
-    offline = {"local_files_only": True}
-    try:
+    with checkpoints.loading(checkpoint):
         config = _config(folder, AutoConfig, model_class)
         config.vocab_size = vocabulary or config.vocab_size
         found = label_of(config.id2label, label, position)
         model, info = model_class.from_pretrained(
-            folder, config=config, output_loading_info=True, dtype=torch.float32, **offline
+            folder, config=config, output_loading_info=True, dtype=torch.float32, local_files_only=True
         )
-        tokenizer = tokenizer_class.from_pretrained(folder, **offline, **tokenizer_options)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        why = " ".join(str(error).split())[:120]
-        raise NoVerifier(f"{_shown(checkpoint)} does not load ({type(error).__name__}: {why}): bench doctor") from error
-    lacking = sorted({str(key) for kind in ("missing_keys", "mismatched_keys") for key in info[kind]})
-    if lacking:
-        raise NoVerifier(f"{_shown(checkpoint)} lacks {len(lacking)} weights, such as {lacking[0]}: bench doctor")
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return Verifier(model.to(where).eval(), tokenizer, found, _provenance(checkpoint, folder))
+        tokenizer = tokenizer_class.from_pretrained(folder, local_files_only=True, **tokenizer_options)
+    checkpoints.refuse_lacking(checkpoint, checkpoints.lacking(info))
+    where = checkpoints.device_of(device)
+    return Verifier(model.to(where).eval(), tokenizer, found, checkpoints.provenance(checkpoint, folder))
 
 
 def _config(folder: Path, auto: Any, model_class: Any) -> Any:
@@ -251,22 +215,4 @@ def scored(
     except NoVerifier as why:
         return [Score(name, None, "percent", True, n, f"{signed}|dtype:float32|version:1|not applicable: {why}")]
     signed = f"{signed}|dtype:float32|{verifier.signature}|version:1"
-    return [Score(name, share_of(decide(verifier)), "percent", True, n, signed)]
-
-
-def _provenance(checkpoint: str, folder: Path) -> dict[str, str]:
-    """Say what a folder is without its path: a hub id with its revision, or a hash of the weights."""
-    config = {"config": hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()[:12]}
-    if folder.parent.name == "snapshots":
-        return {"checkpoint": _shown(checkpoint), "revision": folder.name[:12], **config}
-    digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
-        with path.open("rb") as file:
-            while block := file.read(1 << 24):
-                digest.update(block)
-    return {"checkpoint": _shown(checkpoint), "weights": digest.hexdigest()[:12], **config}
-
-
-def _shown(checkpoint: str) -> str:
-    """Return a checkpoint's name for people; of a folder its last part only, so that no path gets into a result."""
-    return Path(checkpoint).name if Path(checkpoint).is_dir() or checkpoint.count("/") > 1 else checkpoint
+    return [explained(Score(name, share_of(decide(verifier)), "percent", True, n, signed), "no rows")]

@@ -22,6 +22,18 @@ OPEN_ENDED = ("ppl/word", "ppl/token", "kld", "ms-jaccard-1", "ms-jaccard-2", "m
               "self-bleu-3", "distinct-1", "distinct-2", "rep", "uniq")  # fmt: skip
 
 SUMMARY = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum", "ppl/word", "ppl/token")
+FAITHFUL = (
+    "rouge-1",
+    "rouge-2",
+    "rouge-l",
+    "rouge-lsum",
+    "p_ent[*,level2,mean]",
+    "factcc",
+    "dae{,[spacy]}",
+    "novel-2",
+    "ppl/word",
+    "ppl/token",
+)
 
 TASKS: dict[str, TaskEntry] = {
     "ambiguous_template": TaskEntry(
@@ -36,7 +48,8 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.logicnlg:LogicNLG",
         "write a sentence that a table entails",
         "Chen et al. 2020; HistAlign section 5.1",
-        columns=("bleu-1", "bleu-2", "bleu-3", "sentence-bleu-1", "sentence-bleu-2", "sentence-bleu-3", "ppl/word"),
+        columns=("bleu-1", "bleu-2", "bleu-3", "sentence-bleu-1", "sentence-bleu-2", "sentence-bleu-3", "sp-acc",
+                 "nli-acc", "tapex-acc", "tapas-acc", "ppl/word"),
         primary="bleu-3",
     ),
     "wikitext103": TaskEntry(
@@ -50,14 +63,14 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.xsum:XSum",
         "write one sentence about a news article",
         "Narayan et al. 2018; HistAlign section 5.1",
-        columns=SUMMARY,
+        columns=FAITHFUL,
         primary="rouge-l",
     ),
     "cnndm": TaskEntry(
         "bench.tasks.cnndm:CNNDM",
         "write the highlights of a news article",
         "See et al. 2017; HistAlign section 5.1",
-        columns=SUMMARY,
+        columns=FAITHFUL,
         primary="rouge-l",
     ),
     "gigaword": TaskEntry(
@@ -79,14 +92,14 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.nyt:NYT",
         "write the summary of a newspaper article",
         "Sandhaus 2008; Peng et al. 2019 section 4.2",
-        columns=SUMMARY,
+        columns=("rouge-{1,2,l}-r/limited", *SUMMARY),
         primary="rouge-l",
     ),
     "writingprompts": TaskEntry(
         "bench.tasks.writingprompts:WritingPrompts",
         "continue a story from its prompt",
         "Fan et al. 2018; HistAlign section 5.1",
-        columns=("ngram-diversity", *OPEN_ENDED),
+        columns=("mauve", "ngram-diversity", "coherence", *OPEN_ENDED),
         primary="kld",
     ),
     "wikibio": TaskEntry(

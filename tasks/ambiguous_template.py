@@ -44,7 +44,7 @@ class AmbiguousTemplate(Task):
         licence="Apache-2.0 (word pairs)",
         sizes={},
         evaluations=("likelihood", "probe", "spectrum"),
-        metrics=("cache_accuracy", "matrix_rank", "perplexity"),
+        metrics=("cache_accuracy", "matrix_rank", "perplexity", "cache_hits"),
         fields=frozenset({"words"}),
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

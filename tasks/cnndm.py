@@ -55,7 +55,7 @@ class CNNDM(Task):
         licence="none stated for the articles (CNN, Daily Mail); code MIT",
         sizes={"train": 287113, "valid": 13368, "test": 11490},
         evaluations=("likelihood", "generation"),
-        metrics=("rouge", "perplexity"),
+        metrics=("rouge", "entity_precision", "factcc", "dae", "copying", "perplexity", "cache_hits"),
         hub=HUB["cnndm"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

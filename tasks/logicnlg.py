@@ -42,7 +42,7 @@ class LogicNLG(Task):
         licence="MIT (tables from Wikipedia, CC BY-SA)",
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
-        metrics=("table_bleu", "perplexity"),
+        metrics=("table_bleu", "tapex", "tapas", "nli", "sp_acc", "perplexity", "cache_hits"),
         hub=REPOSITORY,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -48,7 +48,7 @@ class Lyrics(Task):
         licence="not released (lyrics are their writers')",
         sizes={"train": 430837, "valid": 23935, "test": 23935},
         evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity"),
+        metrics=("perplexity", "diversity", "frequency_groups"),
         language="ko",
         open_ended=True,
         folders=("melo-lyrics", "korean/lyrics"),

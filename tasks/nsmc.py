@@ -49,7 +49,7 @@ class NSMC(Task):
         licence="CC0 1.0",
         sizes={},
         evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity"),
+        metrics=("perplexity", "diversity", "frequency_groups"),
         language="ko",
         hub=HUB["nsmc"].repository,
         open_ended=True,

@@ -61,7 +61,7 @@ class NYT(Task):
         licence="LDC user agreement",
         sizes={"train": 91834, "valid": 9000, "test": 9706},
         evaluations=("likelihood", "generation"),
-        metrics=("rouge", "perplexity"),
+        metrics=("rouge", "rouge_limited", "copying", "perplexity"),
         folders=("nyt_corpus", "LDC2008T19"),
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

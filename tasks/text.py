@@ -57,7 +57,7 @@ class Text(Task):
         licence="your own",
         sizes={},
         evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity"),
+        metrics=("perplexity", "diversity", "frequency_groups", "ngram_diversity", "mauve", "cache_hits"),
         open_ended=True,
         folders=("lm_text",),
     )

@@ -55,7 +55,7 @@ class WikiText103(Task):
         licence="CC BY-SA",
         sizes={"train": 28475, "valid": 60, "test": 60},
         evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity"),
+        metrics=("perplexity", "diversity", "frequency_groups", "ngram_diversity", "mauve", "cache_hits"),
         hub=HUB["wikitext103"].repository,
         open_ended=True,
         folders=("wikitext-103", "wikitext/wikitext-103"),

@@ -69,7 +69,16 @@ class WritingPrompts(Task):
         licence="not stated (texts of Reddit users)",
         sizes={"train": 272600, "valid": 15620, "test": 15138},  # 273k, 16k and 15k in HistAlign A.2
         evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity", "ngram_diversity"),
+        metrics=(
+            "perplexity",
+            "diversity",
+            "frequency_groups",
+            "ngram_diversity",
+            "mauve",
+            "coherence",
+            "copying",
+            "cache_hits",
+        ),
         hub=COPY.repository,
         open_ended=True,
         folders=("writingPrompts",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import importlib.util
 import json
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.metrics import METRICS
+from bench.metrics.requirements import lacking, words
 from bench.tasks import TASKS
 from bench.tasks.sources import cache_folder
 
@@ -19,15 +22,34 @@ REQUIRED = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", 
 OPTIONAL = {"mauve": "pip install 'objective-bench[mauve]'", "spacy": "pip install 'objective-bench[metrics]'"}
 BAD_LIGHTNING = ("2.6.2", "2.6.3")
 
+Check = Callable[[], list[tuple[str, str, str]]]
+"""Returns (state, what, detail) of each thing looked at."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the findings; return their exit code."""
+    text, code = doctor(given.json)
+    print(text)
+    return code
+
 
 def doctor(as_json: bool) -> tuple[str, int]:
     """Return the findings and an exit code: 0 when a run can start, 3 when something it needs is missing."""
-    checks: list[Callable[[], list[tuple[str, str, str]]]] = [python, packages, device, data, hub, mirror, disk]
+    checks: list[Callable[[], list[tuple[str, str, str]]]] = [
+        python,
+        packages,
+        device,
+        data,
+        hub,
+        metrics,
+        mirror,
+        disk,
+    ]
     found = [line for check in checks for line in check()]
     code = 3 if any(state == "missing" for state, _, _ in found) else 0
     if as_json:
         return json.dumps([{"state": s, "what": w, "detail": d} for s, w, d in found], indent=1), code
-    return "\n".join(f"{state:<9}{what:<22}{detail}" for state, what, detail in found), code
+    return "\n".join(f"{state:<9}{what:<26}{detail}" for state, what, detail in found), code
 
 
 def python() -> list[tuple[str, str, str]]:
@@ -101,6 +123,17 @@ def hub() -> list[tuple[str, str, str]]:
             else "not reachable: --preset paper needs cached models or --set backbone.path=DIR",
         )
     ]
+
+
+def metrics() -> list[tuple[str, str, str]]:
+    """Check what metrics need beside their rows; nothing is loaded, `bench metric-check` does that."""
+    found = []
+    for name, metric in METRICS.items():
+        if metric.requires:
+            lacks = lacking(metric.requires)
+            found.append(("optional" if lacks else "ok", f"metric {name}",
+                          f"needs {lacks}" if lacks else words(metric.requires)))  # fmt: skip
+    return found
 
 
 def mirror() -> list[tuple[str, str, str]]:

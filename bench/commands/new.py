@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib.util
 import keyword
@@ -106,6 +107,12 @@ def test_a_negative_gamma_is_refused() -> None:
 '''
 
 IMPORTED = ("Any", "Backbone", "ClassVar", "Objective", "Rows", "Tensor")
+
+
+def new(given: argparse.Namespace) -> int:
+    """Write what was asked for and say what."""
+    print(new_method(given.name, given.folder))
+    return 0
 
 
 def new_method(name: str, folder: Path) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.cli_options import task_names
 from bench.errors import MissingError
 from bench.leaderboards.render import render
 from bench.leaderboards.table import tables
 from bench.store import Store
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print them."""
+    sys.stdout.write(report(Path(given.results), task_names(given.task), given.format, given.columns))
+    return 0
 
 
 def report(

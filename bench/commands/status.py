@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.cli_options import task_names
 from bench.store import CellFolder, Store
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print it."""
+    print(status(Path(given.results), task_names(given.task), given.json))
+    return 0
 
 
 def status(results: Path, tasks: Sequence[str] | None, as_json: bool) -> str:

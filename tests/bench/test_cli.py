@@ -96,7 +96,7 @@ def test_doctor_names_a_data_folder_that_is_not_there(bench, monkeypatch):
     monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
     ended = bench("doctor")
     assert ended.code == 3
-    assert "missing  BENCH_DATA            BENCH_DATA names '/no/such/folder'" in ended.out
+    assert "missing  BENCH_DATA                BENCH_DATA names '/no/such/folder'" in ended.out
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"]], ids=" ".join)
@@ -131,10 +131,10 @@ def test_status_tells_each_cell(bench, tiny_store):
     ended = bench("status", "--results", str(tiny_store))
     assert ended.code == 0
     assert ended.out.startswith("ok        ambiguous_template · mle · small-causal · seed 0  [")
-    assert ended.out.endswith("]  3 rows files, 3 scores files\n")
+    assert ended.out.endswith("]  3 rows files, 4 scores files\n")
     (cell,) = json.loads(bench("status", "--results", str(tiny_store), "--json").out)
     assert (cell["status"], cell["task"], cell["seed"], cell["rows"], cell["scores"]) == (
-        "ok", "ambiguous_template", 0, 3, 3)  # fmt: skip
+        "ok", "ambiguous_template", 0, 3, 4)  # fmt: skip
     assert bench("status", "--results", str(tiny_store), "--task", "logicnlg", "--json").out == "[]\n"
 
 
@@ -241,7 +241,7 @@ def test_a_dry_run_shows_what_is_skipped_and_why(bench, own):
 
 def test_no_key_of_the_environment_is_stored(tiny_store):
     files = [path for path in tiny_store.rglob("*") if path.is_file()]
-    assert len(files) == 10
+    assert len(files) == 11
     for path in files:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content

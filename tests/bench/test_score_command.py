@@ -12,7 +12,8 @@ import pytest
 from bench.keys import canonical, sha256
 from bench.metrics import METRICS, Metric
 from bench.metrics.score import Score
-from bench.store import Store
+from bench.score import differences, values_of
+from bench.store import Store, StoredRows
 from tests.conftest import Ended
 
 
@@ -104,3 +105,44 @@ def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
     assert len(asked) == 3
     (content,) = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
     assert content["values"][0]["value"] == 50.0
+
+
+def test_a_later_version_of_a_family_takes_the_place_of_an_older(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of(version: int, value: float) -> None:
+        monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood", version=version))
+        monkeypatch.setattr(Metric, "load", lambda self: lambda rows, gold: [
+            Score("checked", value, "percent", True, len(rows), f"checker|version:{version}")])  # fmt: skip
+        assert bench("score", str(store_copy), "--metrics", "checker").code == 0
+
+    of(1, 10.0)
+    of(2, 20.0)
+    found = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
+    assert [(content["version"], content["values"][0]["value"]) for content in found] == [(2, 20.0)]
+    assert len([p for p in scores_of(store_copy) if "checker" in p.read_text()]) == 2
+
+
+def test_people_are_scored_by_what_says_something_of_their_texts() -> None:
+    rows = [{"id": "a", "text": "the the", "token_ids": [1, 1], "reference": "the fox", "reference_ids": [1, 2],
+             "groups": [2, 0, 0, 0], "reference_groups": [1, 0, 0, 1]}]  # fmt: skip
+    stored = StoredRows("key", {}, rows, "sha")
+    for family, column, model, people in (
+        ("diversity", "uniq", 1.0, 2.0), ("frequency_groups", "frequency/frequent", 100.0, 50.0),
+        ("ngram_diversity", "ngram-diversity", None, None),
+    ):  # fmt: skip
+        found = values_of(METRICS[family], stored, {"a": {}})
+        by_name = {of: {one["name"]: one["value"] for one in found[of]} for of in ("values", "human")}
+        if model is not None:
+            assert (by_name["values"][column], by_name["human"][column]) == (model, people)
+    assert "human" not in values_of(METRICS["rouge_limited"], stored, {"a": {"references": ["the fox"]}})
+    plain = StoredRows("key", {}, [{"id": "a", "text": "the the", "token_ids": [1, 1]}], "sha")
+    assert "human" not in values_of(METRICS["diversity"], plain, {"a": {}})
+
+
+def test_a_changed_number_of_the_human_row_is_found() -> None:
+    value = {"name": "uniq", "value": 2.0, "n": 1, "signature": "x"}
+    stored = {"values": [value], "human": [{**value, "value": 3.0}]}
+    assert differences(stored, stored) == []
+    assert differences(stored, {"values": [value], "human": [value]}) == ["human uniq: value stored 3.0, computed 2.0"]
+    assert differences(stored, {"values": [value]}) == ["human uniq: is not computed any more"]

@@ -20,9 +20,10 @@ from torch import Tensor
 from bench.checkpoints import save_checkpoint
 from bench.decoding import parse
 from bench.errors import BenchError
-from bench.evaluate import Evaluation, evaluate, merge
+from bench.evaluate import evaluate, merge
 from bench.launch import free_port
 from bench.models.mle import MLE
+from bench.row_makers import Evaluation
 from bench.score import score_cell
 from bench.tasks.batches import Order, evaluation_batches, share
 from bench.work import store_rows

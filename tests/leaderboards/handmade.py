@@ -62,9 +62,9 @@ def scored(
     cell: CellFolder, values: Mapping[str, float | None], *, kind: str = "generation", decoding: str | None = "greedy",
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
-    shown_as: str = "",
+    shown_as: str = "", human: Mapping[str, float] | None = None,
 ) -> CellFolder:  # fmt: skip
-    """Store scores of one rows file."""
+    """Store scores of one rows file; `human` are the values of what people wrote."""
     record = cell.trained()
     assert record is not None
     of = {
@@ -72,6 +72,7 @@ def scored(
         "ids": {"n": len(ids), "sha256": key_of(list(ids))}, "of_rows": of_rows or key_of(list(ids)),
         "decoding": {"name": decoding} if decoding else None, "shown_as": shown_as,
         "status": record["data"].get(split, {"status": "official"})["status"],
+        "max_new_tokens": 64,
         "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
     }  # fmt: skip
     given = signatures or {}
@@ -80,7 +81,10 @@ def scored(
          "higher_is_better": None if name.startswith(NO_DIRECTION) else not name.startswith(LOWER_IS_BETTER)}
         for name, value in values.items()
     ]  # fmt: skip
-    cell.write_scores(key_of([of, found]), {"family": "x", "of": of, "values": found}, PROVENANCE)
+    content = {"family": "x", "of": of, "values": found}
+    if human:
+        content["human"] = [{**one, "value": human[one["name"]]} for one in found if one["name"] in human]
+    cell.write_scores(key_of([of, found]), content, PROVENANCE)
     return cell
 
 

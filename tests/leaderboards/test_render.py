@@ -106,7 +106,7 @@ def test_json_has_everything_unrounded(root):
     assert row["values"]["bleu-1"] == {"mean": (THIRD + THIRD + 1) / 2, "by_seed": {"0": THIRD, "1": THIRD + 1},
                                        "signature": "bleu-1|version:1", "higher_is_better": True,
                                        "conflict": False}  # fmt: skip
-    assert table["published"][0]["values"] == {"bleu-1": 56.27, "bleu-2": 37.07, "bleu-3": 25.63}
+    assert table["published"][0]["values"].items() >= {"bleu-1": 56.27, "bleu-2": 37.07, "bleu-3": 25.63}.items()
 
 
 def test_a_conflict_is_no_number_in_any_form(tmp_path):
@@ -219,7 +219,7 @@ def test_every_form_of_no_tables_is_valid(form):
 
 
 def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:
-    none = Value({}, True, "rouge|not applicable: it drops 97 % of the references' letters")
+    none = Value({}, True, "rouge", why="it drops 97 % of the references' letters")
     assert (none.mean, none.n, shown(none, 1)) == (None, 0, "n/a")
     row = TableRow("mle", "small-encdec", "greedy", {}, values={"rouge-l": none, "chrf": Value({0: 3.0}, True, "chrf")})
     other = TableRow("face", "small-encdec", "greedy", {}, values={"rouge-l": none})
@@ -227,6 +227,6 @@ def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> 
     assert table.best("rouge-l") == set()
     for form in ("terminal", "markdown", "csv", "json"):
         text = render([table], [], form)
-        assert form == "csv" or "drops 97 % of the references" in text.replace("\n", " ")
+        assert "drops 97 % of the references" in text.replace("\n", " ")
         assert form in ("csv", "json") or "n/a" in text
     assert json.loads(render([table], [], "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None

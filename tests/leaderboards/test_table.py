@@ -363,3 +363,49 @@ def test_published_numbers_stand_beside_the_test_split_only(tmp_path):
 
 def test_an_empty_store_has_no_tables(tmp_path):
     assert tables(Store(tmp_path / "nowhere")) == ([], [])
+
+
+# What people wrote, and what could not be computed -----------------------------------------------------------------
+
+
+def test_what_people_wrote_is_a_row_of_its_own_and_never_best(tmp_path):
+    for seed, bleu in ((0, 30.0), (1, 40.0)):
+        scored(trained(tmp_path, "mle", seed), {"bleu-1": bleu, "bleu-3": 9.0}, human={"bleu-1": 90.0})
+        scored(trained(tmp_path, "trime", seed), {"bleu-1": 20.0, "bleu-3": 9.0}, human={"bleu-1": 90.0})
+    table = one(tmp_path)
+    assert [found.values["bleu-1"].mean for found in table.human] == [90.0]
+    assert [r.method for r in table.rows] == ["mle", "trime"]
+    assert table.best("bleu-1") == {0}
+    last = render([table], [], "markdown").split("| human (the true continuations) |")[1].splitlines()[0]
+    assert last == "  |  | 90.00 |  |"
+
+
+def test_unlike_true_continuations_are_a_conflict(tmp_path):
+    for method, human in (("mle", 90.0), ("trime", 80.0)):
+        scored(trained(tmp_path, method), {"bleu-1": 20.0}, human={"bleu-1": human})
+    (found,) = one(tmp_path).human
+    assert found.values["bleu-1"].conflict
+
+
+def test_a_column_that_lacks_its_model_everywhere_is_left_out_and_said_so(tmp_path):
+    why = {"tapas-acc": "tapas-acc|not applicable: needs owner/tapas: bench doctor"}
+    for method in ("mle", "trime"):
+        scored(trained(tmp_path, method), {"bleu-3": 20.0, "tapas-acc": None}, signatures=why)
+    table = one(tmp_path)
+    assert table.columns == ["bleu-3"]
+    assert "left out: tapas-acc: needs owner/tapas: bench doctor; then bench score" in render([table], [], "terminal")
+    every = one(tmp_path, columns="all")
+    assert every.columns == ["bleu-3", "tapas-acc"]
+    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render([every], [], "terminal")
+
+
+def test_a_column_that_one_method_lacks_stays(tmp_path):
+    scored(trained(tmp_path, "mle"), {"bleu-3": 20.0, "tapas-acc": 50.0})
+    why = {"tapas-acc": "tapas-acc|version:1|not applicable: needs owner/tapas: bench doctor"}
+    scored(trained(tmp_path, "trime"), {"bleu-3": 20.0, "tapas-acc": None}, signatures=why)
+    scored(trained(tmp_path, "mle", 1), {"bleu-3": 20.0, "tapas-acc": None}, signatures=why)
+    table = one(tmp_path)
+    assert table.columns == ["bleu-3", "tapas-acc"], "one column: a reason is no other definition"
+    assert row(table, "mle").values["tapas-acc"].by_seed == {0: 50.0}
+    assert row(table, "trime").values["tapas-acc"].why_none == "needs owner/tapas: bench doctor"
+    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render([table], [], "terminal")

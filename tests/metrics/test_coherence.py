@@ -179,9 +179,9 @@ def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeyp
     assert found.value == coherence(["the cat"] * 6, TEXTS, sup)
     assert found == score(rows[::-1])
     assert found.signature.startswith(
-        "coherence|cosine of:prompt, text|empty:0|scale:percent|encoder:sup-simcse-tiny|w"
+        "coherence|cosine of:prompt, text|empty:0|scale:percent|checkpoint:sup-simcse-tiny|w"
     )
-    assert found.signature.endswith("|version:1")
+    assert found.signature.endswith("|version:2")
     assert str(folder.parent) not in found.signature
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
     assert score(without, {row["id"]: {"source": "the cat"} for row in rows}) == found
@@ -192,7 +192,7 @@ def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch
     monkeypatch.setattr(embedder, "find", lambda name: (_ for _ in ()).throw(NoVerifier(f"needs {name}: bench doctor")))
     missing = score([{"id": "0", "text": "it ran", "prompt": "the cat"}])
     assert (missing.value, missing.n) == (None, 1)
-    assert missing.signature == f"coherence|not applicable: needs {DEFAULT}: bench doctor"
+    assert missing.signature == f"coherence|version:2|not applicable: needs {DEFAULT}: bench doctor"
     assert score([{"id": "0", "text": "it ran"}]).signature.endswith("not applicable: rows without a source or prompt")
     assert score([]).value is None
     assert METRICS["coherence"].load() is coherence_scores

@@ -6,7 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from bench.metrics.frequency_groups import GROUPS, frequency_groups, group_of_tokens, signature
+from bench.metrics.frequency_groups import (
+    GROUPS,
+    frequency_group_scores,
+    frequency_groups,
+    group_of_tokens,
+    signature,
+)
 from tests.metrics.diversity_cases import GOLDEN, golden
 
 
@@ -66,3 +72,22 @@ def test_signatures_and_unknown_groups():
     assert len({signature(group) for group in GROUPS}) == 4
     with pytest.raises(ValueError, match="there are: frequent, medium, rare, very_rare"):
         signature("common")
+
+
+def test_rows_are_scored_by_their_counts():
+    rows = [{"id": "a", "groups": [3, 1, 0, 0]}, {"id": "b", "groups": [1, 2, 0, 1]}]
+    found = frequency_group_scores(rows, {"a": {}, "b": {}})
+    assert [(score.name, score.value) for score in found] == [
+        ("frequency/frequent", 50.0), ("frequency/medium", 37.5), ("frequency/rare", 0.0), ("frequency/very_rare", 12.5)
+    ]  # fmt: skip
+    assert {score.higher_is_better for score in found} == {None}
+
+
+def test_rows_without_counts_have_no_number():
+    (score, *_) = frequency_group_scores([{"id": "a"}], {"a": {}})
+    assert score.value is None
+    assert score.signature.endswith("not applicable: rows without counts of frequency groups")
+    (score, *_) = frequency_group_scores([{"id": "a", "groups": [0, 0, 0, 0]}], {"a": {}})
+    assert score.value is None
+    with pytest.raises(ValueError, match="in all 2 rows or in none, 1 lack them"):
+        frequency_group_scores([{"id": "a"}, {"id": "b", "groups": [1, 0, 0, 0]}], {"a": {}, "b": {}})

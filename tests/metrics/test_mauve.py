@@ -1,18 +1,18 @@
 """MAUVE by a tiny language model: features, what is kept on disk, what the package is given, what has no number."""
 
-import json
 import sys
 import types
 
 import numpy as np
 import pytest
 import torch
-from transformers import GPT2Config, GPT2Model
+from transformers import GPT2Model
 
 from bench.metrics import METRICS, mauve
 from bench.metrics.embedder import NoVerifier, embed
 from bench.metrics.mauve import features_of, load_reader, mauve_scores
 from bench.metrics.mauve_metric import Mauve
+from tests.metrics import tiny_encoders
 
 torch.set_num_threads(1)
 TEXTS = ["a cat sat", "it ran", "the dog sat on a mat", "far", "and so on and on"] * 8
@@ -23,16 +23,7 @@ REFERENCES = ["a dog ran", "he sat", "the cat ran to a hat", "near", "and then m
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("readers") / "gpt2-tiny"
     made.mkdir()
-    letters = [chr(c) for c in (*range(33, 127), *range(161, 173), *range(174, 256))]
-    letters += [chr(256 + i) for i in range(256 - len(letters))]
-    pieces = {piece: i for i, piece in enumerate([*letters, "<|endoftext|>"])}
-    torch.manual_seed(0)
-    GPT2Model(GPT2Config(vocab_size=257, n_positions=32, n_embd=16, n_layer=2, n_head=2,
-                         bos_token_id=256, eos_token_id=256)).save_pretrained(made)  # fmt: skip
-    (made / "vocab.json").write_text(json.dumps(pieces), encoding="utf-8")
-    (made / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
-    (made / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
-    return made
+    return tiny_encoders.reader(made)
 
 
 @pytest.fixture(scope="module")
@@ -91,25 +82,41 @@ def make_rows(texts=TEXTS, references=REFERENCES):
 
 
 def score(rows):
-    (found,) = METRICS["mauve"].load()(rows, {row["id"]: {} for row in rows})
-    return found
+    found, empty, cut = METRICS["mauve"].load()(rows, {row["id"]: {} for row in rows})
+    assert (empty.name, cut.name, empty.unit, cut.unit) == ("mauve/empty", "mauve/truncated", "count", "count")
+    assert empty.n == cut.n == len(rows)
+    assert {one.signature.partition("|not applicable")[0] for one in (empty, cut)} == {
+        found.signature.partition("|not applicable")[0]
+    }
+    return found, empty.value, cut.value
 
 
 def test_stored_rows_go_to_the_package_as_features(folder, reader, package, tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_MAUVE", str(folder))
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     rows = make_rows(["", *TEXTS[1:]])
-    found = score(rows)
-    assert (found.value, found.n) == (25.0, 40)
+    found, empty, cut = score(rows)
+    assert (found.value, found.n, empty, cut) == (25.0, 39, 1, 0)
     (given,) = package
     assert np.array_equal(given["p_features"], embed(reader, REFERENCES)[0].numpy())
     assert np.array_equal(given["q_features"], embed(reader, TEXTS[1:])[0].numpy())
     assert (given["seed"], given["mauve_scaling_factor"], given["num_buckets"]) == (25, 5, "auto")
-    assert "|texts:40+39|empty left out:0+1|truncated:0+0|encoder:gpt2-tiny|" in found.signature
+    assert "|seed:25|points:25|empty:left out|scale:percent|checkpoint:gpt2-tiny|weights:" in found.signature
     assert "|pooling:last|" in found.signature
-    assert score(rows[::-1]) == found
+    assert found.signature.endswith("|version:2")
+    assert score(rows[::-1])[0] == found
     assert np.array_equal(package[1]["p_features"], given["p_features"])
-    assert score(make_rows(["", "a"], ["b", "c"])).value is None
+    other, empty, cut = score(make_rows(["x" * 40, *["y" * 33] * 39], ["z" * 40, *REFERENCES[1:]]))
+    assert (other.signature, other.n, empty, cut) == (found.signature, 40, 0, 41), "one column whatever the texts"
+
+
+def test_below_two_texts_there_is_no_number(folder, package, tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_MAUVE", str(folder))
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    found, empty, _ = score(make_rows(["", "a"], ["b", "c"]))
+    assert (found.value, found.n, empty) == (None, 1, 1)
+    assert found.signature.endswith("|version:2|not applicable: fewer than 2 texts that are not empty")
+    assert package == []
 
 
 def test_the_class_gathers_features(reader, package):
@@ -130,14 +137,18 @@ def test_the_class_gathers_features(reader, package):
 def test_without_package_model_or_reference_there_is_no_number(package, monkeypatch):
     gone = lambda name: (_ for _ in ()).throw(NoVerifier(f"needs {name}: bench doctor"))  # noqa: E731
     rows = make_rows()
-    (missing,) = mauve_scores(rows, {row["id"]: {} for row in rows}, gone)
-    assert (missing.value, missing.signature) == (None, "mauve|not applicable: needs None: bench doctor")
+    for missing in mauve_scores(rows, {row["id"]: {} for row in rows}, gone):
+        signed = "mauve|version:2|not applicable: needs None: bench doctor"
+        assert (missing.value, missing.signature) == (None, signed)
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
-    assert score(without).signature == "mauve|not applicable: rows without a reference"
+    nothing, empty, cut = score(without)
+    assert (nothing.value, empty, cut) == (None, None, None)
+    assert nothing.signature == "mauve|version:2|not applicable: rows without a reference"
     with pytest.raises(ValueError, match="in all 40 rows or in none, 1 lack it"):
         score([*rows[1:], without[0]])
     monkeypatch.setitem(sys.modules, "mauve", None)
-    assert score(rows).signature == "mauve|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
+    said = "mauve|version:2|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
+    assert score(rows)[0].signature == said
     with pytest.raises(NoVerifier, match="needs nobody/reader: bench doctor"):
         load_reader("nobody/reader")
 

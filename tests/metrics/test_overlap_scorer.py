@@ -7,7 +7,7 @@ import pytest
 
 from bench.metrics import METRICS
 from bench.metrics.chrf import corpus_bleu, corpus_chrf
-from bench.metrics.overlap_scorer import overlap_scores, rouge_recall_scores, rouge_scores
+from bench.metrics.overlap_scorer import overlap_scores, rouge_limited_scores, rouge_recall_scores, rouge_scores
 from bench.metrics.rouge import rouge
 from tests.metrics.rouge_cases import drawn_corpus
 
@@ -106,3 +106,16 @@ def test_scoring_does_not_import_torch():
     code = "import sys, bench.metrics.overlap_scorer; print({'torch', 'nltk', 'torchmetrics'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_limited_recall_scores_as_many_words_as_the_reference_has():
+    rows = [{"id": "a", "text": "the fox ran over the hill and far away"}, {"id": "b", "text": "No one"}]
+    gold = {"a": {"references": ["the fox far away"]}, "b": {"references": ["no one came"]}}
+    found = {score.name: score for score in rouge_limited_scores(rows, gold)}
+    assert list(found) == ["rouge-1-r/limited", "rouge-2-r/limited", "rouge-l-r/limited"]
+    assert found["rouge-1-r/limited"].value == pytest.approx(100 * (2 / 4 + 2 / 3) / 2)
+    assert found["rouge-2-r/limited"].value == pytest.approx(100 * (1 / 3 + 1 / 2) / 2)
+    assert "|words:as many as the reference|" in found["rouge-1-r/limited"].signature
+    several = {"a": {"references": ["the fox far away", "a fox"]}}
+    pooled = rouge_limited_scores(rows[:1], several)[0]
+    assert pooled.value == pytest.approx(100 * (2 + 1) / (4 + 2)), "each reference cuts the text to its own length"

@@ -4,9 +4,8 @@ import json
 
 import pytest
 import torch
-from transformers import BertConfig
 
-from bench.metrics import METRICS, sp_acc, verifiers
+from bench.metrics import METRICS, verifiers
 from bench.metrics.sp_acc import (
     ADDED,
     Parsed,
@@ -19,7 +18,7 @@ from bench.metrics.sp_acc import (
     sp_acc_scores,
     spaced,
 )
-from tests.metrics import tiny_verifiers
+from tests.metrics import tiny_encoders, tiny_verifiers
 
 torch.set_num_threads(1)
 PROGRAMS = ["eq{count{all_rows}; 2}=True", "only{all_rows}=False", "eq{hop{all_rows; long river}; aldra}=True"]
@@ -33,14 +32,7 @@ ENTRIES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A tiny ranker as a user would have it: the words of BERT, and weights for 45 words more."""
-    folder = tmp_path_factory.mktemp("ranker")
-    words = len(tiny_verifiers.vocabulary())
-    config = BertConfig(vocab_size=words + len(ADDED), max_position_embeddings=128, **tiny_verifiers.SIZES)
-    tiny_verifiers.with_words(tiny_verifiers.save(sp_acc._ranker_class()(config), folder, None))
-    stored = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(stored | {"vocab_size": words}), encoding="utf-8")
-    return folder
+    return tiny_encoders.ranker(tmp_path_factory.mktemp("ranker"))
 
 
 @pytest.fixture

@@ -1,0 +1,119 @@
+"""`bench metric-check`: a verifier on claims with known answers, so that a wrongly loaded checkpoint shows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.entries import expand
+from bench.errors import MissingError, UsageError
+from bench.metrics import METRICS
+from bench.metrics.score import Score
+from bench.tasks.known_answers import ANSWERS, Known
+
+Z = 1.959964
+"""Of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a verifier said of claims with known answers.
+
+    Args:
+        column: its column in tables.
+        signature: what it was.
+        n_true: claims that people hold for true.
+        n_false: claims that they do not.
+        true_held: percent of the true ones that it holds for true.
+        false_held: percent of the false ones that it holds for true.
+    """
+
+    column: str
+    signature: str
+    n_true: int
+    n_false: int
+    true_held: float
+    false_held: float
+
+    @property
+    def accuracy(self) -> float:
+        """Percent of right verdicts."""
+        right = self.true_held * self.n_true + (100 - self.false_held) * self.n_false
+        return right / (self.n_true + self.n_false)
+
+    @property
+    def balanced(self) -> tuple[float, float]:
+        """Mean of the accuracies on true and on false claims, and half of its 95 % interval; chance is 50."""
+        spread = sum(p * (100 - p) / n for p, n in ((self.true_held, self.n_true), (self.false_held, self.n_false)))
+        return (self.true_held + 100 - self.false_held) / 2, Z * math.sqrt(spread) / 2
+
+    @property
+    def informs(self) -> bool:
+        """Whether it is better than guessing."""
+        mean, half = self.balanced
+        return mean - half > 50
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        mean, half = self.balanced
+        verdict = "better than guessing" if self.informs else (
+            "NO BETTER THAN GUESSING: is this the right checkpoint, are its labels in order?")  # fmt: skip
+        return (
+            f"{self.column}: accuracy {self.accuracy:.1f} % of {self.n_true + self.n_false:,} claims; balanced "
+            f"{mean:.1f} +- {half:.1f}; holds {self.true_held:.1f} % of {self.n_true:,} true and "
+            f"{self.false_held:.1f} % of {self.n_false:,} false ones for true; {verdict}\n  {self.signature}"
+        )
+
+
+def check(given: argparse.Namespace) -> int:
+    """Check and print; return 1 if a verifier is no better than guessing."""
+    there = {name: metric for name, metric in METRICS.items() if metric.answers}
+    names = expand([given.metric], METRICS, "metric")
+    if unknown := [name for name in names if name not in there]:
+        raise UsageError(f"'{unknown[0]}' gives no verdict on a claim; those that do: {', '.join(there)}")
+    found = [checked(name, Path(given.data_dir) if given.data_dir else None, given.limit) for name in names]
+    if given.json:
+        print(
+            json.dumps([{**asdict(one), "accuracy": one.accuracy, "informs": one.informs} for one in found], indent=1)
+        )
+    else:
+        print("\n".join(one.text for one in found))
+    return 0 if all(one.informs for one in found) else 1
+
+
+def checked(name: str, data_dir: Path | None, limit: int | None = None) -> Checked:
+    """Let a metric family score claims that are true, and claims that are not, as it scores a system's texts.
+
+    Raises:
+        MissingError: its model or the claims are not here.
+    """
+    claims = spread(ANSWERS[METRICS[name].answers](data_dir), limit)
+    held = {answer: held_of(name, [claim for claim in claims if claim.is_true == answer]) for answer in (True, False)}
+    score = held[True][0]
+    return Checked(score.name, score.signature, held[True][2], held[False][2], held[True][1], held[False][1])
+
+
+def held_of(name: str, claims: Sequence[Known]) -> tuple[Score, float, int]:
+    """Return a family's score on claims, the percent of them that it holds for true, and how many they are."""
+    if not claims:
+        raise MissingError("expected true and false claims, found none of one kind; raise --limit")
+    rows = [{"id": claim.id, "text": claim.text} for claim in claims]
+    found = METRICS[name].load()(rows, {claim.id: claim.gold for claim in claims})
+    score: Score = next(one for one in found if one.higher_is_better is not None)
+    if score.value is None:
+        raise MissingError(f"{name}: {score.signature.rpartition('not applicable: ')[2]}")
+    return score, score.value if score.higher_is_better else 100 - score.value, len(claims)
+
+
+def spread(claims: Sequence[Known], limit: int | None) -> Sequence[Known]:
+    """Return about so many claims, evenly spaced, in pairs as they lie."""
+    pairs = [claims[at : at + 2] for at in range(0, len(claims), 2)]
+    if limit is None or limit >= len(claims):
+        return claims
+    wanted = max(1, limit // 2)
+    return [claim for i in range(wanted) for claim in pairs[i * len(pairs) // wanted]]

@@ -1,0 +1,57 @@
+"""Columns: the names of a metric family's columns and which way is better, short enough to write beside the family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["direction_of", "expand", "is_named", "matching"]
+
+SIGNS = {"+": True, "-": False, "=": None}
+
+
+def expand(pattern: str) -> list[str]:
+    """Return the names a pattern stands for: each of the alternatives in braces.
+
+    >>> expand("bleu-{1,2}{,/original}")
+    ['bleu-1', 'bleu-1/original', 'bleu-2', 'bleu-2/original']
+    """
+    before, brace, rest = pattern.partition("{")
+    if not brace:
+        return [pattern]
+    inside, _, after = rest.partition("}")
+    return [before + one + tail for one in inside.split(",") for tail in expand(after)]
+
+
+def is_named(column: str, pattern: str) -> bool:
+    """Return whether a pattern stands for a column; `*` is any text, such as the name of a tagger.
+
+    >>> is_named("p_ent[small,level2,mean]", "p_ent[*,level2,{mean,pooled}]")
+    True
+    """
+    return any(re.fullmatch(re.escape(name).replace(r"\*", ".*"), column) for name in expand(pattern))
+
+
+def direction_of(column: str, signed: Iterable[str]) -> bool | None:
+    """Return whether higher is better, None where neither is.
+
+    Args:
+        column: a column's name.
+        signed: patterns of a family, each after `+` (higher is better), `-` (lower is) or `=` (neither); `*` stands
+            for what is known only on a machine, such as the name of a tagger.
+
+    Raises:
+        KeyError: no pattern has such a column.
+
+    >>> direction_of("ppl/word", ["-ppl/{token,word}"]), direction_of("p_ent[x,none]", ["=p_ent[*,none]"])
+    (False, None)
+    """
+    return SIGNS[matching(column, signed)[0]]
+
+
+def matching(column: str, signed: Iterable[str]) -> str:
+    """Return the pattern that has a column, with its sign; arguments and errors as for `direction_of`."""
+    for pattern in signed:
+        if is_named(column, pattern[1:]):
+            return pattern
+    raise KeyError(f"no pattern for column '{column}' among {list(signed)}")

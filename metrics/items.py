@@ -1,0 +1,248 @@
+"""Items: what a column's value is made of, one row for each scored example, so that tests and intervals need no texts.
+
+A value that comes from sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is kept as the numbers that are
+summed. Swapping or resampling examples is then an addition, and nothing is tokenised again.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Form", "Items", "Kind", "Smoothing", "bleu", "items_from", "mean", "perplexity", "ratio", "values_of"]
+
+Kind = Literal["mean", "ratio", "perplexity", "bleu"]
+Smoothing = Literal["none", "exp", "tiny"]
+Floats = NDArray[np.float64]
+EXACT = 2.0**53
+"""From here on a float64 is not the only one for its whole number."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How summed statistics become a value; make it by `mean`, `ratio`, `perplexity` or `bleu`.
+
+    Args:
+        kind: which of these.
+        scale: what the value is multiplied by, 100 for percent; a perplexity has none.
+        weights: of the n-gram orders, for BLEU only.
+        smoothing: for BLEU only, what an order without a match counts as.
+
+    Raises:
+        ValueError: an unknown kind or smoothing, a scale that is no positive number, weights that are none.
+    """
+
+    kind: Kind
+    scale: float = 1.0
+    weights: tuple[float, ...] = ()
+    smoothing: Smoothing = "none"
+
+    def __post_init__(self) -> None:
+        for name, given, known in (("kind", self.kind, Kind), ("smoothing", self.smoothing, Smoothing)):
+            if given not in get_args(known):
+                raise ValueError(f"{name} {given!r} is unknown; there are: {', '.join(get_args(known))}")
+        if not _is_number(self.scale) or not 0 < self.scale < math.inf:
+            raise ValueError(f"expected a positive scale, got {self.scale!r}")
+        if self.kind == "bleu":
+            if not all(_is_number(w) and 0 <= w < math.inf for w in self.weights) or not any(self.weights):
+                raise ValueError(f"expected a weight of at least 0 for each n-gram order, got {self.weights!r}")
+        elif self.weights or self.smoothing != "none":
+            raise ValueError(f"weights and smoothing are of BLEU, got {self.weights!r} and {self.smoothing!r}")
+        if self.kind == "perplexity" and self.scale != 1:
+            raise ValueError(f"a perplexity has no scale, got {self.scale!r}")
+
+    @property
+    def width(self) -> int:
+        """Number of statistics of an item."""
+        return 2 * len(self.weights) + 2 if self.kind == "bleu" else 2
+
+
+def mean(scale: float = 100.0) -> Form:
+    """Return the form `scale * sum of values / sum of counts`; items are (value, count).
+
+    >>> Items(mean(), [[1, 1], [0, 1], [1, 1], [1, 1]]).value
+    75.0
+    """
+    return Form("mean", scale)
+
+
+def ratio(scale: float = 100.0) -> Form:
+    """Return the form `scale * sum of numerators / sum of denominators`; items are (numerator, denominator).
+
+    >>> Items(ratio(1), [[1, 2], [3, 6]]).value
+    0.5
+    """
+    return Form("ratio", scale)
+
+
+def perplexity() -> Form:
+    """Return the form `exp(sum of nll / sum of counts)`; items are (negative log-likelihood in nats, units).
+
+    >>> round(Items(perplexity(), [[2 * math.log(8), 2], [0, 2]]).value, 6)
+    2.828427
+    """
+    return Form("perplexity")
+
+
+def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") -> Form:
+    """Return the form of corpus BLEU (Papineni et al. 2002) in percent.
+
+    `100 * min(1, exp(1 - r / h)) * exp(sum of w_n * log(matches_n / totals_n))`. Items are the matches of each n-gram
+    order, the totals of each, the hypothesis's length h and its reference's r: what `table_bleu.bleu_counts` returns.
+
+    Args:
+        weights: one for each order; they need not sum to one.
+        smoothing: what an order without a match counts as. `none`: the value is 0. `exp`: the k-th such order has
+            precision 1 / (2^k * total), sacrebleu's default. `tiny`: the smallest positive float, nltk's rule. The
+            value is 0 without any match, and an order without n-grams makes it 0.
+
+    >>> round(Items(bleu((0.5, 0.5)), [[3, 2, 4, 3, 4, 6]]).value, 6)
+    42.888194
+    """
+    return Form("bleu", 100.0, tuple(weights), smoothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What the value of one column of one run is made of.
+
+    Args:
+        form: how it is made.
+        values: float64 `[rows, k]`; row i of two systems must be the same example. Counts are whole numbers.
+
+    Raises:
+        ValueError: no rows, another number of statistics than the form has, a number that is not finite, a negative
+            count, or more matches than n-grams.
+    """
+
+    form: Form
+    values: Floats = field(repr=False)
+
+    def __init__(self, form: Form, values: ArrayLike) -> None:
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"expected a table of numbers, got {values!r:.60}") from error
+        if array.ndim != 2 or not len(array) or array.shape[1] != form.width:
+            raise ValueError(f"expected one row or more of {form.width} numbers for {form.kind}, got {array.shape}")
+        _check(form, array)
+        array.flags.writeable = False
+        object.__setattr__(self, "form", form)
+        object.__setattr__(self, "values", array)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Items) and self.form == other.form and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.form, self.values.tobytes()))
+
+    @property
+    def sums(self) -> Floats:
+        """Sums over rows `[k]`, exact before the single rounding: the order of the rows does not matter."""
+        return np.array([math.fsum(column) for column in self.values.T.tolist()])
+
+    @property
+    def value(self) -> float:
+        """The value of the column; not a number where nothing was counted."""
+        return float(values_of(self.sums, self.form))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content for a stored file: lists, with whole numbers as integers.
+
+        >>> Items(mean(), [[0.5, 1], [2, 1]]).as_dict()
+        {'kind': 'mean', 'scale': 100.0, 'values': [[0.5, 1], [2, 1]]}
+        """
+        of_bleu = {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
+        rows = [[int(x) if x.is_integer() and abs(x) < EXACT else x for x in row] for row in self.values.tolist()]
+        own = of_bleu if self.form.kind == "bleu" else {}
+        return {"kind": self.form.kind, "scale": self.form.scale, **own, "values": rows}
+
+
+def items_from(content: Mapping[str, Any]) -> Items:
+    """Read what `Items.as_dict` wrote.
+
+    Raises:
+        ValueError: a name that is missing or unknown, or what `Form` and `Items` refuse.
+
+    >>> items_from({"kind": "mean", "scale": 1.0, "values": [[3, 1], [4, 1]]}).value
+    3.5
+    """
+    if not isinstance(content, Mapping):
+        raise ValueError(f"expected an object with kind, scale and values, got {type(content).__name__}")
+    names = {"kind", "scale", "values"} | ({"weights", "smoothing"} if content.get("kind") == "bleu" else set())
+    if set(content) != names:
+        raise ValueError(f"expected the names {sorted(names)}, got {sorted(map(str, content))}")
+    rows, weights = content["values"], content.get("weights", [])
+    if not isinstance(rows, list) or not all(isinstance(row, list) and all(map(_is_number, row)) for row in rows):
+        raise ValueError(f"expected values as a list of lists of numbers, got {rows!r:.60}")
+    if not isinstance(weights, list):
+        raise ValueError(f"expected weights as a list, got {weights!r:.60}")
+    return Items(Form(content["kind"], content["scale"], tuple(weights), content.get("smoothing", "none")), rows)
+
+
+def values_of(sums: ArrayLike, form: Form) -> Floats:
+    """Return the value of each row of summed statistics.
+
+    Args:
+        sums: `[..., k]`.
+        form: how they become a value.
+
+    Returns:
+        `[...]`; not a number where the denominator is 0, infinite where a perplexity is too large for float64.
+
+    >>> values_of([[3, 4], [1, 2], [0, 0]], mean()).tolist()
+    [75.0, 50.0, nan]
+    """
+    array = np.asarray(sums, dtype=np.float64)
+    if array.shape[-1:] != (form.width,):
+        raise ValueError(f"expected {form.width} sums for {form.kind}, got the shape {array.shape}")
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if form.kind == "bleu":
+            return form.scale * _bleu(array, form)
+        quotient = array[..., 0] / array[..., 1]
+        quotient = np.where(array[..., 1] == 0, np.nan, quotient)
+        return np.exp(quotient) if form.kind == "perplexity" else form.scale * quotient
+
+
+def _bleu(sums: Floats, form: Form) -> Floats:
+    """Corpus BLEU from 0 to 1 of `[..., 2 N + 2]` sums, within `np.errstate`."""
+    n = len(form.weights)
+    matches, totals, length, wanted = sums[..., :n], sums[..., n : 2 * n], sums[..., -2], sums[..., -1]
+    missed = matches == 0
+    if form.smoothing == "exp":
+        lowest = 1 / (np.exp2(np.cumsum(missed, axis=-1)) * totals)
+    else:
+        lowest = np.full(matches.shape, sys.float_info.min)
+    logs = np.log(np.where(missed, lowest, matches / totals)) * form.weights
+    used = np.array(form.weights) > 0
+    zero = (totals == 0) | missed if form.smoothing == "none" else totals == 0
+    zero = (zero & used).any(axis=-1) | missed.all(axis=-1)
+    brevity = np.exp(np.minimum(0, 1 - wanted / length))
+    return np.where(zero, 0, brevity * np.exp(np.where(used, logs, 0).sum(axis=-1)))
+
+
+def _check(form: Form, values: Floats) -> None:
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(f"row {row}: expected a finite number, got {values[row, column]} in place {column}")
+    counts = values if form.kind == "bleu" else values[:, 1:] if form.kind in ("mean", "perplexity") else values[:, :0]
+    wrong = (counts < 0) | ((counts % 1 != 0) & (form.kind != "mean"))
+    if form.kind == "bleu":
+        n = len(form.weights)
+        wrong[:, :n] |= counts[:, :n] > counts[:, n : 2 * n]
+    if wrong.any():
+        row = int(wrong.any(axis=1).argmax())
+        raise ValueError(f"row {row}: expected counts, matches no more than n-grams, got {values[row].tolist()}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

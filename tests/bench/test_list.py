@@ -1,0 +1,105 @@
+"""`bench list metrics`, and that what entries say of columns and needs is what scorers and machine say."""
+
+import json
+
+import pytest
+
+from bench.metrics import METRICS
+from bench.metrics.columns import direction_of, expand, is_named, matching
+from bench.metrics.example_rows import example_rows
+from bench.metrics.requirements import AnyOf, Checkpoint, Package, SpacyModel, lacking, words
+
+
+@pytest.mark.parametrize("family", METRICS)
+def test_an_entry_names_the_columns_that_its_scorer_makes_and_their_direction(family):
+    metric = METRICS[family]
+    scores = metric.load()(*example_rows(metric.kind))
+    for score in scores:
+        assert direction_of(score.name, metric.columns) is score.higher_is_better
+    names = [name for pattern in metric.columns for name in expand(pattern[1:])]
+    assert len(names) == len(set(names))
+    used = {matching(score.name, metric.columns) for score in scores}
+    if all(score.value is not None for score in scores):
+        assert used == set(metric.columns)
+        assert [name for name in names if not any(is_named(score.name, name) for score in scores)] == []
+
+
+def test_no_two_families_share_a_column():
+    names = [name for metric in METRICS.values() for pattern in metric.columns for name in expand(pattern[1:])]
+    assert len(names) == len(set(names))
+
+
+def test_metrics_are_listed_with_direction_and_needs(bench):
+    ended = bench("list", "metrics")
+    assert ended.code == 0
+    assert "lower is better: ppl/{token,word,byte}" in ended.out
+    assert "needs google/tapas-large-finetuned-tabfact in the hub cache, or BENCH_TAPAS naming a folder" in ended.out
+    listed = json.loads(bench("list", "metrics", "--json").out)["metrics"]
+    assert listed["table_bleu"]["columns"]["bleu-3"] is True
+    assert listed["matrix_rank"]["columns"] == {"rank/float32": None, "rank/float64": None}
+    assert listed["copying"]["needs"] == ""
+
+
+def test_signatures_are_those_of_scores(bench):
+    ended = bench("list", "metrics", "--signatures")
+    assert ended.code == 0
+    lines = [line.split(None, 2) for line in ended.out.splitlines() if line.startswith("  ")]
+    rows, gold = example_rows("likelihood")
+    for score in METRICS["perplexity"].load()(rows, gold):
+        assert [score.name, "-", score.signature] in lines
+    refused = bench("list", "tasks", "--signatures")
+    assert refused.code == 2
+    assert "--signatures is for 'bench list metrics'" in refused.err
+
+
+def test_a_signature_names_its_version_or_its_package():
+    for metric in METRICS.values():
+        for score in metric.load()(*example_rows(metric.kind)):
+            assert score.value is None or "version:" in score.signature or "nltk:" in score.signature, score
+
+
+def test_what_is_missing_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    one = Checkpoint("BENCH_SOMETHING", ("owner/model",))
+    needs = (Package("no_such_package_here", "pip install it"), SpacyModel(("no_such_model",)), one)
+    assert lacking(needs) == words(needs)
+    assert words(needs).split("; ") == [
+        "no_such_package_here (pip install it)",
+        "a spaCy model (python -m spacy download no_such_model)",
+        "owner/model in the hub cache, or BENCH_SOMETHING naming a folder",
+    ]
+    monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path))
+    assert lacking((one, Package("json", ""), SpacyModel(("no_such_model", "json")))) == ""
+    monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path / "nowhere"))
+    assert lacking((one,)) == one.words
+    monkeypatch.setenv("BENCH_SOMETHING", "not a hub id at all /")
+    assert lacking((one,)) == one.words
+
+
+def test_one_of_several_is_enough(monkeypatch):
+    monkeypatch.delenv("BENCH_SOMETHING", raising=False)
+    either = AnyOf((Checkpoint("BENCH_SOMETHING", holds="a file"), SpacyModel(("no_such_model",))))
+    assert lacking((either,)) == "BENCH_SOMETHING naming a file, or " + SpacyModel(("no_such_model",)).words
+    assert lacking((AnyOf((*either.these, Package("json", ""))),)) == ""
+
+
+def test_a_hub_copy_in_the_cache_is_found(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    copy = tmp_path / "models--owner--model"
+    (copy / "snapshots" / "abc").mkdir(parents=True)
+    (copy / "refs").mkdir()
+    (copy / "refs" / "main").write_text("abc")
+    (copy / "snapshots" / "abc" / "config.json").write_text("{}")
+    assert Checkpoint("BENCH_SOMETHING", ("owner/other", "owner/model")).is_there
+    assert not Checkpoint("BENCH_SOMETHING", ("owner/other",)).is_there
+
+
+def test_doctor_says_which_metrics_can_be_computed(bench, monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.delenv("BENCH_FACTCC", raising=False)
+    monkeypatch.setenv("BENCH_TAPAS", str(tmp_path))
+    found = {one["what"]: one for one in json.loads(bench("doctor", "--json").out)}
+    assert found["metric factcc"]["state"] == "optional"
+    assert found["metric factcc"]["detail"].startswith("needs manueldeprada/FactCC in the hub cache, or BENCH_FACTCC")
+    assert found["metric tapas"]["state"] == "ok"
+    assert "metric rouge" not in found

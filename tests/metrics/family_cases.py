@@ -1,0 +1,284 @@
+"""Example rows of every metric family, with its torchmetrics classes and pure functions: one entry of CASES each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.metrics import (
+    chrf,
+    coherence,
+    copying,
+    entity_precision,
+    mauve,
+    rouge,
+    table_bleu,
+)
+from bench.metrics.chrf_metric import CorpusOverlap
+from bench.metrics.coherence_metric import Coherence
+from bench.metrics.copying_metric import CopyRate
+from bench.metrics.dae import dae
+from bench.metrics.embedder import embed
+from bench.metrics.entity_precision_metric import EntityPrecision
+from bench.metrics.factcc import factcc
+from bench.metrics.mauve_metric import Mauve
+from bench.metrics.nli_acc import Linked, nli, row_cells
+from bench.metrics.overlap_scorer import F1_KINDS, MAX_BYTES, RECALL_KINDS, RECALL_SEVERAL
+from bench.metrics.rouge_metric import Rouge
+from bench.metrics.sp_acc import programs_of, read_programs, sp_acc
+from bench.metrics.table_bleu_metric import TableBLEU
+from bench.metrics.table_cells import table_texts
+from bench.metrics.tapas import tapas
+from bench.metrics.tapex import tapex
+from bench.metrics.verifier_metrics import DAE, FactCC, NLIAcc, SPAcc, TapasAcc, TapexAcc
+from bench.metrics.verifiers import share_of
+from tests.metrics.family_case import GOLD, ROWS, SUMS, Case, scalars, spread
+from tests.metrics.family_rows import (
+    TAGGER,
+    Gold,
+    Rows,
+    Values,
+    as_reference,
+    as_source,
+    capitals,
+    chains,
+    gold_of,
+    model,
+    programs,
+    texts_of,
+    with_prompts,
+)
+from tests.metrics.family_tokens import (
+    cache_accuracy_case,
+    cache_hits_case,
+    diversity_case,
+    frequency_groups_case,
+    matrix_rank_case,
+    ngram_diversity_case,
+    perplexity_case,
+)
+
+
+def on_references(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
+    """Feed texts and all their references."""
+    for metric in metrics.values():
+        metric.update(texts_of(rows), gold_of(rows, gold, "references"))
+
+
+def table_bleu_case() -> Case:
+    names = {"corpus": [f"bleu-{n}" for n in (1, 2, 3)], "sentence": [f"sentence-bleu-{n}" for n in (1, 2, 3)]}
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        both = texts_of(rows), gold_of(rows, gold, "references")
+        values = [*table_bleu.corpus_bleu_123(*both), *table_bleu.sentence_bleu_123(*both)]
+        return dict(zip([*names["corpus"], *names["sentence"]], values, strict=True))
+
+    return Case(
+        ROWS, GOLD, lambda: {" ".join(names[scale]): TableBLEU(scale) for scale in names}, on_references, functions,
+        spread, within=SUMS, best=as_reference, perfect=dict.fromkeys([*names["corpus"], *names["sentence"]], 100.0),
+        empty=dict.fromkeys([*names["corpus"], *names["sentence"]], 0.0),
+    )  # fmt: skip
+
+
+def rouge_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), F1_KINDS, "f1", several="max")
+        return dict(zip(F1_KINDS, values, strict=True))
+
+    return Case(
+        ROWS, GOLD, lambda: {" ".join(F1_KINDS): Rouge(F1_KINDS)}, on_references, functions, spread,
+        within=SUMS, best=as_reference, perfect=dict.fromkeys(F1_KINDS, 100.0), empty=dict.fromkeys(F1_KINDS, 0.0),
+    )  # fmt: skip
+
+
+def rouge_recall_case() -> Case:
+    ends = {"pooled": "-r", "jackknife": "-r/jackknife"}
+    columns = [kind + ends[several] for several in RECALL_SEVERAL for kind in RECALL_KINDS]
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        both = texts_of(rows), gold_of(rows, gold, "references")
+        return {
+            kind + ends[several]: value
+            for several in RECALL_SEVERAL
+            for kind, value in zip(
+                RECALL_KINDS,
+                rouge.rouge(*both, RECALL_KINDS, "recall", several=several, max_bytes=MAX_BYTES),
+                strict=True,
+            )
+        }
+
+    return Case(
+        ROWS, GOLD,
+        lambda: {" ".join(kind + ends[several] for kind in RECALL_KINDS):
+                 Rouge(RECALL_KINDS, "recall", several=several, max_bytes=MAX_BYTES) for several in RECALL_SEVERAL},
+        on_references, functions, spread, within=SUMS, best=as_reference, perfect=dict.fromkeys(columns, 100.0),
+        empty=dict.fromkeys(columns, 0.0),
+    )  # fmt: skip
+
+
+def rouge_limited_case() -> Case:
+    columns = [f"{kind}-r/limited" for kind in RECALL_KINDS]
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        both = texts_of(rows), gold_of(rows, gold, "references")
+        values = rouge.rouge(*both, RECALL_KINDS, "recall", several="pooled", as_long=True)
+        return dict(zip(columns, values, strict=True))
+
+    return Case(
+        ROWS, GOLD, lambda: {" ".join(columns): Rouge(RECALL_KINDS, "recall", several="pooled", as_long=True)},
+        on_references, functions, spread, within=SUMS, best=as_reference, perfect=dict.fromkeys(columns, 100.0),
+        empty=dict.fromkeys(columns, 0.0),
+    )  # fmt: skip
+
+
+def overlap_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        both = texts_of(rows), gold_of(rows, gold, "references")
+        return {"bleu": chrf.corpus_bleu(*both), "chrf": chrf.corpus_chrf(*both)}
+
+    return Case(
+        ROWS, GOLD, lambda: {"bleu": CorpusOverlap("bleu"), "chrf": CorpusOverlap("chrf")}, on_references, functions,
+        scalars, best=as_reference, perfect={"bleu": 100.0, "chrf": 100.0}, empty={"bleu": 0.0, "chrf": 0.0},
+    )  # fmt: skip
+
+
+def entity_precision_case() -> Case:
+    levels = {level: [f"p_ent[{TAGGER},level{level},{how}]" for how in ("mean", "pooled")] for level in (0, 1, 2)}
+
+    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
+        for metric in metrics.values():
+            metric.update(capitals(texts_of(rows)), gold_of(rows, gold, "source"))
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        pairs = list(zip(capitals(texts_of(rows)), gold_of(rows, gold, "source"), strict=True))
+        entities = [len(some) for some, _ in pairs]
+        found = {level: [sum(entity_precision.is_in_source(one, source, level, {"the"}) for one in some)
+                         for some, source in pairs] for level in levels}  # fmt: skip
+        return {f"p_ent[{TAGGER},level{level},{how}]": entity_precision.aggregate(found[level], entities, how)
+                for level in levels for how in ("mean", "pooled")}  # fmt: skip
+
+    names = [name for some in levels.values() for name in some]
+    return Case(
+        ROWS, GOLD, lambda: {str(level): EntityPrecision(level, {"the"}) for level in levels}, feed, functions,
+        lambda metrics: {f"p_ent[{TAGGER},level{level},{how}]": value.item() for level, metric in metrics.items()
+                         for how, value in metric.compute().items()},
+        within=SUMS, best=as_source, perfect=dict.fromkeys(names, 100.0),
+        empty={**dict.fromkeys(names), f"p_ent[{TAGGER},none]": float(len(ROWS))},
+        doubled=frozenset({f"p_ent[{TAGGER},none]"}),
+    )  # fmt: skip
+
+
+def copying_case() -> Case:
+    orders = range(1, copying.MAX_N + 1)
+
+    def words(rows: Rows, gold: Gold) -> tuple[Any, Any]:
+        return copying.words_of(texts_of(rows)), copying.words_of(gold_of(rows, gold, "source"))
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        rates = copying.copy_rates(*words(rows, gold))
+        return {**{f"copy-{n}": rate for n, rate in zip(orders, rates, strict=True)},
+                "longest-copy": copying.longest_copied(*words(rows, gold))}  # fmt: skip
+
+    return Case(
+        ROWS, GOLD, lambda: {"all": CopyRate()},
+        lambda metrics, rows, gold: metrics["all"].update(*words(rows, gold)), functions,
+        lambda metrics: {name: value.item() for name, value in metrics["all"].compute().items()},
+        best=as_source, perfect={**{f"copy-{n}": 100.0 for n in orders}, **{f"novel-{n}": 0.0 for n in orders}},
+        empty=dict.fromkeys([*(f"{name}-{n}" for name in ("copy", "novel") for n in orders), "longest-copy"]),
+    )  # fmt: skip
+
+
+def coherence_case() -> Case:
+    rows = with_prompts(ROWS, GOLD)
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        return {"coherence": coherence.coherence(texts_of(rows, "prompt"), texts_of(rows), model("SIMCSE"))}
+
+    return Case(
+        rows, GOLD, lambda: {"coherence": Coherence(model("SIMCSE"))},
+        lambda metrics, rows, gold: metrics["coherence"].update(texts_of(rows, "prompt"), texts_of(rows)), functions,
+        scalars, within=1e-4, best=lambda rows, gold: ([{**row, "text": row["prompt"]} for row in rows], gold),
+        perfect={"coherence": 100.0}, empty={"coherence": 0.0, "coherence/truncated": 0.0},
+    )  # fmt: skip
+
+
+def mauve_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        rows = sorted(rows, key=lambda row: str(row["id"]))  # clusters depend on the order
+        kept = [[text for text in texts_of(rows, name) if text] for name in ("reference", "text")]
+        return {"mauve": mauve.mauve(*(embed(model("MAUVE"), texts)[0].numpy() for texts in kept))}
+
+    return Case(
+        ROWS, GOLD, lambda: {"mauve": Mauve(model("MAUVE"))},
+        lambda metrics, rows, gold: metrics["mauve"].update(texts_of(rows, "reference"), texts_of(rows)), functions,
+        scalars, within=1e-4, best=as_reference, perfect={"mauve": 100.0, "mauve/empty": 0.0},
+        empty={"mauve": None, "mauve/empty": float(len(ROWS))},
+        doubled=frozenset({"mauve/empty", "mauve/truncated"}),
+    )  # fmt: skip
+
+
+def verdict_case(column: str, kind: Callable[[Any], Any], variable: str, inputs: Any, decide: Any, **more: Any) -> Case:
+    """A share of verdicts: `inputs` of rows and gold, `decide` on them with a model."""
+    return Case(
+        ROWS, GOLD, lambda: {column: kind(model(variable))},
+        lambda metrics, rows, gold: metrics[column].update(*inputs(rows, gold)),
+        lambda rows, gold: {column: share_of(decide(*inputs(rows, gold), model(variable)))}, scalars, **more,
+    )  # fmt: skip
+
+
+def documents(rows: Rows, gold: Gold) -> tuple[Any, Any]:
+    return gold_of(rows, gold, "source"), texts_of(rows)
+
+
+def tables(rows: Rows, gold: Gold) -> tuple[Any, Any]:
+    return table_texts([gold[row["id"]] for row in rows]), texts_of(rows)
+
+
+def linked(rows: Rows, gold: Gold) -> tuple[Any, Any]:
+    read, texts = tables(rows, gold)
+    columns, titles = gold_of(rows, gold, "columns"), gold_of(rows, gold, "title")
+    return [Linked(row_cells(t), c, name) for t, c, name in zip(read, columns, titles, strict=True)], texts
+
+
+def parsed(rows: Rows, gold: Gold) -> tuple[Any]:
+    return (programs_of(texts_of(rows), gold_of(rows, gold, "title"), read_programs(programs())),)
+
+
+def dae_case() -> Case:
+    def inputs(rows: Rows, gold: Gold) -> tuple[Any, Any]:
+        return gold_of(rows, gold, "source"), chains(texts_of(rows))
+
+    def decide(*given: Any) -> list[bool]:
+        return [not all(arcs) for arcs in dae(*given)]
+
+    return verdict_case("dae[spacy]", DAE, "DAE", inputs, decide, doubled=frozenset({"dae[spacy,no_arc]"}),
+                        empty={"dae[spacy]": 0.0, "dae[spacy,no_arc]": float(len(ROWS))})  # fmt: skip
+
+
+CASES: Mapping[str, Case] = {
+    "perplexity": perplexity_case(),
+    "cache_accuracy": cache_accuracy_case(),
+    "cache_hits": cache_hits_case(),
+    "matrix_rank": matrix_rank_case(),
+    "table_bleu": table_bleu_case(),
+    "rouge": rouge_case(),
+    "rouge_recall": rouge_recall_case(),
+    "rouge_limited": rouge_limited_case(),
+    "overlap": overlap_case(),
+    "diversity": diversity_case(),
+    "frequency_groups": frequency_groups_case(),
+    "ngram_diversity": ngram_diversity_case(),
+    "entity_precision": entity_precision_case(),
+    "copying": copying_case(),
+    "factcc": verdict_case("factcc", FactCC, "FACTCC", documents, lambda *given: sum(factcc(*given), [])),
+    "tapex": verdict_case("tapex-acc", TapexAcc, "TAPEX", tables, tapex),
+    "tapas": verdict_case("tapas-acc", TapasAcc, "TAPAS", tables, tapas),
+    "nli": verdict_case("nli-acc", NLIAcc, "NLI", linked, nli),
+    "dae": dae_case(),
+    "sp_acc": verdict_case("sp-acc", SPAcc, "SP_RANKER", parsed, sp_acc, empty={"sp-acc": 0.0}),
+    "coherence": coherence_case(),
+    "mauve": mauve_case(),
+}
+
+VERDICTS = {"factcc": "FACTCC", "tapex": "TAPEX", "tapas": "TAPAS", "nli": "NLI"}
+"""Families whose verifier answers half of the rows one way."""

@@ -1,0 +1,208 @@
+"""Small real rows for the tester of every metric family, and the tiny models that it scores them with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.metrics import (
+    dae,
+    dae_arcs,
+    embedder,
+    entity_precision,
+    factcc,
+    mauve,
+    nli_acc,
+    sp_acc,
+    spacy_models,
+    tapas,
+    tapex,
+    verifiers,
+)
+from bench.metrics.collapsed_arcs import Arc
+from bench.metrics.ptb_tokens import ptb_tokens
+from tests.metrics import tiny_dae, tiny_encoders, tiny_nli, tiny_verifiers
+
+Rows = Sequence[Mapping[str, Any]]
+Gold = Mapping[str, Mapping[str, Any]]
+Values = dict[str, float | None]
+
+TAGGER = "capitals"
+MODELS = {
+    "FACTCC": tiny_verifiers.bert, "TAPEX": tiny_verifiers.bart, "TAPAS": tiny_verifiers.tapas,
+    "NLI": tiny_nli.nli, "DAE": tiny_dae.electra, "SIMCSE": tiny_encoders.encoder, "MAUVE": tiny_encoders.reader,
+    "SP_RANKER": tiny_encoders.ranker,
+}  # fmt: skip
+TABLE = {"header": ["region", "length", "year"], "rows": [["Aldra", "10", "1990"], ["Sorn", "", "2001"]]}
+OTHER = {"header": ["river", "share"], "rows": [["Aldra", "7.10"], ["Vale", "01"], ["Sorn", "3"]]}
+# Text, its references, source.
+WRITTEN = [
+    ("The Aldra rose by two in the year.", ["The Aldra rose by two in a year.", "It rose."], "In Sorn the Aldra rose."),
+    ("", ["No one was hurt in Sorn."], "No one in the region of Sorn was hurt."),
+    ("Sorn", ["Sorn is one of two."], "It was Sorn, and no one else."),
+    ("The river fell. It fell in Vale.", ["The river fell in Vale."], "In Vale, the long river Vale fell."),
+    ("No one was hurt in Sorn.", ["No one was hurt in Sorn."], "No one in the region of Sorn was hurt."),
+    ("The Aldra rose by two in the year.", ["Aldra and Sorn rose."], "Aldra was no longer than the Sorn."),
+    (
+        "It was it was it was it was it was it was it was.",
+        ["It was the longest year of Vale."],
+        "Vale was the longest.",
+    ),
+    ("Three of the rows: one, two and Aldra", ["Three of three rows."], "There are three rows: the Aldra and two."),
+    ("A region of Vale is not in the Sorn region.", ["Vale is not in Sorn.", "Sorn is no Vale."], "Vale is a region."),
+]
+PROGRAMS = ["eq{count{all_rows}; 2}=True", "only{all_rows}=False", "eq{hop{all_rows; length}; 10}=True"]
+
+
+def written() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Rows of a task with sources, references and tables; their ids are not in the order of the rows."""
+    words = {
+        word: i
+        for i, word in enumerate(sorted({w for t, refs, _ in WRITTEN for one in (t, *refs) for w in one.split()}))
+    }
+    rows, gold = [], {}
+    for number, (text, references, source) in enumerate(WRITTEN):
+        name = f"test/{number * 5 % len(WRITTEN):02}"
+        ids, true = ([words[word] for word in one.split()] for one in (text, references[0]))
+        rows.append({"id": name, "text": text, "token_ids": ids, "reference": references[0], "reference_ids": true,
+                     "truncated": number % 2})  # fmt: skip
+        gold[name] = {"references": references, "target": references[0], "source": source, "title": "rivers of Vale",
+                      "table": TABLE if number % 2 else OTHER, "columns": (number % 2, 1)}  # fmt: skip
+    return rows, gold
+
+
+def texts_of(rows: Rows, field_name: str = "text") -> list[Any]:
+    return [row[field_name] for row in rows]
+
+
+def gold_of(rows: Rows, gold: Gold, name: str) -> list[Any]:
+    return [gold[row["id"]][name] for row in rows]
+
+
+def as_reference(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
+    """Every text is its only reference."""
+    same = [{**row, "text": row["reference"], "token_ids": row["reference_ids"]} for row in rows]
+    return same, {row["id"]: {**gold[row["id"]], "references": [row["reference"]]} for row in rows}
+
+
+def as_source(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
+    """Every text is its source."""
+    return [{**row, "text": gold[row["id"]]["source"]} for row in rows], gold
+
+
+def emptied(rows: Rows) -> Rows:
+    """Every text is empty."""
+    return [{**row, "text": "", "token_ids": []} for row in rows]
+
+
+def with_prompts(rows: Rows, gold: Gold) -> Rows:
+    """Rows of an open-ended task."""
+    return [{**row, "prompt": gold[row["id"]]["source"]} for row in rows]
+
+
+def capitals(texts: Sequence[str], tagger: str = TAGGER) -> list[list[str]]:
+    """A tagger that needs no model: runs of words with a capital."""
+    return [re.findall(r"[A-Z]\w+(?: [A-Z]\w+)*", text) for text in texts]
+
+
+def chains(texts: Sequence[str], parser: str = TAGGER) -> list[dae_arcs.Parsed]:
+    """A parser that needs no model: every word depends on the one before."""
+    words = [[word.lower() for word in ptb_tokens(text)] for text in texts]
+    return [dae_arcs.Parsed(tuple(some), tuple(Arc(i, i - 1, "dep") for i in range(1, len(some)))) for some in words]
+
+
+def compute_mauve(p_features: Any, q_features: Any, **_: Any) -> SimpleNamespace:
+    """In place of mauve-text, which is optional: 1 for the same features, less the further apart their means are.
+
+    As there, the order of the rows matters a little.
+    """
+    means = [np.average(one, axis=0, weights=1 + 1e-9 * np.arange(len(one))) for one in (p_features, q_features)]
+    return SimpleNamespace(mauve=float(np.exp(-np.abs(means[0] - means[1]).mean())))
+
+
+def write_programs(folder: Path) -> str:
+    """Programs for every text, more than eight for some."""
+    entries = [
+        [text, PROGRAMS * ((n + 3) % 4), "rivers of Vale"]
+        for n, text in enumerate(dict.fromkeys(t for t, *_ in WRITTEN))
+    ]
+    path = folder / "programs.json"
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    return str(path)
+
+
+@cache
+def loaded(variable: str, folder: str) -> Any:
+    """A tiny model; one for each folder."""
+    load = {
+        "FACTCC": factcc.load_factcc, "TAPEX": tapex.load_tapex, "TAPAS": tapas.load_tapas, "NLI": nli_acc.load_nli,
+        "DAE": dae.load_dae, "SP_RANKER": sp_acc.load_ranker, "SIMCSE": embedder.load, "MAUVE": mauve.load_reader,
+    }[variable]  # fmt: skip
+    return load(folder)
+
+
+def programs() -> Path:
+    """The file that `write_programs` wrote."""
+    return Path(os.environ["BENCH_SP_PROGRAMS"])
+
+
+def model(variable: str) -> Any:
+    return loaded(variable, os.environ[f"BENCH_{variable}"])
+
+
+def set_up(root: Path, patch: Any) -> None:
+    """Make tiny models and programs in a folder, and put small things in place of optional packages."""
+    for variable, make in MODELS.items():
+        folder = root / variable.lower()
+        folder.mkdir()
+        make(folder)
+        patch.setenv(f"BENCH_{variable}", str(folder))
+    patch.setenv("BENCH_SP_PROGRAMS", write_programs(root))
+    patch.setenv("BENCH_CACHE", str(root / "cache"))
+    patch.setitem(sys.modules, "mauve", SimpleNamespace(compute_mauve=compute_mauve))
+    patch.setattr(mauve, "version", lambda package: "0.0")
+    patch.setattr(spacy_models, "installed", lambda tagger=None: (TAGGER, ""))
+    patch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
+    patch.setattr(entity_precision, "spacy_entities", capitals)
+    patch.setattr(entity_precision, "stop_words", lambda: {"the"})
+    patch.setattr(dae, "spacy_arcs", chains)
+    patch.delenv("BENCH_DAE_ARCS", raising=False)
+
+
+def balance(variable: str, decide: Callable[[], Any]) -> None:
+    """Move the last bias of a verifier so that both answers occur when it decides: one answer would show nothing."""
+    verifier, folder, margins = model(variable), Path(os.environ[f"BENCH_{variable}"]), []
+    where, name = (nli_acc, "nli_logits") if variable == "NLI" else (verifiers, "logits_of")
+    real = getattr(where, name)
+
+    def keeping(*given: Any) -> Any:
+        found = real(*given)
+        margins.extend(row[verifier.label] - row[1 - verifier.label] for row in found)
+        return found
+
+    setattr(where, name, keeping)
+    try:
+        decide()
+    finally:
+        setattr(where, name, real)
+    low, high = (sorted(margins)[len(margins) // 2 - i] for i in (1, 0))
+    with torch.no_grad():
+        bias = [weights for name, weights in verifier.model.named_parameters() if name.endswith("bias")][-1]
+        assert bias.shape == (2,)
+        bias[verifier.label] -= (low + high) / 2
+    if variable == "NLI":
+        torch.save(
+            verifier.model.state_dict() | tiny_nli.unused(tiny_verifiers.SIZES["hidden_size"]), folder / tiny_nli.FILE
+        )
+    else:
+        verifier.model.save_pretrained(folder)
