@@ -136,7 +136,8 @@ def comma_separated(tables: Sequence[Table]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["task", "split", "rows", "preset", "watermark", "method", "settings", "backbone", "decoding",
-                     "column", "mean", "seeds", "by_seed", "signature", "why_none", "controls", "untuned", "remark"])  # fmt: skip
+                     "column", "mean", "seeds", "by_seed", "signature", "why_none", "controls", "untuned",
+                     "remark"])  # fmt: skip
     for table in tables:
         for row in table.rows:
             for column, value in row.values.items():
@@ -166,7 +167,8 @@ def _content(table: Table) -> dict[str, Any]:
 def _row_content(row: TableRow) -> dict[str, Any]:
     values = {
         name: {"mean": v.mean, "by_seed": {str(s): x for s, x in sorted(v.by_seed.items())},
-               "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict, "why": v.why_none}
+               "signature": v.signature, "higher_is_better": v.higher_is_better, "conflict": v.conflict,
+               "why": v.why_none}
         for name, v in row.values.items()
     }  # fmt: skip
     return {"method": row.method, "settings": row.settings, "controls": list(row.controls), "untuned": row.untuned,

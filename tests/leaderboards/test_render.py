@@ -105,7 +105,7 @@ def test_json_has_everything_unrounded(root):
     assert len(row["cells"]) == 2
     assert row["values"]["bleu-1"] == {"mean": (THIRD + THIRD + 1) / 2, "by_seed": {"0": THIRD, "1": THIRD + 1},
                                        "signature": "bleu-1|version:1", "higher_is_better": True,
-                                       "conflict": False}  # fmt: skip
+                                       "conflict": False, "why": ""}  # fmt: skip
     assert table["published"][0]["values"].items() >= {"bleu-1": 56.27, "bleu-2": 37.07, "bleu-3": 25.63}.items()
 
 
