@@ -1,0 +1,85 @@
+"""metrics/README.md is true: its table is the list, its commands are commands, its new metric passes the tester."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bench.cli import parser
+from bench.metrics import METRICS, Metric
+from bench.metrics.requirements import words
+from bench.score import values_of
+from bench.store import StoredRows
+from tests.metrics import family_case, family_rows, test_every_family
+from tests.metrics.family_cases import CASES
+from tests.shipped import ROOT
+
+PAGE = (ROOT / "metrics" / "README.md").read_text(encoding="utf-8")
+TESTS = (
+    "test_class_function_and_stored_rows_agree", "test_any_order_and_any_processes_give_the_same_bits",
+    "test_other_ids_are_refused", "test_another_copy_of_every_row", "test_as_good_as_can_be", "test_nothing_written",
+    "test_methods_and_subsets_share_a_column", "test_classes_are_told_their_direction_and_survive_a_copy",
+)  # fmt: skip
+
+
+def table() -> str:
+    """Return the table of metrics as the page should have it."""
+    lines = ["| family | columns | what | paper | needs |", "|---|---|---|---|---|"]
+    arrows = {"+": "↑", "-": "↓", "=": ""}
+    for name, metric in METRICS.items():
+        columns = ", ".join(f"`{pattern[1:]}`{arrows[pattern[0]]}" for pattern in metric.columns)
+        needs = words(metric.requires).replace("|", "\\|")
+        lines.append(f"| `{name}` | {columns} | {metric.summary} | {metric.paper} | {needs} |")
+    return "\n".join(lines)
+
+
+def test_the_table_is_the_list() -> None:
+    found = re.search(r"<!-- metrics -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    assert found
+    assert found[1].rstrip("\n") == table()
+
+
+def commands() -> Iterator[str]:
+    for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL):
+        yield from (line.split("#")[0].strip() for line in block.splitlines() if line.startswith("bench"))
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_commands_are_commands(line: str) -> None:
+    parser().parse_args(shlex.split(line)[1:])
+
+
+@pytest.fixture
+def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The page's metric, listed and with its case, from its code alone."""
+    module, entry, case = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    made = types.ModuleType("length_ratio")
+    exec(compile(module, "length_ratio", "exec"), made.__dict__)
+    listed = eval("{" + entry + "}", {"Metric": Metric})["length_ratio"]
+    known = {**vars(family_case), **vars(family_rows), **vars(made)}
+    exec(compile(case, "case", "exec"), known)
+    assert listed.target == "bench.metrics.length_ratio:length_ratio_scores"
+    monkeypatch.setattr(Metric, "load", lambda self: made.__dict__["length_ratio_scores"])
+    monkeypatch.setitem(METRICS, "length_ratio", listed)
+    monkeypatch.setitem(CASES, "length_ratio", known["length_ratio_case"]())
+    return made.__dict__
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_new_metric_passes_the_tester(length_ratio: dict[str, Any], test: str) -> None:
+    getattr(test_every_family, test)("length_ratio", CASES["length_ratio"])
+
+
+def test_the_new_metric_is_scored_and_explains_what_it_cannot(length_ratio: dict[str, Any]) -> None:
+    stored = StoredRows("key", {}, [{"id": "a", "text": "the fox ran"}], "sha")
+    (value,) = values_of(METRICS["length_ratio"], stored, {"a": {"target": "the fox"}})["values"]
+    assert (value["name"], value["value"], value["n"]) == ("length-ratio", 1.5, 1)
+    (value,) = values_of(METRICS["length_ratio"], stored, {"a": {"target": ""}})["values"]
+    assert value["value"] is None
+    assert value["signature"].endswith("|not applicable: no word in the references")
+    assert length_ratio["length_ratio"](["a"], ["a b"]) == 0.5
