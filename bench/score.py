@@ -13,7 +13,8 @@ from bench.config import Override
 from bench.errors import DataError, MissingError
 from bench.keys import key_of
 from bench.metrics import METRICS, Metric
-from bench.metrics.score import Gold
+from bench.metrics.items import Items
+from bench.metrics.score import Gold, Score
 from bench.options import fill, options_of
 from bench.provenance import provenance
 from bench.store import CellFolder, StoredRows
@@ -47,20 +48,28 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
     gold = gold_of(task, stored, metric.gold)
     key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
     known = folder.scores(key)
-    if known is not None and not lacking(known):
+    if known is not None and not lacking(known) and is_whole(folder, known):
         return known, False
+    values, items = computed(metric, stored, gold)
     content = {
         "family": family,
         "version": metric.version,
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
-        **values_of(metric, stored, gold),
+        **values,
     }
     if known is not None and lacking(content):
         return known, False
+    if items:
+        content["items"] = folder.write_items(items)
     folder.write_scores(key, content, provenance(started), replace=known is not None)
     return content, True
+
+
+def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
+    """Return whether what a scores file's columns are made of is beside it."""
+    return "items" not in content or folder.items_path(content["items"]).is_file()
 
 
 def lacking(content: Mapping[str, Any]) -> bool:
@@ -71,11 +80,20 @@ def lacking(content: Mapping[str, Any]) -> bool:
 
 def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
     """Compute the `values` of a family and, of what people wrote in place of the model, the `human` ones."""
+    return computed(metric, stored, gold)[0]
+
+
+def computed(
+    metric: Metric, stored: StoredRows, gold: Gold
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Items]]:
+    """Return `values_of` a family, and what the values are made of."""
     score = metric.load()
-    found = {"values": [value.as_dict() for value in score(stored.rows, gold)]}
+    scores: list[Score] = score(stored.rows, gold)
+    found = {"values": [value.as_dict() for value in scores]}
+    items = {value.name: value.items for value in scores if value.items is not None}
     if metric.human and all("reference_ids" in row for row in stored.rows):
         found["human"] = [value.as_dict() for value in score([by_people(row) for row in stored.rows], gold)]
-    return found
+    return found, items
 
 
 def by_people(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ results/<task>/<method>/<trained key>/
     tokenizer.json             of the model, for cells of other tasks that start from it
     rows-<rows key>.jsonl.gz   one header line, one line per row, one closing line with the hash of the lines before
     scores-<scores key>.json   one metric family over one rows file
+    items-<hash>.safetensors   what its columns are made of, row by row: what significance is tested on
     grid-<hash>.json           a search over settings that this cell was picked from, every combination with its loss
     failed.json                the last attempt, if it failed; gone once an attempt succeeds
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +29,9 @@ from typing import Any, BinaryIO
 
 from bench.errors import StoreError
 from bench.files import write_atomic
+from bench.items_file import packed_items, unpacked_items
 from bench.keys import canonical, sha256
+from bench.metrics.items import Items
 
 SCHEMA = 1
 TOKENIZER = "tokenizer.json"
@@ -116,6 +120,31 @@ class CellFolder:
     ) -> None:
         """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
         write_record(self.path / f"scores-{key}.json", "scores", content, provenance, replace=replace)
+
+    def write_items(self, items: Mapping[str, Items]) -> str:
+        """Store what columns are made of, row by row; return the hash that its scores file names."""
+        content = packed_items(items)
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        write_atomic(self.items_path(digest), content)
+        return digest
+
+    def items_path(self, digest: str) -> Path:
+        """Name of a file of items."""
+        return self.path / f"items-{digest}.safetensors"
+
+    def items(self, digest: str) -> dict[str, Items]:
+        """Return what each column is made of; nothing where the file is not there.
+
+        Raises:
+            StoreError: it is not the file that was stored.
+        """
+        path = self.items_path(digest)
+        if not path.is_file():
+            return {}
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest()[:16] != digest:
+            raise StoreError(f"{path}: is damaged; delete it and bench score makes it again")
+        return unpacked_items(content, str(path))
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store the search over settings that this cell was picked from."""

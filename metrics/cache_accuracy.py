@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["KS", "MODES", "acc_at_k", "signature"]
+__all__ = ["KS", "MODES", "acc_at_k", "are_found", "signature"]
 
 KS = (1, 2, 5, 10, 25)
 MODES = ("head", "full", "cache")
@@ -45,10 +45,14 @@ def acc_at_k(rows: Iterable[Row], mode: str, k: int) -> float:
     >>> acc_at_k([row], "cache", 2), acc_at_k([row], "cache", 1), acc_at_k([row], "full", 2)
     (100.0, 0.0, 0.0)
     """
+    found = are_found(rows, mode, k)
+    return 100.0 * sum(found) / len(found)
+
+
+def are_found(rows: Iterable[Row], mode: str, k: int) -> list[bool]:
+    """Return for each distinct prompt whether both its words are found; arguments and errors as for `acc_at_k`."""
     _check(mode, k)
-    prompts = _distinct(rows)
-    right = sum(_both_found(row, mode, k) for row in prompts.values())
-    return 100.0 * right / len(prompts)
+    return [_both_found(row, mode, k) for row in _distinct(rows).values()]
 
 
 def signature(mode: str, k: int) -> str:

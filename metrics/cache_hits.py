@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.items import Items, ratio
+from bench.metrics.score import Gold, Row, Score, by_id, check_ids
 
 __all__ = ["cache_hit_scores", "hit_rate", "signature"]
 
@@ -47,6 +48,7 @@ def cache_hit_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         ValueError: other ids than the gold's, or rows without these counts.
     """
     check_ids(rows, gold)
+    rows = by_id(rows)
     without = [row["id"] for row in rows if "n_cached" not in row or "n_cache_hits" not in row]
     if without:
         raise ValueError(f"expected n_cached and n_cache_hits in every row, {len(without)} lack them; evaluate again")
@@ -56,7 +58,11 @@ def cache_hit_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         why = "|not applicable: no target token stands in the memory"
     coverage = 100 * sum(cached) / tokens if tokens else None
     about = "" if tokens else "|not applicable: no target tokens"
+    of_rate = [(row["n_cache_hits"], row["n_cached"]) for row in rows]
+    of_coverage = [(row["n_cached"], row["n_tokens"]) for row in rows]
     return [
-        Score("cache-hit@1", rate, "percent", None, len(rows), signature("cache-hit@1") + why),
-        Score("cache-coverage", coverage, "percent", None, len(rows), signature("cache-coverage") + about),
-    ]
+        Score("cache-hit@1", rate, "percent", None, len(rows), signature("cache-hit@1") + why,
+              None if rate is None else Items(ratio(), of_rate)),
+        Score("cache-coverage", coverage, "percent", None, len(rows), signature("cache-coverage") + about,
+              None if coverage is None else Items(ratio(), of_coverage)),
+    ]  # fmt: skip

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from bench.metrics.embedder import Embedder, NoVerifier, embed, load
+from bench.metrics.items import Items, mean
 from bench.metrics.score import Gold, Row, Score, check_ids
 from bench.metrics.sources import NO_SOURCE, sources_of
 
@@ -68,7 +69,7 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
     """
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
-    prompts, value, cut = sources_of(rows, gold), None, None
+    prompts, value, cut, items = sources_of(rows, gold), None, None, None
     if prompts is None:
         signed = f"coherence|version:2|{NO_SOURCE}"
     else:
@@ -79,9 +80,9 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
         else:
             found, cut = cosines(prompts, [row["text"] for row in rows], embedder)
             value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder)
+            items = Items(mean(), [(one, 1) for one in found.tolist()])
     return [
-        Score("coherence", value, "percent", True, len(rows), signed),
-        Score(
-            "coherence/truncated", None if cut is None else float(cut), "count", None, len(rows), signed
-        ),  # prompts and texts that were cut
+        Score("coherence", value, "percent", True, len(rows), signed, items),
+        # Prompts and texts that were cut.
+        Score("coherence/truncated", None if cut is None else float(cut), "count", None, len(rows), signed),
     ]

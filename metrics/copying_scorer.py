@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from bench.metrics.copying import MAX_N, copied, signature, values_of, words_of
-from bench.metrics.score import Gold, Row, Score, check_ids, explained
+from bench.metrics.items import Items, ratio
+from bench.metrics.ngrams import Integers
+from bench.metrics.score import Gold, Row, Score, by_id, check_ids, explained
 from bench.metrics.sources import NO_SOURCE, sources_of
 
 __all__ = ["copying_scores"]
@@ -23,14 +27,17 @@ def copying_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         ValueError: other ids than the gold's, or a source in some rows only.
     """
     check_ids(rows, gold)
+    rows = by_id(rows)
     sources, about, n = sources_of(rows, gold), "", [len(rows)] * (MAX_N + 1)
     rates: list[float | None] = [None] * MAX_N
+    counts: list[Integers] = []
     longest: float | None = None
     if sources is None:
         about = f"|{NO_SOURCE}"
     else:
         texts = words_of([row["text"] for row in rows])
-        *rates, longest = values_of(copied(texts, words_of(sources)))
+        counts = [copied([text], [source]) for text, source in zip(texts, words_of(sources), strict=True)]
+        *rates, longest = values_of(np.sum(counts, axis=0))
         n = [sum(len(text) >= order for text in texts) for order in (*range(1, MAX_N + 1), 1)]
     novel = [None if rate is None else 100.0 - rate for rate in rates]
     columns = [
@@ -38,5 +45,16 @@ def copying_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         *((f"novel-{order}", rate, "percent", order) for order, rate in enumerate(novel, start=1)),
         ("longest-copy", longest, "words", 0),
     ]
-    found = [Score(name, value, unit, None, n[at - 1], signature(name) + about) for name, value, unit, at in columns]
+    found = [
+        Score(name, value, unit, None, n[at - 1], signature(name) + about,
+              None if value is None else _items(name, [one[:, at - 1].tolist() for one in counts]))
+        for name, value, unit, at in columns
+    ]  # fmt: skip
     return [explained(score, "no text that is long enough") for score in found]
+
+
+def _items(name: str, counts: list[list[int]]) -> Items:
+    """Return what a column is made of, from copied n-grams and n-grams of each text."""
+    if name.startswith("novel"):
+        counts = [[total - part, total] for part, total in counts]
+    return Items(ratio(1 if name == "longest-copy" else 100), counts)

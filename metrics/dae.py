@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pad_sequence
 from bench.metrics import spacy_models, verifiers
 from bench.metrics.dae_arcs import Parsed, arcs_of, read_arcs, spacy_arcs
 from bench.metrics.ptb_tokens import ptb_tokens
-from bench.metrics.score import Gold, Row, Score, check_ids, explained
+from bench.metrics.score import Gold, Row, Score, check_ids, explained, shares
 from bench.metrics.verifiers import NoVerifier, Verifier
 
 __all__ = ["MAX_ARCS", "Encoded", "dae", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
@@ -223,12 +223,12 @@ def _arcs(
 
 def _columns(name: str, entailed: Sequence[Sequence[bool]] | None, n: int, signed: str) -> list[Score]:
     """Return both columns from the verdicts on the arcs of each summary, or without values."""
-    share = none = None
+    share = none = items = None
     if entailed is not None:
-        share = verifiers.share_of([not all(one) for one in entailed])
-        none = float(sum(not one for one in entailed))
+        wrong = [not all(one) for one in entailed]
+        share, items, none = verifiers.share_of(wrong), shares(wrong), float(sum(not one for one in entailed))
     counted = f"{name[:-1]},no_arc]" if name.endswith("]") else f"{name}[no_arc]"
     return [
-        explained(Score(name, share, "percent", False, n, signed), "no rows"),
+        explained(Score(name, share, "percent", False, n, signed, items), "no rows"),
         Score(counted, none, "count", None, n, signed.replace("dae|", "dae|summaries without an arc|", 1)),
     ]

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal, get_args
 
 from bench.metrics import spacy_models
+from bench.metrics.items import Items, ratio
 from bench.metrics.score import Gold, Row, Score, check_ids, explained
 
 __all__ = [
@@ -162,9 +163,13 @@ def _columns(
     for level in reversed(get_args(Level)):
         found = [sum(is_in_source(entity, source, level, common) for entity, source in some) for some in pairs]
         for how in get_args(Aggregate):
+            value = aggregate(found, entities, how)
+            counts: list[tuple[float, int]] = list(zip(found, entities, strict=True))
+            if how == "mean":
+                counts = [(some / n if n else 0, int(n > 0)) for some, n in counts]
             scores.append(
-                Score(f"p_ent[{name},level{level},{how}]", aggregate(found, entities, how), "percent", True,
-                      sum(map(bool, entities)), signature(versioned, level, how) + suffix)
+                Score(f"p_ent[{name},level{level},{how}]", value, "percent", True, sum(map(bool, entities)),
+                      signature(versioned, level, how) + suffix, None if value is None else Items(ratio(), counts))
             )  # fmt: skip
     none = None if reason else float(sum(not n for n in entities))
     signed = f"p_ent|tagger:{versioned}|types:7|summaries without an entity|version:1"

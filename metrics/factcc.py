@@ -95,6 +95,6 @@ def factcc_scores(
     signed = f"factcc|unit:{unit}|mean:claims|split:lines+punkt_rules|max:{MAX_LENGTH}"
     return verifiers.scored(
         "factcc", len(rows), signed, lambda: load_factcc(named, device),
-        lambda verifier: [one for some in factcc(documents, texts, verifier, unit) for one in some],
+        lambda verifier: factcc(documents, texts, verifier, unit),
         "" if all(documents) else "no source text",
     )  # fmt: skip

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.metrics.items import Items, ratio
 from bench.metrics.ngrams import Integers, Texts, flatten
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Gold, Row, Score, by_id, check_ids
 
 __all__ = ["GROUPS", "frequency_group_scores", "frequency_groups", "group_of_tokens", "signature"]
 
@@ -97,8 +98,10 @@ def frequency_group_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     sums = [0] * len(GROUPS) if without else np.sum([row["groups"] for row in rows], axis=0).tolist()
     if not without and not any(sums):
         why = "|not applicable: no generated token"
+    rows = by_id(rows)
     return [
-        Score(f"frequency/{group}", 100 * count / sum(sums) if any(sums) else None, "percent", None, len(rows),
-              signature(group) + why)
-        for group, count in zip(GROUPS, sums, strict=True)
+        Score(f"frequency/{group}", 100 * sums[i] / sum(sums) if any(sums) else None, "percent", None, len(rows),
+              signature(group) + why,
+              Items(ratio(), [(row["groups"][i], sum(row["groups"])) for row in rows]) if any(sums) else None)
+        for i, group in enumerate(GROUPS)
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Items: what a column's value is made of, one row for each scored example, so that tests and intervals need no texts.
 
-A value that comes from sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is kept as the numbers that are
-summed. Swapping or resampling examples is then an addition, and nothing is tokenised again.
+A value that comes from sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is kept as the numbers that
+are summed. Swapping or resampling examples is then an addition, and nothing is tokenised again.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") 
     return Form("bleu", 100.0, tuple(weights), smoothing)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Items:
     """What the value of one column of one run is made of.
 
@@ -118,7 +118,7 @@ class Items:
 
     Raises:
         ValueError: no rows, another number of statistics than the form has, a number that is not finite, a negative
-            count, or more matches than n-grams.
+            denominator, a count that is not whole, or more matches than n-grams.
     """
 
     form: Form
@@ -141,9 +141,6 @@ class Items:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Items) and self.form == other.form and np.array_equal(self.values, other.values)
-
-    def __hash__(self) -> int:
-        return hash((self.form, self.values.tobytes()))
 
     @property
     def sums(self) -> Floats:
@@ -234,8 +231,8 @@ def _check(form: Form, values: Floats) -> None:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"row {row}: expected a finite number, got {values[row, column]} in place {column}")
-    counts = values if form.kind == "bleu" else values[:, 1:] if form.kind in ("mean", "perplexity") else values[:, :0]
-    wrong = (counts < 0) | ((counts % 1 != 0) & (form.kind != "mean"))
+    counts = values if form.kind == "bleu" else values[:, 1:]
+    wrong = (counts < 0) | ((counts % 1 != 0) & (form.kind != "ratio"))
     if form.kind == "bleu":
         n = len(form.weights)
         wrong[:, :n] |= counts[:, :n] > counts[:, n : 2 * n]

@@ -84,13 +84,16 @@ def kinds_and_lengths(texts: Texts) -> Integers:
 def mean_of(counts: Integers) -> float | None:
     """Return `ngram_diversity` of texts known by `kinds_and_lengths`; their order does not matter to the last bit."""
     found = counts[counts[:, MAX_N] > 0]
-    if not len(found):
-        return None
-    values = np.zeros(len(found))
+    return 100.0 * math.fsum(by_text(found)) / len(found) if len(found) else None
+
+
+def by_text(counts: Integers) -> list[float]:
+    """Return the n-gram diversity of each text from 0 to 1; an empty text has none, and 0 stands here."""
+    values = np.zeros(len(counts))
     for n in range(1, MAX_N + 1):
-        values += found[:, n - 1] / np.maximum(n_grams(found[:, MAX_N], n), 1)
-    values /= np.minimum(found[:, MAX_N], MAX_N)
-    return 100.0 * math.fsum(values.tolist()) / len(values)
+        values += counts[:, n - 1] / np.maximum(n_grams(counts[:, MAX_N], n), 1)
+    found: list[float] = (values / np.maximum(np.minimum(counts[:, MAX_N], MAX_N), 1)).tolist()
+    return found
 
 
 def pooled(texts: Texts, definition: Definition) -> Integers:

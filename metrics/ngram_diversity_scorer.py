@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics.diversity_scorer import tokenisation, tokens_of
+from bench.metrics.items import Items, mean
 from bench.metrics.ngram_diversity import (
     DEFINITIONS,
+    by_text,
     kinds_and_lengths,
     mean_of,
     pooled,
@@ -51,8 +53,9 @@ def ngram_diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 
 def _columns(texts: Texts, about: str, end: str) -> list[Score]:
     counts = kinds_and_lengths(texts)
-    scored = int((counts[:, -1] > 0).sum())
-    found = [Score(f"ngram-diversity{end}", mean_of(counts), "percent", True, scored, signature(about))]
+    there, value = (counts[:, -1] > 0).tolist(), mean_of(counts)
+    items = None if value is None else Items(mean(), list(zip(by_text(counts), map(int, there), strict=True)))
+    found = [Score(f"ngram-diversity{end}", value, "percent", True, sum(there), signature(about), items)]
     for definition in DEFINITIONS:
         value = product_of(pooled(texts, definition), definition)
         name = "simctg-diversity" + ("" if definition == "released" else f"/{definition}") + end

@@ -195,14 +195,14 @@ def nli_scores(
     if not why_not and not checkpoint:
         why_not = f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor"
 
-    def decide(verifier: Verifier) -> list[bool]:
+    def decide(verifier: Verifier) -> list[list[bool]]:
         tables = table_texts(gold_rows, cells)
         if cells == "plog":
             known = {i: row_cells(table) for i, table in {id(table): table for table in tables}.items()}
             tables = [known[id(table)] for table in tables]
         linked = [Linked(table, tuple(one["columns"]), one["title"])
                   for table, one in zip(tables, gold_rows, strict=True)]  # fmt: skip
-        return nli(linked, texts, verifier)
+        return [[one] for one in nli(linked, texts, verifier)]
 
     signed = f"nli-acc|cells:{cells}|rows:{MAX_ROWS}|columns:linked|max:{MAX_LENGTH}"
     return verifiers.scored("nli-acc", len(rows), signed, lambda: load_nli(checkpoint, device), decide, why_not)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics import chrf
-from bench.metrics.rouge import Kind, Measure, Several, rouge, signature
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.items import Items, bleu, mean
+from bench.metrics.rouge import Kind, Measure, Several, mean_of, signature, text_scores
+from bench.metrics.score import Gold, Row, Score, by_id, check_ids
 
 __all__ = ["overlap_scores", "rouge_limited_scores", "rouge_recall_scores", "rouge_scores"]
 
@@ -53,11 +54,18 @@ def rouge_limited_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score texts by corpus BLEU and chrF; arguments and errors as for `rouge_scores`."""
     texts, references = _pairs(rows, gold)
-    bleu, chrf2 = chrf.corpus_bleu(texts, references), chrf.corpus_chrf(texts, references)
+    of_bleu, of_chrf = chrf.corpus_bleu(texts, references), chrf.corpus_chrf(texts, references)
+    items = _bleu_items(texts, references)
     return [
-        Score("bleu", bleu, "percent", True, len(rows), chrf.bleu_signature(references)),
-        Score("chrf", chrf2, "percent", True, len(rows), chrf.chrf_signature(references)),
+        Score("bleu", of_bleu, "percent", True, len(rows), chrf.bleu_signature(references), items),
+        Score("chrf", of_chrf, "percent", True, len(rows), chrf.chrf_signature(references)),
     ]
+
+
+def _bleu_items(texts: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
+    """Return matches, totals and lengths of each text; sacrebleu gives the lengths first."""
+    counts = chrf.text_counts("bleu", texts, references, chrf.bleu_tokenizer(references))
+    return Items(bleu(smoothing="exp"), [(*one[2:], *one[:2]) for one in counts])
 
 
 def _rouge(
@@ -70,17 +78,19 @@ def _rouge(
     as_long: bool = False,
 ) -> list[Score]:
     texts, references = _pairs(rows, gold)
-    values = rouge(texts, references, kinds, measure, several=several, max_bytes=max_bytes, as_long=as_long)
+    scores = text_scores(texts, references, kinds, measure, several=several, max_bytes=max_bytes, as_long=as_long)
     found = []
-    for kind, value in zip(kinds, values, strict=True):
+    for kind, value, column in zip(kinds, mean_of(scores, references), scores.T.tolist(), strict=True):
         name = kind + ("-r" if measure == "recall" else "") + ("/jackknife" if several == "jackknife" else "")
         name += "/limited" if as_long else ""
         signed = signature(kind, measure, several=several, max_bytes=max_bytes, as_long=as_long, references=references)
-        found.append(Score(name, value, "percent", True, len(rows), signed))
+        items = None if value is None else Items(mean(), [(one, 1) for one in column])
+        found.append(Score(name, value, "percent", True, len(rows), signed, items))
     return found
 
 
 def _pairs(rows: Sequence[Row], gold: Gold) -> tuple[list[str], list[Sequence[str]]]:
     """Return texts and references of the same rows."""
     check_ids(rows, gold)
+    rows = by_id(rows)
     return [row["text"] for row in rows], [gold[row["id"]].get("references", ()) for row in rows]

@@ -48,6 +48,7 @@ __all__ = [
     "Measure",
     "Several",
     "check_options",
+    "mean_of",
     "rouge",
     "signature",
     "text_scores",
@@ -105,10 +106,21 @@ def rouge(
         hypotheses, references, kinds, measure, tokenizer=tokenizer, several=several, max_bytes=max_bytes,
         as_long=as_long,
     )  # fmt: skip
+    return mean_of(scores, references, tokenizer)
+
+
+def mean_of(
+    scores: Floats, references: Sequence[Sequence[str]], tokenizer: Tokenizer = "stemmed"
+) -> list[float | None]:
+    """Return the mean of each column of `text_scores` in percent; None where the tokenizer is not applicable.
+
+    Raises:
+        ValueError: there are no texts.
+    """
     if not len(scores):
         raise ValueError("ROUGE of no texts is undefined; expected at least one hypothesis")
     if not is_applicable(*count_letters(text for texts in references for text in texts), tokenizer):
-        return [None] * len(kinds)
+        return [None] * scores.shape[1]
     return [100.0 * math.fsum(column) / len(scores) for column in scores.T.tolist()]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
+
+from bench.metrics.items import Items, mean
 
 Row = Mapping[str, Any]
 Gold = Mapping[str, Mapping[str, Any]]
@@ -24,6 +26,7 @@ class Score:
         n: rows the number comes from.
         signature: package, version, tokenizer and options, the same for every method over the same rows; unlike ones
             never share a column. Where there is no value it ends with `|not applicable: ` and why.
+        items: what the value is made of, row by row in the order of ids, where it comes from sums over rows.
     """
 
     name: str
@@ -32,10 +35,11 @@ class Score:
     higher_is_better: bool | None
     n: int
     signature: str
+    items: Items | None = field(default=None, hash=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content for a stored file."""
-        return asdict(self)
+        """Return the content for a stored file, without the items."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "items"}
 
 
 def explained(score: Score, why: str) -> Score:
@@ -53,6 +57,16 @@ class Scorer(Protocol):
     """A metric family over stored rows of one kind: no model, float64, the same bits on every machine size."""
 
     def __call__(self, rows: Sequence[Row], gold: Gold) -> list[Score]: ...
+
+
+def by_id(rows: Sequence[Row]) -> list[Row]:
+    """Return rows in the order of their ids, which is that of items."""
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+def shares(verdicts: Sequence[bool]) -> Items | None:
+    """Return the items of a share of rows in percent; None without rows."""
+    return Items(mean(), [(int(one), 1) for one in verdicts]) if verdicts else None
 
 
 def check_ids(rows: Sequence[Row], gold: Gold) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 from bench.metrics import cache_accuracy, perplexity
-from bench.metrics.score import Gold, Row, Score, check_ids, explained
+from bench.metrics import items as items_of
+from bench.metrics.items import Items
+from bench.metrics.score import Gold, Row, Score, by_id, check_ids, explained, shares
 
 PERPLEXITY_UNITS: tuple[perplexity.Unit, ...] = ("token", "word", "byte")
 
@@ -15,19 +16,23 @@ PERPLEXITY_UNITS: tuple[perplexity.Unit, ...] = ("token", "word", "byte")
 def perplexity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Perplexity per token, word and byte; only the last two compare models with different tokenizers."""
     check_ids(rows, gold)
-    values = [_finite(perplexity.perplexity(rows, unit)) for unit in PERPLEXITY_UNITS]
-    return [
-        explained(Score(f"ppl/{unit}", value, "", False, len(rows), perplexity.signature(unit)), "infinite")
-        for unit, value in zip(PERPLEXITY_UNITS, values, strict=True)
-    ]
+    rows, found = by_id(rows), []
+    for unit in PERPLEXITY_UNITS:
+        value = _finite(perplexity.perplexity(rows, unit))
+        counts = [(row["nll_sum"], row[f"n_{unit}s"]) for row in rows]
+        items = None if value is None else Items(items_of.perplexity(), counts)
+        score = Score(f"ppl/{unit}", value, "", False, len(rows), perplexity.signature(unit), items)
+        found.append(explained(score, "infinite"))
+    return found
 
 
 def cache_accuracy_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Acc@k of three rankings; a prompt counts once, and only when both its words are found."""
     check_ids(rows, gold)
+    rows = by_id(rows)
     return [
         Score(f"acc@{k}/{mode}", cache_accuracy.acc_at_k(rows, mode, k), "percent", True, len(rows),
-              cache_accuracy.signature(mode, k))
+              cache_accuracy.signature(mode, k), shares(cache_accuracy.are_found(rows, mode, k)))
         for mode in cache_accuracy.MODES
         for k in cache_accuracy.KS
     ]  # fmt: skip
@@ -56,15 +61,19 @@ def table_bleu_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     from bench.metrics import table_bleu
 
     check_ids(rows, gold)
+    rows = by_id(rows)
     hypotheses = [row["text"] for row in rows]
     references = [gold[row["id"]]["references"] for row in rows]
-    scales: tuple[Literal["corpus", "sentence"], ...] = ("corpus", "sentence")
+    counts = [table_bleu.bleu_counts(*pair) for pair in zip(hypotheses, references, strict=True)]
+    corpus, sentence = table_bleu.signature("corpus"), table_bleu.signature("sentence")
     found = []
-    for scale in scales:
-        bleu = table_bleu.corpus_bleu_123 if scale == "corpus" else table_bleu.sentence_bleu_123
-        label = "bleu" if scale == "corpus" else "sentence-bleu"
-        for n, value in enumerate(bleu(hypotheses, references), start=1):
-            found.append(Score(f"{label}-{n}", value, "percent", True, len(rows), table_bleu.signature(scale)))
+    for n, value in enumerate(table_bleu.corpus_bleu_123(hypotheses, references), start=1):
+        form = items_of.bleu((*table_bleu.WEIGHTS[n - 1], 0.0, 0.0)[:3], "tiny")
+        found.append(Score(f"bleu-{n}", value, "percent", True, len(rows), corpus, Items(form, counts)))
+    scores = table_bleu.sentence_scores(hypotheses, references)
+    for n, value in enumerate(table_bleu.mean_of(scores), start=1):
+        items = Items(items_of.mean(1), [(one[n - 1], 1) for one in scores])
+        found.append(Score(f"sentence-bleu-{n}", value, "percent", True, len(rows), sentence, items))
     return found
 
 

@@ -217,9 +217,10 @@ def sp_acc_scores(
     elif not checkpoint:
         why_not = "needs the authors' ranker: bench doctor"
 
-    def decide(ranker: Verifier) -> list[bool]:
+    def decide(ranker: Verifier) -> list[list[bool]]:
         titles = [str(gold[row["id"]].get("title") or "") for row in rows]
-        return sp_acc(programs_of([row["text"] for row in rows], titles, read_programs(Path(programs))), ranker)
+        parsed = programs_of([row["text"] for row in rows], titles, read_programs(Path(programs)))
+        return [[one] for one in sp_acc(parsed, ranker)]
 
     signed = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
     return verifiers.scored("sp-acc", len(rows), signed, lambda: load_ranker(checkpoint, device), decide, why_not)

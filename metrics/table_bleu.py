@@ -69,7 +69,11 @@ def sentence_bleu_123(hypotheses: Sequence[str], references: Sequence[Sequence[s
 
     The sum is exact before it is divided, so the order of the sentences does not matter.
     """
-    scores = sentence_scores(hypotheses, references)
+    return mean_of(sentence_scores(hypotheses, references))
+
+
+def mean_of(scores: Sequence[Bleu123]) -> Bleu123:
+    """Return the mean of each of the three over sentences."""
     one, two, three = (math.fsum(column) / len(scores) for column in zip(*scores, strict=True))
     return one, two, three
 

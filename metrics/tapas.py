@@ -61,6 +61,6 @@ def tapas_scores(
     return verifiers.scored(
         "tapas-acc", len(rows), f"tapas-acc|cells:{cells}|rows:dropped_to_fit|max:{MAX_LENGTH}",
         lambda: load_tapas(verifiers.named(checkpoint, "BENCH_TAPAS", CHECKPOINT), device),
-        lambda verifier: tapas(table_texts(gold_rows, cells), texts, verifier),
+        lambda verifier: [[one] for one in tapas(table_texts(gold_rows, cells), texts, verifier)],
         missing_tables(gold_rows),
     )  # fmt: skip

@@ -90,6 +90,6 @@ def tapex_scores(
     return verifiers.scored(
         "tapex-acc", len(rows), f"tapex-acc|cells:{cells}|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}",
         lambda: load_tapex(verifiers.named(checkpoint, "BENCH_TAPEX", CHECKPOINT), device),
-        lambda verifier: tapex(table_texts(gold_rows, cells), texts, verifier),
+        lambda verifier: [[one] for one in tapex(table_texts(gold_rows, cells), texts, verifier)],
         missing_tables(gold_rows),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bench.metrics import checkpoints
 from bench.metrics.checkpoints import NoVerifier, find, named
+from bench.metrics.items import Items, ratio
 from bench.metrics.score import Score, explained
 
 __all__ = [
@@ -196,7 +197,12 @@ def share_of(verdicts: Sequence[bool]) -> float | None:
 
 
 def scored(
-    name: str, n: int, signed: str, load: Callable[[], Verifier], decide: Callable[[Verifier], list[bool]], why_not: str
+    name: str,
+    n: int,
+    signed: str,
+    load: Callable[[], Verifier],
+    decide: Callable[[Verifier], Sequence[Sequence[bool]]],
+    why_not: str,
 ) -> list[Score]:
     """Return the column of a verifier: the share of true verdicts in percent, or None and why.
 
@@ -205,7 +211,7 @@ def scored(
         n: rows.
         signed: package and options; what was loaded is added.
         load: loads the verifier.
-        decide: returns its verdicts.
+        decide: returns its verdicts, for each row on one claim or more.
         why_not: why these rows cannot be scored; empty when they can be.
     """
     try:
@@ -215,4 +221,7 @@ def scored(
     except NoVerifier as why:
         return [Score(name, None, "percent", True, n, f"{signed}|dtype:float32|version:1|not applicable: {why}")]
     signed = f"{signed}|dtype:float32|{verifier.signature}|version:1"
-    return [explained(Score(name, share_of(decide(verifier)), "percent", True, n, signed), "no rows")]
+    found = decide(verifier)
+    share = share_of([one for some in found for one in some])
+    items = None if share is None else Items(ratio(), [(sum(some), len(some)) for some in found])
+    return [explained(Score(name, share, "percent", True, n, signed, items), "no rows")]

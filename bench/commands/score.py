@@ -13,7 +13,7 @@ from bench.config import parse_sets
 from bench.entries import expand, split_names
 from bench.errors import BenchError
 from bench.metrics import METRICS
-from bench.score import Tasks, cells_of, differences, gold_of, score_rows, values_of
+from bench.score import Tasks, cells_of, computed, differences, gold_of, score_rows
 from bench.store import CellFolder, StoredRows
 
 
@@ -65,7 +65,11 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
         return ["this version has no such metric family"]
     metric = METRICS[content["family"]]
     task = tasks.of(cell.trained() or {}, stored)
-    return differences(content, values_of(metric, stored, gold_of(task, stored, metric.gold)))
+    values, items = computed(metric, stored, gold_of(task, stored, metric.gold))
+    found = differences(content, values)
+    if "items" in content and (cell.items(content["items"]) != items):
+        found.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")
+    return found
 
 
 def tasks_of(given: argparse.Namespace) -> Tasks:

@@ -47,7 +47,8 @@ def arguments(tmp_path):
 
 
 def fake_row(kind, name):
-    return {"likelihood": {"id": name, "nll_sum": 1.0, "n_tokens": 1, "n_words": 1, "n_bytes": 4},
+    return {"likelihood": {"id": name, "nll_sum": 1.0, "n_tokens": 1, "n_words": 1, "n_bytes": 4,
+                           "n_cached": 0, "n_cache_hits": 0},
             "probe": {"id": name, "head": TOP, "full": TOP, "cache": TOP, "wanted": [[1], [2]]},
             "generation": {"id": name, "text": "a text"},
             "spectrum": {"id": "singular_values", "shape": [2, 3], "values": [2.0, 1.0], "rows": 2}}[kind]  # fmt: skip
@@ -95,7 +96,7 @@ def test_a_second_run_does_nothing(arguments, monkeypatch):
     second, trainer, progress, plan = run(arguments, monkeypatch)
     assert (second.exit_code, len(second.stored), trainer.calls) == (0, 4, [])
     assert progress.lines == ["stored already"] * 4
-    assert all(len(cell.folder.all_scores()) == 3 for cell in plan.cells)
+    assert all(len(cell.folder.all_scores()) == 4 for cell in plan.cells)
 
 
 def test_only_what_is_missing_is_made(arguments, monkeypatch):
@@ -108,7 +109,7 @@ def test_only_what_is_missing_is_made(arguments, monkeypatch):
     outcome, trainer, *_ = run(arguments, monkeypatch)
     assert trainer.calls == [("mle", 0, 1)]
     assert (len(outcome.ok), len(outcome.stored)) == (1, 3)
-    assert len(cell.folder.all_scores()) == 3
+    assert len(cell.folder.all_scores()) == 4
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_grandchildren_are_blocked_too(arguments, monkeypatch, own):
 def test_a_parent_is_trained_for_its_child_without_rows(arguments, monkeypatch):
     outcome, trainer, _, plan = run(of(arguments, "mle.continued"), monkeypatch)
     assert trainer.calls == [("mle", 0, 0), ("mle.continued", 0, 3)]
-    assert [len(cell.folder.all_scores()) for cell in plan.cells] == [0, 3]
+    assert [len(cell.folder.all_scores()) for cell in plan.cells] == [0, len(plan.cells[1].task.info.metrics)]
     outcome, trainer, *_ = run(of(arguments, "mle.continued", "mle"), monkeypatch)
     assert (trainer.calls, len(outcome.ok), len(outcome.stored)) == ([("mle", 0, 3)], 1, 1)
 

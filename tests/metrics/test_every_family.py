@@ -14,6 +14,7 @@ from bench.errors import BenchError
 from bench.evaluate import merge
 from bench.launch import free_port
 from bench.metrics import METRICS, columns
+from bench.metrics.items import items_from
 from tests.e2e import children
 from tests.metrics import family_rows
 from tests.metrics.family_cases import CASES, VERDICTS
@@ -21,6 +22,8 @@ from tests.metrics.family_ranks import as_rank, computed
 from tests.metrics.family_rows import TAGGER, emptied
 
 torch.set_num_threads(1)
+WITHOUT_ITEMS = {"matrix_rank", "diversity", "mauve"}
+"""Families that are no sums over rows."""
 every_family = pytest.mark.parametrize("family", METRICS)
 TOKENISATION = re.compile(r"longest:\d+\|tokens:[0-9a-f]{8}")
 """Of the true continuations asked for: which rows these are, not how many."""
@@ -160,6 +163,25 @@ def test_every_score_says_what_it_is(family, case, folder):
         assert 0 <= one.n <= (case.rows[0]["rows"] if family == "matrix_rank" else len(case.rows))
         check_value(one)
         check_signature(one.signature, folder)
+
+
+@every_family
+def test_items_come_to_the_value_in_the_order_of_ids(family, case):
+    """What significance is tested on: row i is the same example for every method."""
+    found, order = score(family, case.rows, case.gold), sorted(str(row["id"]) for row in case.rows)
+    for one in found:
+        assert one.items is None or one.value is not None, one
+        if one.items is not None:
+            assert len(one.items) == len(case.rows), one.name
+            assert one.items.value == pytest.approx(one.value, rel=1e-12, abs=1e-12), one.name
+            assert items_from(json.loads(json.dumps(one.items.as_dict()))) == one.items
+    assert (family in WITHOUT_ITEMS) is not any(one.items for one in found)
+    if len(order) > 1 and any(one.items for one in found):
+        last = [row for row in case.rows if str(row["id"]) == order[-1]]
+        alone = {one.name: one.items for one in score(family, last, {order[-1]: case.gold[order[-1]]})}
+        for one in found:
+            if one.items is not None and alone[one.name] is not None:
+                assert alone[one.name].values[0] == pytest.approx(one.items.values[-1], rel=1e-4), one.name
 
 
 def check_value(score):
