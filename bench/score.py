@@ -50,7 +50,7 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
     known = folder.scores(key)
     if known is not None and not lacking(known) and is_whole(folder, known):
         return known, False
-    values, items = computed(metric, stored, gold)
+    values, items = computed(metric, stored, gold, task)
     content = {
         "family": family,
         "version": metric.version,
@@ -84,13 +84,16 @@ def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> dict[str, list[
 
 
 def computed(
-    metric: Metric, stored: StoredRows, gold: Gold
+    metric: Metric, stored: StoredRows, gold: Gold, task: Task | None = None
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Items]]:
-    """Return `values_of` a family, and what the values are made of."""
+    """Return `values_of` a family, and what the values are made of, rows that a task says belong together as one."""
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     found = {"values": [value.as_dict() for value in scores]}
     items = {value.name: value.items for value in scores if value.items is not None}
+    if task is not None and items and "cut" not in stored.content:
+        groups = [task.cluster_of(name) for name in sorted(str(row["id"]) for row in stored.rows)]
+        items = {name: one.together(groups) if len(set(groups)) < len(groups) else one for name, one in items.items()}
     if metric.human and all("reference_ids" in row for row in stored.rows):
         found["human"] = [value.as_dict() for value in score([by_people(row) for row in stored.rows], gold)]
     return found, items

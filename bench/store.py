@@ -25,13 +25,14 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bench.errors import StoreError
 from bench.files import write_atomic
-from bench.items_file import packed_items, unpacked_items
 from bench.keys import canonical, sha256
-from bench.metrics.items import Items
+
+if TYPE_CHECKING:
+    from bench.metrics.items import Items
 
 SCHEMA = 1
 TOKENIZER = "tokenizer.json"
@@ -123,6 +124,8 @@ class CellFolder:
 
     def write_items(self, items: Mapping[str, Items]) -> str:
         """Store what columns are made of, row by row; return the hash that its scores file names."""
+        from bench.items_file import packed_items
+
         content = packed_items(items)
         digest = hashlib.sha256(content).hexdigest()[:16]
         write_atomic(self.items_path(digest), content)
@@ -138,6 +141,8 @@ class CellFolder:
         Raises:
             StoreError: it is not the file that was stored.
         """
+        from bench.items_file import unpacked_items
+
         path = self.items_path(digest)
         if not path.is_file():
             return {}

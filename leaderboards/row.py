@@ -5,12 +5,29 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.models import METHODS
+from bench.store import CellFolder
+
+if TYPE_CHECKING:
+    from bench.metrics.items import Items
 
 WHY_NOT = "|not applicable: "
 """What parts the signature of a value that there is not from the reason."""
+
+
+@dataclass(frozen=True)
+class StoredItems:
+    """What one seed's value is made of, read from the store when it is wanted."""
+
+    cell: CellFolder
+    digest: str
+    name: str
+
+    def load(self) -> Items | None:
+        """Return it; None where the file is not there or the column is no sum over rows."""
+        return self.cell.items(self.digest).get(self.name)
 
 
 @dataclass(frozen=True)
@@ -22,6 +39,7 @@ class Value:
     signature: str
     conflict: bool = False
     why: str = ""  # there is no value
+    items: Mapping[int, StoredItems] = field(default_factory=dict)  # by seed, where there are any
 
     @property
     def mean(self) -> float | None:

@@ -10,10 +10,10 @@ from typing import Any
 from bench.keys import key_of
 from bench.leaderboards.controls import controlled_by, keep_matched
 from bench.leaderboards.papers import Published, published
-from bench.leaderboards.row import WHY_NOT, TableRow, Value
+from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
 from bench.metrics.columns import is_named
 from bench.models import METHODS
-from bench.store import Store
+from bench.store import CellFolder, Store
 from bench.tasks import TASKS
 
 
@@ -58,6 +58,16 @@ class Table:
         top = max(shown.values()) if direction else min(shown.values())
         return {i for i, mean in shown.items() if mean == top}
 
+    def second(self, column: str) -> set[int]:
+        """Return the indices of the rows with the second best value of a column, as shown."""
+        best = self.best(column)
+        held = {i: row.values[column] for i, row in enumerate(self.rows) if column in row.values}
+        rest = {i: round(v.mean, 2) for i, v in held.items() if v.mean is not None and i not in best}
+        if not best or not rest:
+            return set()
+        second = max(rest.values()) if held[next(iter(best))].higher_is_better else min(rest.values())
+        return {i for i, mean in rest.items() if mean == second}
+
 
 def tables(
     store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
@@ -85,7 +95,7 @@ def tables(
         if (config["trainer"]["limit"] is not None) != limited:
             notes["cells run with --limit are left out"] += not limited
         elif record["status"] == "ok":
-            _add_cell(groups, record, cell.all_scores(), max((len(g["tried"]) for g in cell.grids()), default=0))
+            _add_cell(groups, record, cell, max((len(g["tried"]) for g in cell.grids()), default=0))
         elif record["status"] == "diverged":
             diverged.append(record)
         else:
@@ -123,10 +133,11 @@ def _add_diverged(groups: dict[str, dict[str, Any]], trained: Mapping[str, Any])
 def _add_cell(
     groups: dict[str, dict[str, Any]],
     trained: Mapping[str, Any],
-    scores: Sequence[Mapping[str, Any]],
+    cell: CellFolder,
     tried: int,
 ) -> None:
     """File one cell's scores under the examples they come from."""
+    scores = cell.all_scores()
     main = [s["of"] for s in scores if s["of"]["kind"] in ("likelihood", "generation")]
     for score in scores:
         of = score["of"]
@@ -140,7 +151,8 @@ def _add_cell(
             row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
             row.tried = max(row.tried, tried)
             for value in score["values"]:
-                _put(row, value, trained["config"]["seed"])
+                held = StoredItems(cell, score["items"], value["name"]) if "items" in score else None
+                _put(row, value, trained["config"]["seed"], held)
             if "human" in score:
                 written = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
                 human = group["human"].setdefault(written, TableRow("human", "", "", {}))
@@ -181,7 +193,7 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
+def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems | None = None) -> None:
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
     signature, _, reason = value["signature"].partition(WHY_NOT)
     name = (value["name"], signature)
@@ -191,7 +203,8 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int) -> None:
     if value["value"] is not None:
         by_seed[seed] = value["value"]
     why = "" if by_seed else reason or (old.why if old else "")
-    row.found[name] = Value(by_seed, value["higher_is_better"], signature, conflict, why)
+    held = {**(old.items if old else {}), **({seed: items} if items else {})}
+    row.found[name] = Value(by_seed, value["higher_is_better"], signature, conflict, why, held)
 
 
 def _finish(group: Mapping[str, Any], columns: str) -> Table:

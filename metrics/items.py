@@ -152,6 +152,24 @@ class Items:
         """The value of the column; not a number where nothing was counted."""
         return float(values_of(self.sums, self.form))
 
+    def together(self, groups: Sequence[str]) -> Items:
+        """Return the items with the statistics of each group summed, groups in the order of their names.
+
+        The value stays as it is; what is swapped or resampled then is a whole group.
+
+        Args:
+            groups: `[rows]` what each row belongs to.
+
+        >>> Items(mean(1), [[1, 1], [2, 1], [6, 1]]).together(["b", "a", "b"]).values.tolist()
+        [[2.0, 1.0], [7.0, 2.0]]
+        """
+        if len(groups) != len(self):
+            raise ValueError(f"expected a group for each of {len(self)} rows, got {len(groups)}")
+        names, places = np.unique(np.array(groups, dtype=str), return_inverse=True)
+        sums = np.zeros((len(names), self.form.width))
+        np.add.at(sums, places, self.values)
+        return Items(self.form, sums)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the content for a stored file: lists, with whole numbers as integers.
 

@@ -80,6 +80,10 @@ class AmbiguousTemplate(Task):
         super().__init__()
         self.variant, self.split_seed = split, split_seed
 
+    def cluster_of(self, name: str) -> str:
+        """Return the analogy, whose words all its prompts ask for."""
+        return "/".join(name.split("/")[:2])
+
     def read(self, folder: Path, split: str) -> Split:
         """Expand analogies into rows; the count does not depend on the seed, which half a pair is in does."""
         examples = read(folder, split, self.variant, self.split_seed)

@@ -118,6 +118,10 @@ class LogicNLG(Task):
         """Bring the hub's copy into the cache."""
         return fetch(folder)
 
+    def cluster_of(self, name: str) -> str:
+        """Return the table."""
+        return name.rpartition("/")[0]
+
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Linearise the linked columns; cells that do not fit are left out whole, and counted."""
         fields, tokenizer = example.fields, codec.tokenizer

@@ -302,6 +302,13 @@ class Task(LightningDataModule, ABC):
         """Return every row of a split as a model sees it; see `bench.tasks.rows`."""
         return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
 
+    def cluster_of(self, name: str) -> str:
+        """Return what a row shares with others, by its id: rows of one table are not independent of each other.
+
+        Significance is tested over these: swapping or resampling single rows would find differences that are none.
+        """
+        return name
+
     def gold(
         self, examples: Sequence[Example], wanted: Sequence[str] = ("target", "references")
     ) -> dict[str, dict[str, Any]]:

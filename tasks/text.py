@@ -139,6 +139,10 @@ class Text(Task):
             source = Source(place, f"task.path: {place}")
         super().load(source, limit)
 
+    def cluster_of(self, name: str) -> str:
+        """Return the document."""
+        return name.rpartition("/")[0]
+
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
         files = files_of(folder, self.valid_path, self.test_path)

@@ -30,6 +30,10 @@ EXTRA = {
         "bench.metrics.columns",
     },  # the tables of what there is; nothing is loaded
     "bench.leaderboards.controls": {"bench.models"},
+    "bench.leaderboards.html": {"bench.files"},  # written whole or not at all
+    "bench.leaderboards.human_study": {"bench.files", "bench.errors"},
+    "bench.leaderboards.human_answers": {"bench.errors"},
+    "bench.leaderboards.human_results": {"bench.metrics.items"},
     "bench.leaderboards.papers": {"bench.errors"},
     "bench.leaderboards.paper_files": {  # names that papers' numbers are given
         "bench.errors",
@@ -40,7 +44,10 @@ EXTRA = {
         "bench.metrics",
         "bench.metrics.columns",
     },
-    "bench.leaderboards.row": {"bench.models"},
+    "bench.leaderboards.row": {"bench.models", "bench.metrics.items"},
+    "bench.leaderboards.intervals": {"bench.metrics.items"},
+    "bench.leaderboards.significance": {"bench.metrics.items"},
+    "bench.leaderboards.analysis": {"bench.metrics.items", "bench.files"},  # p-values are kept in the cache
     "bench.models.objective": {"bench.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decoding"},  # likewise
 }

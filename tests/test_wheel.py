@@ -47,8 +47,10 @@ def test_the_wheel_holds_every_module_under_its_shipped_name(wheel):
 def test_the_wheel_holds_data_and_type_marker(wheel):
     papers = {f"bench/leaderboards/papers/{path.name}" for path in (ROOT / "leaderboards" / "papers").glob("*.toml")}
     others = {name for name in names(wheel) if not name.endswith(".py") and ".dist-info/" not in name}
-    assert others >= DATA | papers
-    assert all(name.endswith((".toml", "py.typed")) for name in others)
+    page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
+    study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
+    assert others >= DATA | papers | page | study | {"bench/leaderboards/board.schema.json"}
+    assert all(name.endswith((".toml", "py.typed", ".schema.json", ".html", ".css", ".js")) for name in others)
 
 
 def test_only_bench_and_its_metadata_are_installed(wheel):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cli_options import task_names
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.leaderboards.render import render
 from bench.leaderboards.table import tables
 from bench.store import Store
@@ -16,6 +16,14 @@ from bench.store import Store
 
 def run(given: argparse.Namespace) -> int:
     """Print them."""
+    if given.format == "html":
+        from bench.commands.page import NAME, page_of
+
+        path = given.output or Path(given.results) / NAME
+        print(f"wrote {page_of(Path(given.results), task_names(given.task), path)}")
+        return 0
+    if given.output:
+        raise UsageError(f"--output is for --format html, got {given.format}; redirect the others with >")
     sys.stdout.write(report(Path(given.results), task_names(given.task), given.format, given.columns))
     return 0
 
@@ -32,7 +40,9 @@ def report(
     if not found:
         why = f" ({'; '.join(notes)})" if notes else ""
         raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
-    text = render(found, notes, form)
+    from bench.leaderboards.analysis import analysed  # needs numpy
+
+    text = render(found, notes, form, analysed(found))
     if form in ("terminal", "markdown"):
         text += "".join(f"{note}\n" for note in notes)
     return text

@@ -51,12 +51,16 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 
 def show(plan: Any, arguments: RunArguments) -> None:
     """Print the tables of what was run, or say why there is none; the run's exit code stays."""
+    from bench.commands.page import NAME, Known, page_of
     from bench.commands.report import report
 
     tasks = sorted({cell.config.task for cell in plan.cells})
     limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
+    known = {cell.key: cell.task for cell in plan.cells}
     try:
         sys.stdout.write(report(arguments.results_folder, tasks, "terminal", limited=limited))
+        path = page_of(arguments.results_folder, None, arguments.results_folder / NAME, Known(known), limited)
+        sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except MissingError as error:
         print(f"bench: {error}", file=sys.stderr)
 

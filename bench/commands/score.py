@@ -65,7 +65,7 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
         return ["this version has no such metric family"]
     metric = METRICS[content["family"]]
     task = tasks.of(cell.trained() or {}, stored)
-    values, items = computed(metric, stored, gold_of(task, stored, metric.gold))
+    values, items = computed(metric, stored, gold_of(task, stored, metric.gold), task)
     found = differences(content, values)
     if "items" in content and (cell.items(content["items"]) != items):
         found.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")

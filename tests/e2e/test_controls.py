@@ -128,7 +128,7 @@ class TestOneTraining:
         assert trainings.calls == 1
         assert list(results.glob("*/*/*")) == [folder]
         assert {name: after[name] for name in before} == before
-        assert {name.partition("-")[0] for name in after.keys() - before.keys()} == {"rows", "scores"}
+        assert {name.partition("-")[0] for name in after.keys() - before.keys()} == {"rows", "scores", "items"}
 
     def test_the_control_only_writes(self, shared: Path) -> None:
         assert set(rows_of(shared, "mle")) == {
@@ -220,7 +220,7 @@ class TestBaselines:
                 assert [row["id"] for row in rows] == sorted(e.id for e in examples)
                 assert {row["id"]: row["text"] for row in rows} == texts
             (folder,) = written.glob(f"logicnlg/{method}/*")
-            assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"trained.json", "rows", "scores"}
+            assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"trained.json", "rows", "scores", "items"}
             record = json.loads((folder / "trained.json").read_text())["content"]
             assert "model" not in record
             assert (record["status"], record["train"]) == ("ok", {"steps": 0, "curve": []})

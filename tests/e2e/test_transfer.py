@@ -69,7 +69,7 @@ def test_a_cell_goes_on_from_another_task(bench: Bench, donors: Path, tmp_path: 
     assert all(torch.equal(before[name], after[name]) for name in shared)
     assert (folder / TOKENIZER).read_bytes() == (origin / TOKENIZER).read_bytes()
     assert record(folder)["start"]["key"] == origin.name
-    assert {path.name.partition("-")[0] for path in folder.glob("*-*")} == {"model", "rows", "scores"}
+    assert {path.name.partition("-")[0] for path in folder.glob("*-*")} == {"model", "rows", "scores", "items"}
     again = bench(*arguments(tmp_path, sets=sets))
     assert len(json.loads(again.out)["stored"]) == 1
 

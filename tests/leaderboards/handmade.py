@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.keys import key_of
+from bench.metrics.items import Items
 from bench.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
@@ -62,9 +63,9 @@ def scored(
     cell: CellFolder, values: Mapping[str, float | None], *, kind: str = "generation", decoding: str | None = "greedy",
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
-    shown_as: str = "", human: Mapping[str, float] | None = None,
+    shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Items] | None = None,
 ) -> CellFolder:  # fmt: skip
-    """Store scores of one rows file; `human` are the values of what people wrote."""
+    """Store scores of one rows file; `human` are the values of what people wrote, `items` what columns are made of."""
     record = cell.trained()
     assert record is not None
     of = {
@@ -84,6 +85,8 @@ def scored(
     content = {"family": "x", "of": of, "values": found}
     if human:
         content["human"] = [{**one, "value": human[one["name"]]} for one in found if one["name"] in human]
+    if items:
+        content["items"] = cell.write_items(items)
     cell.write_scores(key_of([of, found]), content, PROVENANCE)
     return cell
 

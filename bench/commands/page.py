@@ -1,0 +1,102 @@
+"""The page: every leaderboard of a store as one HTML file, with what models wrote and how they learned."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.errors import BenchError, MissingError
+from bench.leaderboards.analysis import analysed, as_statistics
+from bench.leaderboards.board import board
+from bench.leaderboards.extras import Asked, extras_of
+from bench.leaderboards.html import write_page
+from bench.leaderboards.table import Table, tables
+from bench.score import Tasks, gold_of
+from bench.store import Store, StoredRows
+from bench.tasks.task import Task
+
+__all__ = ["NAME", "Known", "asked_of", "page_of"]
+
+NAME = "leaderboard.html"
+
+TaskOf = Callable[[Mapping[str, Any], StoredRows], Task]
+
+
+def page_of(
+    results: Path, names: Sequence[str] | None, path: Path, task_of: TaskOf | None = None, limited: bool = False
+) -> Path:
+    """Write the page of a store's leaderboards; return where.
+
+    Args:
+        results: the store.
+        names: of tasks; None for all.
+        path: the file.
+        task_of: returns the task of a record and its rows; by default it is read again.
+        limited: show the cells run with --limit, and no others.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+    """
+    store = Store(results)
+    found, notes = tables(store, names, limited=limited)
+    if not found:
+        raise MissingError(f"no scores in '{results}'; bench run --task logicnlg --method all makes some")
+    asked = asked_of(store, found, task_of or Tasks().of)
+    try:
+        records = results.resolve().relative_to(path.resolve().parent).as_posix()
+    except ValueError:
+        records = ""  # no link that would name this machine's folders
+    extras = extras_of(store, found, asked, records)
+    write_page(path, board(found, notes, extras, as_statistics(found, analysed(found))))
+    return path
+
+
+def asked_of(store: Store, found: Sequence[Table], task_of: TaskOf) -> Asked:
+    """Return prompt and reference of the generated rows, by task and split; without the data, those that rows carry."""
+    asked: dict[str, dict[str, tuple[str, str]]] = {}
+    for table in found:
+        name = f"{table.task}/{table.split}"
+        if name in asked:
+            continue
+        asked[name] = {}
+        for stored, record in _generated(store, table):
+            asked[name] |= _of_rows(stored, record, task_of)
+            break
+    return asked
+
+
+def _generated(store: Store, table: Table) -> list[tuple[StoredRows, Mapping[str, Any]]]:
+    """Return the generated rows of the first cell of a table that has any, and its record."""
+    for row in table.rows:
+        for key in sorted(row.keys):
+            cell = store.cell(table.task, row.config["method"], key)
+            kept = [rows for rows in cell.all_rows() if rows.content["kind"] == "generation"]
+            kept = [rows for rows in kept if rows.content["split"] == table.split]
+            if kept and (record := cell.trained()):
+                return [(kept[0], record)]
+    return []
+
+
+def _of_rows(stored: StoredRows, record: Mapping[str, Any], task_of: TaskOf) -> dict[str, tuple[str, str]]:
+    if all("prompt" in row for row in stored.rows):
+        return {row["id"]: (row["prompt"], row["reference"]) for row in stored.rows}
+    try:
+        gold = gold_of(task_of(record, stored), stored, ("source", "target"))
+    except BenchError as error:
+        print(f"bench: samples of the page stand without their sources: {error}", file=sys.stderr)
+        return {}
+    return {name: (one["source"], one["target"]) for name, one in gold.items()}
+
+
+@dataclass
+class Known:
+    """The tasks of a run's cells, which are in memory; those of other cells in the store are read."""
+
+    tasks: Mapping[str, Task]
+    others: Tasks = field(default_factory=Tasks)
+
+    def __call__(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
+        return self.tasks.get(record["key"]) or self.others.of(record, stored)

@@ -1,0 +1,34 @@
+"""Judged: what is known of one value of a leaderboard beside its mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ALPHA", "Judged"]
+
+ALPHA = 0.05
+"""A p at most this large is a difference."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Interval, tie group and difference from the baseline.
+
+    Args:
+        half: half the width of the 95 % interval over seeds.
+        group: 0 for the best row of the column and those that do not differ from it, then 1, ...; None if not tested.
+        p: of the difference from the baseline, after Holm; None for the baseline and where not tested.
+        difference: from the baseline, of all seeds together.
+        against: the baseline's row, by its place.
+    """
+
+    half: float | None = None
+    group: int | None = None
+    p: float | None = None
+    difference: float | None = None
+    against: int | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference from the baseline is significant."""
+        return self.p is not None and self.p <= ALPHA

@@ -1,0 +1,129 @@
+// Charts: whiskers, wins and losses, frequency groups, training curves.
+
+const PALETTE = 8;
+
+// The range of a column over the rows shown, intervals and single seeds within it.
+function domain(rows, column) {
+  const found = rows.flatMap((row) => {
+    const value = row.values.get(column);
+    if (!value || value.mean === null) return [];
+    const half = value.half ?? 0;
+    return [value.mean - half, value.mean + half, ...value.seeds.filter((x) => x !== null)];
+  });
+  if (!found.length) return null;
+  const [low, high] = [Math.min(...found), Math.max(...found)];
+  return high > low ? [low, high] : [low - 1, high + 1];
+}
+
+// Ticks are seeds, the line the interval, the dot the mean.
+function whisker(value, range) {
+  const at = (x) => (3 + (54 * (Math.min(Math.max(x, range[0]), range[1]) - range[0])) / (range[1] - range[0])).toFixed(1);
+  const drawn = el("svg", { class: "whisker", viewBox: "0 0 60 8", "aria-hidden": "true" },
+    el("line", { class: "rail", x1: 3, x2: 57, y1: 4, y2: 4 }));
+  for (const x of value.n > 1 ? value.seeds : []) {
+    if (x !== null) drawn.append(el("line", { class: "seed", x1: at(x), x2: at(x), y1: 1.5, y2: 6.5 }));
+  }
+  if (value.half !== null) {
+    drawn.append(el("line", { class: "span", x1: at(value.mean - value.half), x2: at(value.mean + value.half), y1: 4, y2: 4 }));
+  }
+  drawn.append(el("circle", { class: value.best ? "dot best" : "dot", cx: at(value.mean), cy: 4, r: 2 }));
+  return drawn;
+}
+
+// F2-Softmax, Table 9: of each row against each other one.
+function winsNode(table) {
+  const { matrix, columns } = table.wins;
+  const rows = visibleRows(table).filter((row) => matrix[row.id]);
+  const head = el("tr", {}, el("th", { scope: "col", class: "text" }, "row against column"),
+    rows.map((row) => el("th", { scope: "col" }, breakable(row.label))));
+  const lines = rows.map((row) => el("tr", {}, el("th", { scope: "row", class: "text" }, row.label),
+    rows.map((other) => winCell(row, other, matrix[row.id][other.id]))));
+  return el("div", {}, el("p", { class: "soft" }, `Wins–losses over ${columns.length} columns: ${columns.join(", ")}.`),
+    el("div", { class: "scroll" }, el("table", { class: "wins", "aria-label": `Wins and losses, ${table.title}` },
+      el("thead", {}, head), el("tbody", {}, lines))));
+}
+
+function winCell(row, other, found) {
+  if (row === other || !found) return el("td", { class: "num soft" }, row === other ? "·" : "");
+  const [wins, ties, losses] = found;
+  const cell = el("td", { class: `num ${wins > losses ? "win" : wins < losses ? "loss" : ""}`,
+    title: `${row.label} against ${other.label}: ${wins} wins, ${ties} ties, ${losses} losses` }, `${wins}–${losses}`,
+  ties ? el("span", { class: "half" }, ` ${ties} tied`) : "");
+  cell.style.setProperty("--share", `${Math.round((45 * Math.abs(wins - losses)) / Math.max(1, wins + ties + losses))}%`);
+  return cell;
+}
+
+// F2-Softmax, Figure 2: a bar a row in each of four groups, a line where people are.
+const GROUPS = { frequent: "Frequent", medium: "Medium", rare: "Rare", very_rare: "Very rare" };
+
+function frequencyNode(table) {
+  const ids = new Set(visibleRows(table).map((row) => row.id));
+  const shares = table.frequency.filter((one) => ids.has(one.id) || one.id.startsWith("human"));
+  const human = table.frequency.find((one) => one.id === "human");
+  const name = (one) => (one.id.startsWith("human") ? "human" : table.byId.get(one.id)?.label ?? one.id);
+  const groups = Object.entries(GROUPS).map(([key, title]) => {
+    const top = 1.06 * Math.max(0.01, ...shares.map((one) => one.shares[key]));
+    return el("figure", {}, el("figcaption", {}, title), shares.map((one) => {
+      const bar = el("span", { class: one.id.startsWith("human") ? "bar people" : "bar" });
+      bar.style.setProperty("--length", `${(100 * one.shares[key]) / top}%`);
+      const line = human && el("span", { class: "people-line" });
+      if (line) line.style.setProperty("--length", `${(100 * human.shares[key]) / top}%`);
+      return el("div", { class: "bars" }, el("span", { class: "bar-name" }, name(one)),
+        el("span", { class: "track" }, bar, line), el("span", { class: "bar-value" }, `${one.shares[key].toFixed(1)} %`));
+    }));
+  });
+  return el("div", {}, el("p", { class: "soft" }, "Share of generated tokens by how frequent they are in the training text",
+    human ? "; the line is what people wrote." : "."), el("div", { class: "groups" }, groups));
+}
+
+function niceTicks(low, high, n) {
+  const rough = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
+  const found = [];
+  for (let x = Math.ceil(low / step) * step; x <= high + step / 1e6; x += step) found.push(Number(x.toPrecision(6)));
+  return found;
+}
+
+// One line a seed; a colour a row, as long as there are colours.
+function curvesNode(table) {
+  const ids = visibleRows(table).map((row) => row.id).filter((id) => table.curves.some((curve) => curve.id === id));
+  const curves = table.curves.filter((curve) => ids.includes(curve.id));
+  if (!curves.length) return el("p", { class: "soft" }, "No curve of the rows shown.");
+  const points = curves.flatMap((curve) => curve.points);
+  const [width, height, left, bottom] = [720, 280, 44, 30];
+  const right = Math.max(...points.map(([step]) => step));
+  const losses = points.map(([, loss]) => loss).sort((a, b) => a - b);
+  const low = losses[0];
+  const high = losses.at(-1) > low ? losses.at(-1) : low + 1;
+  const x = (step) => left + ((width - left - 20) * step) / right;
+  const y = (loss) => 10 + ((height - bottom - 10) * (high - loss)) / (high - low);
+  const drawn = el("svg", { class: "curves", viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `Training loss by step: ${ids.map((id) => table.byId.get(id)?.label ?? id).join(", ")}` });
+  for (const loss of niceTicks(low, high, 5)) {
+    drawn.append(el("line", { class: "rule", x1: left, x2: width - 20, y1: y(loss), y2: y(loss) }),
+      el("text", { x: left - 8, y: y(loss) + 4, "text-anchor": "end" }, String(loss)));
+  }
+  for (const step of niceTicks(0, right, 6)) {
+    drawn.append(el("text", { x: x(step), y: height - 10, "text-anchor": "middle" }, String(step)));
+  }
+  for (const curve of curves) {
+    const at = ids.indexOf(curve.id);
+    drawn.append(el("polyline", { class: `curve c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`, "data-of": curve.id,
+      points: curve.points.map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`).join(" ") },
+    el("title", {}, `${table.byId.get(curve.id)?.label ?? curve.id}, seed ${curve.seed}`)));
+  }
+  const legend = el("div", { class: "legend" }, ids.map((id, at) => legendButton(table, drawn, id, at)));
+  return el("div", {}, el("p", { class: "soft" }, "Training loss by step; a line a seed. Losses of different objectives are not on one scale."),
+    drawn, legend);
+}
+
+function legendButton(table, drawn, id, at) {
+  const light = (on) => {
+    drawn.classList.toggle("picked", on);
+    for (const line of drawn.querySelectorAll("[data-of]")) line.classList.toggle("on", on && line.dataset.of === id);
+  };
+  return el("button", { type: "button", class: `key c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`, "aria-label": `Show ${table.byId.get(id)?.label ?? id} alone`,
+    onmouseenter: () => light(true), onmouseleave: () => light(false), onfocus: () => light(true), onblur: () => light(false) },
+  el("span", { class: "swatch", "aria-hidden": "true" }), table.byId.get(id)?.label ?? id);
+}

@@ -1,0 +1,109 @@
+// Copy: what a table shows now, as Markdown, LaTeX or CSV.
+
+function linesOf(table) {
+  const columns = visibleColumns(table);
+  const found = [];
+  const said = new Set();
+  for (const row of visibleRows(table)) {
+    found.push({ row, name: row.label, backbone: row.backbone, seeds: seedsText(row),
+      values: columns.map((column) => row.values.get(column.name) ?? null) });
+    for (const paper of state.papers ? table.published : []) {
+      if (paper.method !== row.method || said.has(paper)) continue;
+      said.add(paper);
+      found.push({ paper, name: `${paper.paper} ${paper.table}`, backbone: paper.backbone, seeds: "",
+        values: columns.map((column) => paper.values[column.name] ?? null) });
+    }
+  }
+  for (const row of state.method.length ? [] : table.human) {
+    found.push({ row, name: row.label, backbone: "", seeds: "",
+      values: columns.map((column) => row.values.get(column.name) ?? null) });
+  }
+  return found;
+}
+
+function cellText(line, value, mark, plusMinus) {
+  if (value === null) return "";
+  if (line.paper) return number(value);
+  const text = shown(value, line.row);
+  if (value.mean === null) return text;
+  return mark(text, value) + (value.half === null ? "" : `${plusMinus}${number(value.half)}`);
+}
+
+const markdownText = (text) => text.replace(/[\\|<>[\]*_`&]/g, "\\$&");
+
+function asMarkdown(table) {
+  const heads = ["method", "backbone", "seeds", ...visibleColumns(table).map((column) => column.name)];
+  const mark = (text, value) => (value.best ? `**${text}**` : text);
+  const lines = linesOf(table).map((line) => [markdownText(line.name), markdownText(line.backbone), line.seeds,
+    ...line.values.map((value) => cellText(line, value, mark, " ± "))]);
+  const rule = heads.map((_, i) => (i < 2 ? "---" : "---:"));
+  return [heads.map(markdownText), rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n") + "\n";
+}
+
+const ODD = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}",
+  ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "Δ": "$\\Delta$", "±": "$\\pm$", "·": "\\textperiodcentered{}" };
+
+const latexText = (text) => text.replace(/[\\~^<>|"Δ±·]|[&%$#_{}]/g, (found) => ODD[found] ?? `\\${found}`);
+
+function asLatex(table) {
+  const columns = visibleColumns(table);
+  const mark = (text, value) => {
+    const set = value.best ? `\\textbf{${text}}` : value.second ? `\\underline{${text}}` : text;
+    return set + (value.p !== null && value.p <= 0.05 ? "$^{\\dagger}$" : "");
+  };
+  const heads = ["Method", "Backbone", "Seeds", ...columns.map((column) =>
+    latexText(column.name) + (column.higher_is_better === true ? " $\\uparrow$" : column.higher_is_better === false ? " $\\downarrow$" : ""))];
+  const lines = linesOf(table).map((line) => [latexText(line.name), latexText(line.backbone), line.seeds,
+    ...line.values.map((value) => cellText(line, value, mark, " $\\pm$ "))].join(" & "));
+  const caption = latexText(table.title) + (table.watermark ? `. Not comparable with published numbers: ${latexText(table.watermark)}` : "");
+  return ["% \\usepackage{booktabs}", "\\begin{table}", "\\centering", `\\caption{${caption}}`,
+    `\\begin{tabular}{llr${"r".repeat(columns.length)}}`, "\\toprule", `${heads.join(" & ")} \\\\`, "\\midrule",
+    ...lines.map((line) => `${line} \\\\`), "\\bottomrule", "\\end{tabular}", "\\end{table}", ""].join("\n");
+}
+
+// A spreadsheet must not take a name for a formula.
+function csvText(text) {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function asCsv(table) {
+  const columns = visibleColumns(table);
+  const heads = ["method", "backbone", "seeds", ...columns.flatMap((column) => [column.name, `${column.name} ±`])];
+  const lines = linesOf(table).map((line) => [csvText(line.name), csvText(line.backbone), csvText(line.seeds),
+    ...line.values.flatMap((value) => (line.paper ? [value ?? "", ""] : [value?.mean ?? "", value?.half ?? ""]))].join(","));
+  return [heads.map(csvText).join(","), ...lines, ""].join("\n");
+}
+
+const FORMS = { Markdown: asMarkdown, LaTeX: asLatex, CSV: asCsv };
+
+function copyButtons(table) {
+  return el("span", { class: "copies", role: "group", "aria-label": "Copy the table as" }, el("span", { class: "soft" }, "Copy"),
+    Object.entries(FORMS).map(([name, form]) => el("button", { type: "button", "data-copy": name,
+      onclick: () => copy(form(table), `${visibleRows(table).length} rows copied as ${name}`) }, name)));
+}
+
+async function copy(text, says) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = el("textarea", { class: "sr", readonly: true });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) return toast("The browser did not allow copying");
+  }
+  return toast(says);
+}
+
+let toastTimer = 0;
+
+function toast(text) {
+  const node = document.getElementById("toast");
+  node.textContent = text;
+  node.classList.add("on");
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => node.classList.remove("on"), 2500);
+}

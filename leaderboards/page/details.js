@@ -1,0 +1,89 @@
+// Details: what stands behind a number (its tip) and behind a row (settings, and links to the records of its cells).
+
+function tipOf(table, row, head, value) {
+  const better = head.better === null ? "" : head.better ? " · higher is better" : " · lower is better";
+  const found = [el("b", {}, `${row.method} · ${head.name}`)];
+  if (value.mean !== null) {
+    found.push(el("p", { class: "big" }, precise(value.mean), value.half === null ? "" : ` ± ${precise(value.half)}`));
+  }
+  const about = [["n", `${value.n} ${value.n === 1 ? "seed" : "seeds"}${value.half === null ? ", no interval" : ""}${better}`]];
+  if (value.n > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
+  if (value.why) about.push(["n/a", value.why]);
+  if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
+  if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);
+  if (value.p !== null) {
+    const other = table.byId.get(value.against);
+    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)}${other ? ` against ${other.label}` : ""}`]);
+  }
+  const reasons = new Set();
+  for (const paper of table.published) {
+    const printed = paper.method === row.method ? paper.values[head.name] : undefined;
+    if (printed === undefined) continue;
+    const delta = value.mean === null ? "" : `, Δ ${signed(value.mean - printed)}`;
+    about.push([`${paper.paper} ${paper.table}`, `${number(printed)} (${paper.backbone})${delta}`]);
+    if (paper.why_not) reasons.add(paper.why_not);
+  }
+  for (const why of reasons) about.push(["not comparable", why]);
+  about.push(["signature", el("code", {}, breakable(value.signature))]);
+  found.push(listOf(about));
+  return found;
+}
+
+function bySeed(row, value) {
+  const named = value.seeds.length === row.seeds.length;
+  return value.seeds.map((x, i) => [x, i]).filter(([x]) => x !== null)
+    .map(([x, i]) => (named ? `${row.seeds[i]}: ${precise(x)}` : precise(x))).join(" · ");
+}
+
+function tiedWith(table, row, head, value) {
+  const names = table.methods.filter((other) => other !== row && other.values.get(head.name)?.tied === value.tied)
+    .map((other) => other.label);
+  const listed = `${names.slice(0, 6).join(", ")}${names.length > 6 ? " …" : ""}`;
+  return `group ${value.tied}: ${names.length ? `with ${listed}` : "alone"}`;
+}
+
+function precise(value) {
+  return String(Number(value.toPrecision(5)));
+}
+
+function listOf(about) {
+  return el("dl", {}, about.flatMap(([term, what]) => [el("dt", {}, term), el("dd", {}, what)]));
+}
+
+function showTip(cell, content) {
+  const tip = document.getElementById("tip");
+  tip.replaceChildren(...content);
+  tip.hidden = false;
+  cell.setAttribute("aria-describedby", "tip");
+  const box = cell.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  const left = Math.min(Math.max(8, box.left + box.width / 2 - width / 2), innerWidth - width - 8);
+  const below = box.bottom + 8 + height < innerHeight || box.top < height + 8;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${below ? box.bottom + 6 : box.top - height - 6}px`;
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+  document.querySelector("[aria-describedby=tip]")?.removeAttribute("aria-describedby");
+}
+
+function detailsNode(table, row) {
+  const about = [["settings", row.settings || "those of its preset"]];
+  if (row.decoding) about.push(["decoding", row.decoding]);
+  about.push(["backbone", row.backbone || "none"], ["seeds", row.seeds.join(", ")]);
+  if (row.diverged) about.push(["diverged", `${row.diverged} of ${row.seeds.length}: never numbers`]);
+  if (row.tried) about.push(["tuned", `picked from ${row.tried} combinations by validation loss`]);
+  if (row.untuned) about.push(["untuned", row.untuned]);
+  if (row.controls.length) about.push(["control", `would explain a gain of ${row.controls.join(", ")} away`]);
+  if (row.remark) about.push(["remark", row.remark]);
+  about.push(["records", row.cells.flatMap((key, i) => [i ? " · " : "", recordLink(row, key)])]);
+  return listOf(about);
+}
+
+// Always relative, whatever the names are: "./" first and every part encoded.
+function recordLink(row, key) {
+  if (typeof board.records !== "string") return el("code", {}, key);
+  const parts = [...board.records.split("/"), ...row.folder.split("/"), key, "trained.json"].filter(Boolean);
+  return el("a", { href: `./${parts.map(encodeURIComponent).join("/")}` }, el("code", {}, key));
+}

@@ -1,0 +1,153 @@
+// State: the board as it was packed, what is chosen (kept in location.hash), and how elements are made.
+
+// Model output and stored names are never markup: everything goes through text nodes and attributes.
+function el(tag, attributes = {}, ...children) {
+  const svg = ["svg", "line", "circle", "rect", "polyline", "path", "text", "title", "g"].includes(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+// The inverse of html.packed().
+function unpack(board) {
+  for (const table of board.tables) {
+    for (const part of ["remarks", "columns", "methods", "human", "published", "frequency", "curves", "samples"]) {
+      table[part] ??= [];
+    }
+    table.wins ??= null;
+    table.watermark ??= "";
+    for (const row of [...table.methods, ...table.human]) unpackRow(row, table);
+    table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
+  }
+  return board;
+}
+
+function unpackRow(row, table) {
+  for (const part of ["id", "method", "settings", "backbone", "decoding", "untuned", "remark", "folder"]) {
+    row[part] ??= "";
+  }
+  row.label ??= row.method;
+  for (const part of ["seeds", "controls", "cells"]) row[part] ??= [];
+  row.diverged ??= 0;
+  const values = new Map();
+  (row.values ?? []).forEach((found, i) => {
+    if (!found) return;
+    const [mean, half, seeds, signature, rest = {}] = found;
+    values.set(table.columns[i].name, {
+      tied: "", p: null, against: "", best: false, second: false, conflict: false, ...rest, mean, half,
+      seeds, n: seeds.filter((x) => x !== null).length,
+      signature: table.texts[signature], why: rest.why === undefined ? "" : table.texts[rest.why],
+    });
+  });
+  row.values = values;
+  row.n = Math.max(0, ...[...values.values()].map((value) => value.n));
+}
+
+const board = unpack(JSON.parse(document.getElementById("board").textContent));
+
+// What is chosen; empty lists mean all, and what is as at first is not in the link.
+const state = { task: "", preset: "", q: "", method: [], papers: true, tables: new Map() };
+
+function chosen(table) {
+  if (!state.tables.has(table.id)) {
+    state.tables.set(table.id, { sort: "", up: false, columns: null, open: "", sample: "", marks: "rc" });
+  }
+  return state.tables.get(table.id);
+}
+
+function readHash() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  state.task = given.get("task") ?? "";
+  state.preset = given.get("preset") ?? "";
+  state.q = given.get("q") ?? "";
+  state.method = given.getAll("method");
+  state.papers = given.get("papers") !== "no";
+  state.tables.clear();
+  for (const table of board.tables) {
+    const mine = chosen(table);
+    const sort = given.get(`sort:${table.id}`);
+    if (sort) [mine.up, mine.sort] = [sort.startsWith("up "), sort.replace(/^(up|down) /, "")];
+    if (given.has(`column:${table.id}`)) mine.columns = given.getAll(`column:${table.id}`);
+    mine.open = given.get(`open:${table.id}`) ?? "";
+    mine.sample = given.get(`sample:${table.id}`) ?? "";
+  }
+}
+
+function writeHash() {
+  const found = new URLSearchParams();
+  for (const name of ["task", "preset", "q"]) if (state[name]) found.set(name, state[name]);
+  for (const method of state.method) found.append("method", method);
+  if (!state.papers) found.set("papers", "no");
+  for (const table of board.tables) {
+    const mine = chosen(table);
+    if (mine.sort) found.set(`sort:${table.id}`, `${mine.up ? "up" : "down"} ${mine.sort}`);
+    for (const column of mine.columns ?? []) found.append(`column:${table.id}`, column);
+    if (mine.columns && !mine.columns.length) found.append(`column:${table.id}`, "");
+    if (mine.open) found.set(`open:${table.id}`, mine.open);
+    if (mine.sample) found.set(`sample:${table.id}`, mine.sample);
+  }
+  const hash = found.toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+}
+
+// As leaderboards/render.py shows numbers: half goes to even, which toFixed() does not do.
+function number(value) {
+  if (value === null || value === undefined) return "";
+  if (Number.isInteger(value) && Math.abs(value) > 100) return String(value);
+  if (!Number.isInteger(value * 8) || Number.isInteger(value * 4)) return value.toFixed(2);
+  const low = Math.floor(value * 100);
+  return ((low % 2 ? low + 1 : low) / 100).toFixed(2);
+}
+
+function signed(value) {
+  return (value < 0 ? "−" : "+") + number(Math.abs(value));
+}
+
+function shown(value, row) {
+  if (!value) return "";
+  if (value.conflict) return "conflict";
+  if (value.mean === null) return "n/a";
+  return number(value.mean) + (value.n < row.n ? ` (n=${value.n})` : "");
+}
+
+function matches(row, table) {
+  if (state.method.length && !state.method.includes(row.method)) return false;
+  const text = `${table.title} ${row.label} ${row.backbone} ${row.decoding} ${row.remark}`.toLowerCase();
+  return state.q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+function visibleTables() {
+  return board.tables.filter((table) =>
+    (!state.task || table.task === state.task) && (!state.preset || table.preset === state.preset));
+}
+
+function visibleRows(table) {
+  const mine = chosen(table);
+  const rows = table.methods.filter((row) => matches(row, table));
+  if (!mine.sort) return rows;
+  const key = sortKey(mine.sort);
+  const missing = (x) => x === null || x === undefined || x === "";
+  return rows.map((row) => [key(row), row]).sort(([a], [b]) => {
+    if (missing(a) || missing(b)) return missing(a) - missing(b);
+    const order = typeof a === "string" ? a.localeCompare(b) : a - b;
+    return mine.up ? order : -order;
+  }).map(([, row]) => row);
+}
+
+function sortKey(column) {
+  if (column === "method") return (row) => row.label;
+  if (column === "backbone") return (row) => row.backbone;
+  if (column === "seeds") return (row) => row.n;
+  const name = column.replace(/^= /, "");
+  return (row) => row.values.get(name)?.mean;
+}
+
+function visibleColumns(table) {
+  const wanted = chosen(table).columns;
+  return table.columns.filter((column) => (wanted ? wanted.includes(column.name) : column.shown));
+}

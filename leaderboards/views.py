@@ -1,0 +1,208 @@
+"""Views: who beats whom, who is closest to people, who ranks first on average. They describe; they test nothing.
+
+Columns that measure nearly the same (Self-BLEU-1, -2 and -3) are several votes; F2-Softmax votes with one n of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+__all__ = ["Duel", "Goal", "Rank", "Record", "average_rank", "closest_to_human", "merit", "pairwise", "records"]
+
+Goal = Literal["higher", "lower"] | float
+"""Which value of a column is best: the highest, the lowest, or the nearest to a number (people's)."""
+Values = Mapping[str, Mapping[str, float | None]]
+"""By method, by column; None where there is no number (missing, diverged, partial or in conflict)."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two methods over the columns that both have; `left_out` names the others."""
+
+    one: str
+    other: str
+    wins: int
+    losses: int
+    ties: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def winner(self) -> str | None:
+        """Who wins more columns than it loses; None for a draw."""
+        if self.wins == self.losses:
+            return None
+        return self.one if self.wins > self.losses else self.other
+
+
+@dataclass(frozen=True)
+class Record:
+    """How many duels a method wins, loses and draws; methods with as many wins share a rank."""
+
+    method: str
+    wins: int
+    losses: int
+    draws: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A method's rank in each column, 1 for the best and tied ranks averaged, and their mean.
+
+    Args:
+        ranks: by column, only those that all methods have.
+        mean: None without such a column.
+        gaps: by column, the distance from people in percent of their value; only of `closest_to_human`.
+    """
+
+    method: str
+    ranks: Mapping[str, float]
+    mean: float | None
+    gaps: Mapping[str, float]
+
+
+def merit(value: float, goal: Goal) -> float:
+    """Return a number that is higher for the better value.
+
+    >>> merit(3.0, "higher"), merit(3.0, "lower"), merit(3.0, 5.0)
+    (3.0, -3.0, -2.0)
+    """
+    if isinstance(goal, str):
+        if goal not in ("higher", "lower"):
+            raise ValueError(f"goal {goal!r} is unknown; there are: higher, lower, or a number to be near to")
+        return value if goal == "higher" else -value
+    return -abs(value - goal)
+
+
+def pairwise(
+    values: Values,
+    goals: Mapping[str, Goal],
+    tolerance: float = 1e-9,
+    tied: Callable[[str, str, str], bool] | None = None,
+) -> list[Duel]:
+    """Return every pair of methods with the columns each wins (F2-Softmax section 4.2.2 and table 9a).
+
+    A method outperforms another when it is better in the majority of the columns that decide.
+
+    Args:
+        values: by method, by column.
+        goals: the columns that vote, and which value is best. The paper's own: `lower` for perplexity and KLD, `higher`
+            for MS-Jaccard, people's value for the rest.
+        tolerance: a smaller difference is a tie, in the column's unit.
+        tied: whether two methods tie in a column although they differ by more, such as a difference that is not
+            significant.
+
+    Raises:
+        ValueError: fewer than two methods, no columns, an unknown goal, or a value that is not finite.
+
+    >>> values = {"mle": {"ppl": 24.7, "ms": 29.9}, "f2": {"ppl": 25.6, "ms": 31.2}, "ul": {"ppl": 25.8, "ms": None}}
+    >>> for duel in pairwise(values, {"ppl": "lower", "ms": "higher"}):
+    ...     print(duel.one, duel.other, duel.wins, duel.losses, duel.winner, duel.left_out)
+    mle f2 1 1 None ()
+    mle ul 1 0 mle ('ms',)
+    f2 ul 1 0 f2 ('ms',)
+    """
+    _check(values, goals, at_least=2)
+    duels = []
+    for one, other in combinations(values, 2):
+        counts, left_out = [0, 0, 0], []
+        for column, goal in goals.items():
+            ours, theirs = values[one].get(column), values[other].get(column)
+            if ours is None or theirs is None:
+                left_out.append(column)
+                continue
+            ahead = merit(ours, goal) - merit(theirs, goal)
+            tie = abs(ahead) <= tolerance or (tied is not None and tied(one, other, column))
+            counts[2 if tie else int(ahead < 0)] += 1
+        duels.append(Duel(one, other, counts[0], counts[1], counts[2], tuple(left_out)))
+    return duels
+
+
+def records(duels: Sequence[Duel]) -> list[Record]:
+    """Return each method's duels won, lost and drawn, most wins first (F2-Softmax table 9b).
+
+    Duels of several settings (datasets, decodings) add up. Equal wins share a rank and are ordered by fewer losses.
+
+    >>> [(r.rank, r.method, r.wins, r.losses) for r in records([Duel("a", "b", 4, 3, 0), Duel("c", "a", 2, 5, 0)])]
+    [(1, 'a', 2, 0), (2, 'b', 0, 1), (2, 'c', 0, 1)]
+    """
+    found: dict[str, list[int]] = {}
+    for duel in duels:
+        for method in (duel.one, duel.other):
+            ahead = duel.winner == method
+            found.setdefault(method, [0, 0, 0])[2 if duel.winner is None else int(not ahead)] += 1
+    order = sorted(found, key=lambda method: (-found[method][0], found[method][1]))
+    rows = []
+    for method in order:
+        won, lost, drawn = found[method]
+        rows.append(Record(method, won, lost, drawn, rank=1 + sum(one > won for one, _, _ in found.values())))
+    return rows
+
+
+def closest_to_human(values: Values, human: Mapping[str, float], tolerance: float = 1e-9) -> list[Rank]:
+    """Return methods by the mean of their ranks in |value - human|, nearest first (F2-Softmax table 1).
+
+    Args:
+        values: by method, by column.
+        human: what people's own texts score, by column.
+        tolerance: distances that differ by no more share a rank.
+
+    Raises:
+        ValueError: no methods, no columns, or a value that is not finite.
+
+    >>> found = closest_to_human({"mle": {"rep": 18.0}, "f2": {"rep": 12.0}}, {"rep": 10.0})
+    >>> [(row.method, row.mean, row.gaps) for row in found]
+    [('f2', 1.0, {'rep': 20.0}), ('mle', 2.0, {'rep': 80.0})]
+    """
+    return _ranked(values, human, tolerance, human)
+
+
+def average_rank(values: Values, goals: Mapping[str, Goal], tolerance: float = 1e-9) -> list[Rank]:
+    """Return methods by the mean of their ranks over columns, best first; arguments and errors as for `pairwise`.
+
+    A column that a method lacks is left out for all: a mean over other columns would be another number.
+
+    >>> found = average_rank({"a": {"x": 1, "y": 5}, "b": {"x": 2, "y": 5}}, {"x": "lower", "y": "higher"})
+    >>> [(row.method, dict(row.ranks), row.mean) for row in found]
+    [('a', {'x': 1.0, 'y': 1.5}, 1.25), ('b', {'x': 2.0, 'y': 1.5}, 1.75)]
+    """
+    return _ranked(values, goals, tolerance, {})
+
+
+def _ranked(values: Values, goals: Mapping[str, Goal], tolerance: float, human: Mapping[str, float]) -> list[Rank]:
+    _check(values, goals, at_least=1)
+    ranks: dict[str, dict[str, float]] = {method: {} for method in values}
+    gaps: dict[str, dict[str, float]] = {method: {} for method in values}
+    for column, goal in goals.items():
+        held = {method: value for method, row in values.items() if (value := row.get(column)) is not None}
+        for method, value in held.items():
+            if human.get(column):
+                gaps[method][column] = 100 * abs(value - human[column]) / abs(human[column])
+        if len(held) < len(values):
+            continue
+        merits = {method: merit(value, goal) for method, value in held.items()}
+        for method, own in merits.items():
+            above = sum(one > own + tolerance for one in merits.values())
+            level = sum(abs(one - own) <= tolerance for one in merits.values())
+            ranks[method][column] = above + (level + 1) / 2
+    rows = [Rank(m, ranks[m], sum(ranks[m].values()) / len(ranks[m]) if ranks[m] else None, gaps[m]) for m in values]
+    return sorted(rows, key=lambda row: math.inf if row.mean is None else row.mean)
+
+
+def _check(values: Values, goals: Mapping[str, Goal], at_least: int) -> None:
+    if len(values) < at_least or not goals:
+        raise ValueError(f"expected at least {at_least} methods and one column, got {list(values)} and {list(goals)}")
+    for column, goal in goals.items():
+        merit(0.0, goal)
+        if not isinstance(goal, str) and not math.isfinite(goal):
+            raise ValueError(f"{column}: expected a finite number to be near to, got {goal}")
+        for method, row in values.items():
+            value = row.get(column)
+            if value is not None and not math.isfinite(value):
+                raise ValueError(
+                    f"{method}, {column}: expected a finite value, or None where there is none, got {value}"
+                )

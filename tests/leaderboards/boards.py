@@ -1,0 +1,119 @@
+"""Boards made by hand, of any size, with texts that try to be markup or code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+COLUMNS = [("bleu-1", True), ("bleu-2", True), ("bleu-3", True), ("ppl/word", False), ("rep", None), ("uniq", True),
+           ("distinct-2", True)]  # fmt: skip
+ATTACKS = (
+    "<script>window.hit = 1</script>", "</script><script>window.hit = 1</script>", "<!--<script>", "--><b>x</b>",
+    "<img src=x onerror=window.hit=1>", "<svg onload=window.hit=1>", '"><svg/onload=window.hit=1>',
+    "' onmouseover='window.hit=1", "javascript:window.hit=1", "{{script}}", "]]><x>", "\u2028window.hit=1\u2029",
+    "<style>*{display:none}</style>", "</title><script>hit=1</script>", "<base href=//x.invalid>",
+    "<iframe srcdoc='<script>parent.hit=1</script>'>", "<meta http-equiv=refresh content='0;url=//x.invalid'>",
+    "<a href=javascript:hit=1>x</a>",
+    "&lt;script&gt;hit=1&lt;/script&gt;", "${window.hit=1}", "\\u003cscript\\u003ehit=1", "<math><mtext></form><form>",
+    "</textarea><script>hit=1</script>", "<details open ontoggle=window.hit=1>", "../../../etc/passwd",
+    *(f"{end}<{tag} {event}=window.hit=1 autofocus tabindex=0 src=x>" for end in ("", "'>", '">', "-->", "</table>")
+      for tag, event in (("img", "onerror"), ("body", "onload"), ("input", "onfocus"), ("video", "onerror"),
+                         ("div", "onmouseenter"), ("object", "onerror"), ("marquee", "onstart"))),
+)  # fmt: skip
+
+
+def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **changes: Any) -> dict[str, Any]:
+    """One value of a row."""
+    by_seed = {} if mean is None else {str(s): mean + (s - (seeds - 1) / 2) / 3 for s in range(seeds)}
+    return {"mean": mean, "half": half if mean is not None else None, "n_seeds": len(by_seed), "by_seed": by_seed,
+            "signature": "bleu|scale:corpus|version:1", "conflict": False, "why": "" if mean is not None else "no text",
+            "best": False, "second": False, "tied": "", "p": None, "against": "", **changes}  # fmt: skip
+
+
+def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """One row."""
+    return {"id": f"{method}-0abc12", "method": method, "label": method, "settings": "", "backbone": "small-encdec",
+            "decoding": "greedy", "seeds": [0, 1, 2], "diverged": 0, "controls": [], "untuned": "", "tried": 0,
+            "remark": "", "cells": ["0123456789abcdef", "fedcba9876543210"], "folder": f"logicnlg/{method}",
+            "values": values, **changes}  # fmt: skip
+
+
+def table(methods: list[dict[str, Any]], name: str = "logicnlg.test.small.100", **changes: Any) -> dict[str, Any]:
+    """One table with the columns of `COLUMNS`, the last two not shown at first."""
+    return {"id": name, "title": "logicnlg · test split, 100 rows · preset small", "task": "logicnlg", "split": "test",
+            "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
+            "watermark": "test data: sample", "remarks": ["a remark"],
+            "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],
+            "methods": methods, "human": [], "published": [], "wins": None, "frequency": [], "curves": [],
+            "samples": [], **changes}  # fmt: skip
+
+
+def board(*tables: dict[str, Any]) -> dict[str, Any]:
+    """A board of tables."""
+    return {"schema": "objective-bench/board/1", "notes": ["2 cells failed and have no number"],
+            "records": "../results", "tables": list(tables)}  # fmt: skip
+
+
+def example() -> dict[str, Any]:
+    """Two tables with everything a page can show."""
+    ids = [f"{m}-0abc12" for m in ("mle", "trime", "histalign")]
+    methods = [
+        row("mle", {"bleu-1": value(33.125, tied="a"), "bleu-2": value(20.0), "ppl/word": value(19.5),
+                    "uniq": value(7000.0)}),
+        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, against=ids[0]), "bleu-2": value(None),
+                      "ppl/word": value(25.0, 2, None)}, backbone="bart", controls=["histalign"], untuned="lr"),
+        row("histalign", {"bleu-1": value(9.75, tied="a"), "bleu-2": value(21.0, best=True),
+                          "ppl/word": value(None, conflict=True, why="")}, diverged=1),
+    ]  # fmt: skip
+    paper = {"paper": "HistAlign", "table": "Table 7", "method": "mle", "backbone": "bart-large",
+             "values": {"bleu-1": 56.27}, "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
+    shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
+    wins = {a: {b: [2, 1, 0] for b in ids if b != a} for a in ids}
+    samples = [
+        {"id": f"test/{i}", "prompt": f"the old mill number {i} stood by the river", "reference": "It stood.",
+         "texts": {name: f"the old mill by the sea by the sea {name} {i}" for name in ids}}
+        for i in range(3)
+    ]  # fmt: skip
+    curves = [{"id": name, "seed": s, "points": [[1, 9.0 - s], [50, 5.0], [100, 4.5]]} for name in ids for s in (0, 1)]
+    first = table(methods, published=[paper], human=[row("human", {"uniq": value(9000.0)}, id="human", backbone="")],
+                  wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,
+                  frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
+    other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
+                  title="text · test split, 9 rows · preset paper", preset="paper", watermark="",
+                  remarks=[])  # fmt: skip
+    return board(first, other)
+
+
+def hostile() -> dict[str, Any]:
+    """A board whose every text is an attack; one row and one sample for each."""
+    methods = [
+        row(text, {"bleu-1": value(float(i), signature=text, why="", tied="a"), "bleu-2": value(None, why=text)},
+            id=text, label=text, settings=text, backbone=text, decoding=text, controls=[text], untuned=text,
+            remark=text, cells=[text], folder=f"{text}/{text}")
+        for i, text in enumerate(ATTACKS)
+    ]  # fmt: skip
+    papers = [{"paper": text, "table": text, "method": text, "backbone": text, "values": {"bleu-1": 1.0},
+               "comparable": False, "why_not": text, "note": text} for text in ATTACKS]  # fmt: skip
+    samples = [{"id": text, "prompt": text, "reference": text, "texts": dict.fromkeys(ATTACKS, text)}
+               for text in ATTACKS]  # fmt: skip
+    wins = {"columns": list(ATTACKS), "matrix": {a: {b: [1, 0, 2] for b in ATTACKS if a != b} for a in ATTACKS}}
+    shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
+    bad = "".join(ATTACKS)
+    made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,
+                 samples=samples, wins=wins, curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS],
+                 frequency=[{"id": a, "shares": shares} for a in ATTACKS])  # fmt: skip
+    made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
+    return {**board(made), "notes": list(ATTACKS), "records": "javascript:window.hit=1"}
+
+
+def large(rows: int = 200) -> dict[str, Any]:
+    """A board of so many rows in four tables, seven columns and three seeds."""
+    tables = []
+    for t in range(4):
+        methods = [
+            row(f"method_{i}", {c: value(10 + i / 7 + j, half=1 / (1 + i + j), signature=f"{c}|version:{j}")
+                                for j, (c, _) in enumerate(COLUMNS)}, id=f"method_{i}-{i:06d}")
+            for i in range(rows // 4)
+        ]  # fmt: skip
+        columns = [{"name": c, "higher_is_better": way, "shown": True} for c, way in COLUMNS]
+        tables.append(table(methods, f"task{t}", task=f"task{t}", columns=columns))
+    return board(*tables)
