@@ -2,6 +2,7 @@
 # make test        the tests, in two processes
 # make test-long   long proofs too
 # make check       lint and types
+# make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make perf        time and memory of every head and step, and of every part that claims to be fast
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
 
@@ -11,7 +12,7 @@ METHOD ?= all
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: run test test-long check types perf clean
+.PHONY: run test test-long check types boards perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -33,6 +34,9 @@ types: .venv/ready
 	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
 	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
 	$(BIN)/mypy
+
+boards: .venv/ready
+	$(BIN)/python -m tests.regenerate
 
 perf: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/bench perf --memory --layers 2

@@ -1,63 +1,19 @@
-"""Verdicts: what papers claim, checked on stored numbers. Claims are data (`claims/*.toml`)."""
+"""Verdicts: what papers claim, judged on stored numbers by direction, size and test."""
 
 from __future__ import annotations
 
-import statistics
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from bench.leaderboards.row import TableRow
+from bench.leaderboards.claim_files import Claim, ClaimFile
+from bench.leaderboards.evidence import Evidence, gather
+from bench.leaderboards.intervals import SeedMean, seed_mean
+from bench.leaderboards.significance import ALPHA, holm
 from bench.leaderboards.table import Table
 
-FOLDER = Path(__file__).parent / "claims"
 EXPLAINED = 0.75
 """A control that has this share of an effect explains it."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """A row of a leaderboard: a method and how it decodes."""
-
-    method: str
-    decoding: str
-
-    def of(self, table: Table) -> TableRow | None:
-        """Return the row, or None; a decoding matches with whatever options follow it."""
-        for row in table.rows:
-            if row.method == self.method and row.decoding.split("+")[0] == self.decoding:
-                return row
-        return None
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One sentence of a paper as a check.
-
-    Args:
-        paper: where it stands.
-        says: the claim.
-        column: the metric it is about.
-        better: the row it is about, `than` the one it is compared with.
-        relation: `lower`, `higher` or `near`.
-        floor: smallest mean difference that counts, in the column's unit.
-        factor: smallest ratio that counts, where the claim is one of ratios.
-        within: largest mean difference of `near`.
-        control: a row that would explain the difference away.
-    """
-
-    paper: str
-    says: str
-    column: str
-    better: Side
-    than: Side
-    relation: str
-    floor: float = 0.0
-    factor: float = 0.0
-    within: float = 0.0
-    control: Side | None = None
+KINDS = ("holds", "weak", "fails", "explained", "artefact", "not enough data")
 
 
 @dataclass(frozen=True)
@@ -65,89 +21,116 @@ class Verdict:
     """What stored cells say of a claim.
 
     Args:
-        holds: `holds`, `fails`, `weak` (the sign holds for every seed, the size does not), or `not enough data`.
-        effect: mean difference over seeds, positive in the claimed direction.
-        by_seed: the same of each seed.
-        explained: share of the effect that the control has, or None.
-        why: what is missing.
+        kind: `holds`: right sign for every shared seed, the claimed size, and a test over items that agrees where there
+            are items. `weak`: only the sign. `fails`. `explained`: holds, and a control has most of the effect.
+            `artefact`: holds, but not once a fault is corrected. `not enough data`.
+        evidence: of the claim.
+        adjusted: p after Holm among the tests of its file; None without a test.
+        corrected: evidence of the corrected comparison.
+        why: what kept it from holding, or must be known.
     """
 
     claim: Claim
-    holds: str
-    effect: float | None = None
-    by_seed: Mapping[int, float] = field(default_factory=dict)
-    explained: float | None = None
+    kind: str
+    evidence: Evidence
+    adjusted: float | None = None
+    corrected: Evidence | None = None
     why: str = ""
 
     @property
     def text(self) -> str:
-        """The verdict in a word or two."""
-        if self.holds == "holds" and self.explained is not None and self.explained >= EXPLAINED:
-            assert self.claim.control is not None
-            return f"holds, explained by {self.claim.control.method}"
-        return self.holds
+        """The verdict in a few words."""
+        if self.kind == "explained":
+            return f"explained by {self.control}"
+        if self.kind == "artefact" and self.claim.corrected is not None:
+            return f"artefact ({self.claim.corrected.why})"
+        return self.kind
+
+    @property
+    def control(self) -> str:
+        """The control that has the largest share of the effect, or nothing."""
+        shares = self.evidence.shares
+        return max(shares, key=shares.__getitem__) if shares else ""
+
+    @property
+    def over_seeds(self) -> SeedMean | None:
+        """Mean effect with its interval over seeds."""
+        return seed_mean(list(self.evidence.by_seed.values())) if self.evidence.by_seed else None
 
 
-def claims_of(name: str) -> tuple[list[Claim], dict[str, Any]]:
-    """Read a file of claims; return them and the run that makes their cells."""
-    content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    claims = [claim_of(one) for one in content["claim"]]
-    return claims, content["run"]
+def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> list[Verdict]:
+    """Judge every claim of a file.
+
+    Args:
+        file: claims and the runs that make their rows.
+        tables: of any tasks, with all columns.
+        preset: leaderboards of another are not looked at; what is claimed is a matter of scale.
+    """
+    pairs = []
+    for claim in file.claims:
+        run = file.run_of(claim)
+        mine = [table for table in tables if table.task == run.task and table.preset == preset]
+        fixed = corrected(claim)
+        pairs.append((gather(claim, mine, run.where), gather(fixed, mine, run.where) if fixed else None))
+    flat = [evidence for pair in pairs for evidence in pair]
+    tests = [evidence.p for evidence in flat if evidence is not None and evidence.p is not None]
+    left = iter(holm(tests))
+    adjusted = [next(left) if evidence is not None and evidence.p is not None else None for evidence in flat]
+    return [decided(claim, found, adjusted[2 * place], fixed, adjusted[2 * place + 1])
+            for place, (claim, (found, fixed)) in enumerate(zip(file.claims, pairs, strict=True))]  # fmt: skip
 
 
-def claim_of(content: Mapping[str, Any]) -> Claim:
-    """Read one claim."""
-    values: dict[str, Any] = {
-        key: Side(**value) if key in ("better", "than", "control") else value for key, value in content.items()
-    }
-    return Claim(**values)
-
-
-def names() -> list[str]:
-    """Return the files of claims there are."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
-
-
-def judge(claim: Claim, tables: Sequence[Table], task: str) -> Verdict:
-    """Check one claim on the first leaderboard of a task that has both rows, over the seeds both have."""
-    missing = f"no leaderboard of '{task}' has {claim.better.method} and {claim.than.method}"
-    for table in (table for table in tables if table.task == task):
-        better, than = claim.better.of(table), claim.than.of(table)
-        if better is None or than is None:
-            continue
-        if claim.column not in better.values or claim.column not in than.values:
-            missing = f"no column '{claim.column}'"
-            continue
-        return judge_rows(claim, better, than, claim.control.of(table) if claim.control else None)
-    return Verdict(claim, "not enough data", why=missing)
-
-
-def judge_rows(claim: Claim, better: TableRow, than: TableRow, control: TableRow | None) -> Verdict:
-    """Check one claim on its rows."""
-    ours, theirs = better.values[claim.column], than.values[claim.column]
-    shared = sorted(set(ours.by_seed) & set(theirs.by_seed))
-    if not shared or ours.conflict or theirs.conflict:
-        return Verdict(claim, "not enough data", why="no seed that both rows have, or a conflict")
-    sign = -1 if claim.relation == "lower" else 1
-    by_seed = {seed: sign * (ours.by_seed[seed] - theirs.by_seed[seed]) for seed in shared}
-    effect = statistics.fmean(by_seed.values())
-    if claim.relation == "near":
-        return Verdict(claim, "holds" if abs(effect) <= claim.within else "fails", effect, by_seed)
-    enough = effect >= claim.floor and all(
-        ours.by_seed[seed] >= claim.factor * theirs.by_seed[seed] for seed in shared if claim.factor
-    )
-    right = all(difference > 0 for difference in by_seed.values())
-    holds = "fails" if not right else "holds" if enough else "weak"
-    return Verdict(claim, holds, effect, by_seed, share(claim, control, by_seed, theirs.by_seed, sign))
-
-
-def share(
-    claim: Claim, control: TableRow | None, by_seed: Mapping[int, float], base: Mapping[int, float], sign: int
-) -> float | None:
-    """Return the share of an effect that a control has, over the seeds it has too; None without one."""
-    if control is None or claim.column not in control.values:
+def corrected(claim: Claim) -> Claim | None:
+    """Return the comparison without the known fault."""
+    if claim.corrected is None:
         return None
-    held = control.values[claim.column].by_seed
-    seeds = [seed for seed in by_seed if seed in held]
-    whole = sum(by_seed[seed] for seed in seeds)
-    return sum(sign * (held[seed] - base[seed]) for seed in seeds) / whole if seeds and whole > 0 else None
+    better, than = claim.corrected.better or claim.better, claim.corrected.than or claim.than
+    return replace(claim, better=better, than=than, controls=(), corrected=None)
+
+
+def decided(
+    claim: Claim, found: Evidence, adjusted: float | None, fixed: Evidence | None, fixed_adjusted: float | None
+) -> Verdict:
+    """Decide one claim from its evidence and that of its corrected form."""
+    kind, why = weighed(claim, found, adjusted)
+    verdict = Verdict(claim, kind, found, adjusted, fixed)
+    verdict = replace(verdict, why="; ".join(filter(None, [why, unsure(verdict), found.why])))
+    if kind != "holds":
+        return verdict
+    if fixed is not None:
+        again, _ = weighed(claim, fixed, fixed_adjusted)
+        if again == "not enough data":
+            missing = f"as released; the corrected comparison is not there: {fixed.why}"
+            return replace(verdict, why="; ".join(filter(None, [verdict.why, missing])))
+        if again == "weak":
+            return replace(verdict, kind="weak", why="only the sign is left once the comparison is corrected")
+        if again == "fails":
+            return replace(verdict, kind="artefact")
+    if verdict.control and found.shares[verdict.control] >= EXPLAINED:
+        return replace(verdict, kind="explained")
+    return verdict
+
+
+def unsure(verdict: Verdict) -> str:
+    """Return a warning where other seeds might well have the other sign, or nothing."""
+    over_seeds = verdict.over_seeds
+    if over_seeds is None or over_seeds.half is None or verdict.kind != "holds" or verdict.claim.relation == "near":
+        return ""
+    return "the interval over seeds includes 0" if abs(over_seeds.mean) < over_seeds.half else ""
+
+
+def weighed(claim: Claim, found: Evidence, adjusted: float | None) -> tuple[str, str]:
+    """Return `holds`, `weak`, `fails` or `not enough data`, and what kept it from holding."""
+    effect = found.effect
+    if effect is None:
+        return "not enough data", ""
+    if claim.relation == "near":
+        return ("holds", "") if abs(effect) <= claim.within else ("fails", "")
+    least = 0.0 if claim.relation == "below" else None  # at most the bound; every other difference is above 0
+    if not all(value > 0 or value == least for value in found.by_seed.values()):
+        return "fails", ""
+    if not found.enough:
+        return "weak", "the sign is right for every seed, the size is not"
+    if adjusted is not None and adjusted > ALPHA:
+        return "weak", "the test over items does not tell the two apart"
+    return "holds", ""

@@ -20,34 +20,31 @@ ALLOWED = {
         "bench.metrics",
         *LIGHT,
     ),
-    "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.keys"),
+    "bench.leaderboards": (
+        "bench.leaderboards",
+        "bench.store",
+        "bench.keys",
+        "bench.files",
+        "bench.errors",
+        "bench.metrics.items",
+        "bench.metrics.columns",
+        "bench.metrics.copying",
+    ),
 }
 EXTRA = {
     "bench.tasks.exemplar_files": {"bench.files"},  # written whole or not at all, as results are
-    "bench.leaderboards.table": {
-        "bench.tasks",
-        "bench.models",
-        "bench.metrics.columns",
-    },  # the tables of what there is; nothing is loaded
+    # The tables of what there is; nothing is loaded.
+    "bench.leaderboards.table": {"bench.tasks", "bench.models"},
     "bench.leaderboards.controls": {"bench.models"},
-    "bench.leaderboards.html": {"bench.files"},  # written whole or not at all
-    "bench.leaderboards.human_study": {"bench.files", "bench.errors"},
-    "bench.leaderboards.human_answers": {"bench.errors"},
-    "bench.leaderboards.human_results": {"bench.metrics.items"},
-    "bench.leaderboards.papers": {"bench.errors"},
+    "bench.leaderboards.row": {"bench.models"},
+    "bench.leaderboards.needs": {"bench.tasks"},
     "bench.leaderboards.paper_files": {  # names that papers' numbers are given
-        "bench.errors",
         "bench.entries",
         "bench.tasks",
         "bench.models",
         "bench.models.backbones",
         "bench.metrics",
-        "bench.metrics.columns",
     },
-    "bench.leaderboards.row": {"bench.models", "bench.metrics.items"},
-    "bench.leaderboards.intervals": {"bench.metrics.items"},
-    "bench.leaderboards.significance": {"bench.metrics.items"},
-    "bench.leaderboards.analysis": {"bench.metrics.items", "bench.files"},  # p-values are kept in the cache
     "bench.models.objective": {"bench.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decoding"},  # likewise
 }

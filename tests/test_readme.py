@@ -9,10 +9,9 @@ import pytest
 
 from bench.cli import main
 from bench.tasks import TASKS
+from tests.regenerate import BLOCK, PAGE, ROOT, RUNS, page
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), BLOCK.findall(README))
@@ -23,6 +22,15 @@ def test_a_shown_table_is_what_the_command_prints(
     assert main(command.split()[1:]) == 0
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()).strip()
     assert printed in shown, f"README is behind: put the output of `{command}` in its place"
+
+
+def test_the_committed_page_is_made_of_the_committed_records() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "leaderboards/index.html is behind: make boards"
+
+
+def test_records_hold_no_weights_and_no_texts() -> None:
+    kept = {path.name.partition("-")[0] for path in RUNS.rglob("*") if path.is_file()}
+    assert kept <= {"trained.json", "config.yaml", "scores", "grid", "items"}
 
 
 def test_there_are_shown_tables() -> None:

@@ -1,63 +1,80 @@
-"""`bench claims`: what papers claim, checked on stored cells, with the effect of each seed."""
+"""`bench claims`: what papers claim, judged on stored cells, with the evidence; `--run` makes the cells first."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from bench.errors import UsageError, did_you_mean
+from bench.leaderboards import replication
+from bench.leaderboards.claim_files import ClaimFile, Run, names, read
+from bench.leaderboards.replication import Replication
 from bench.leaderboards.table import tables
-from bench.leaderboards.verdicts import Verdict, claims_of, judge, names
+from bench.leaderboards.verdicts import judge
 from bench.store import Store
 
 
 def claims(given: argparse.Namespace) -> int:
-    """Judge the claims of a file, after making the cells they need if asked; return the exit code."""
-    chosen = [given.name] if given.name else names()
-    for name in chosen:
+    """Judge the claims of papers; return 0 whatever the verdicts, 1 where --run could not make every cell."""
+    for name in given.papers:
         if name not in names():
-            raise UsageError(f"no claims '{name}'{did_you_mean(name, names())}")
-    code, found = 0, []
-    for name in chosen:
-        checks, run = claims_of(name)
-        if given.run:
-            code = max(code, make_cells(run, given))
-        built, _ = tables(Store(Path(given.results)), [run["task"]], "all")
-        found += [judge(claim, built, run["task"]) for claim in checks]
-    print(json.dumps([content(v) for v in found], indent=1) if given.json else "\n".join(map(text, found)))
+            raise UsageError(f"no claims of '{name}'{did_you_mean(name, names())}; there are: {', '.join(names())}")
+    files = [read(name) for name in dict.fromkeys(given.papers or names())]
+    code = make_rows(files, given) if given.run else 0
+    tasks = {run.task for file in files for run in file.runs}
+    built, _ = tables(Store(Path(given.results)), tasks, "all")
+    found = [Replication(file, judge(file, built, given.preset)) for file in files]
+    if given.json:
+        print(json.dumps(replication.content(found), indent=1))
+    else:
+        print(replication.markdown(found) if given.markdown else replication.terminal(found))
     return code
 
 
-def make_cells(run: dict[str, Any], given: argparse.Namespace) -> int:
-    """Run what the claims need; what is stored already is not done again."""
-    from bench.commands.run import run as run_cells
+def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
+    """Make what the claims need, several tasks at a time; what is stored already is not done again.
 
-    options = {"grid": [], "config": None, "precision": None, "limit": None, "controls": True, "devices": 1,
-               "accumulate": 1, "threads": 0, "wandb": False, "wandb_project": "", "dry_run": False, "quiet": False,
-               "json": False, "backbone": None, "data_dir": given.data_dir, "results": given.results,
-               "sets": given.sets, "preset": "small"}  # fmt: skip
-    return run_cells(argparse.Namespace(task=[run["task"]], method=run["methods"], decode=run["decode"],
-                                        seeds=",".join(map(str, run["seeds"])), **options))  # fmt: skip
-
-
-def text(verdict: Verdict) -> str:
-    """Return a verdict as two lines."""
-    claim = verdict.claim
-    if verdict.effect is None:
-        return f"{verdict.text}: {claim.says} ({claim.paper})\n    {verdict.why}"
-    seeds = ", ".join(f"seed {seed} {value:+.2f}" for seed, value in verdict.by_seed.items())
-    wanted = f"within {claim.within:g}" if claim.relation == "near" else (
-        f"{claim.factor:g} times" if claim.factor else f"at least {claim.floor:+g}")  # fmt: skip
-    control = "" if verdict.explained is None or claim.control is None else (
-        f"; {claim.control.method} has {verdict.explained:.0%} of it")  # fmt: skip
-    return (f"{verdict.text}: {claim.says} ({claim.paper})\n"
-            f"    {claim.column}: {verdict.effect:+.2f} ({seeds}; expected {wanted}){control}")  # fmt: skip
+    Runs of one task follow each other, so that no two train the same cell.
+    """
+    by_task: dict[str, list[Run]] = {}
+    for run in (run for file in files for run in file.runs):
+        by_task.setdefault(run.task, []).append(run)
+    jobs = min(given.jobs or (cores() if given.preset == "small" else 1), len(by_task))
+    minutes = sum(run.minutes for runs in by_task.values() for run in runs)
+    say(f"about {minutes:.0f} minutes of one core, {len(by_task)} tasks, {jobs} at a time; what is stored is kept")
+    with ThreadPoolExecutor(jobs) as pool:
+        codes = list(pool.map(lambda runs: [one_run(run, given) for run in runs], by_task.values()))
+    return 1 if any(code for task in codes for code in task) else 0
 
 
-def content(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain content."""
-    found = asdict(verdict)
-    return {**found, "by_seed": {str(seed): value for seed, value in verdict.by_seed.items()}, "verdict": verdict.text}
+def cores() -> int:
+    """Return how many cores this process may use; a cell of the small preset takes one."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def one_run(run: Run, given: argparse.Namespace) -> int:
+    """Run one `bench run` in a process of its own; its table goes where its progress goes."""
+    command = arguments_of(run, given)
+    say(f"bench {' '.join(command)}")
+    return subprocess.run([sys.executable, "-m", "bench", *command], stdout=sys.stderr, check=False).returncode
+
+
+def arguments_of(run: Run, given: argparse.Namespace) -> list[str]:
+    """Return the command line of a run."""
+    decode = ["--decode", run.decode] if run.decode else []
+    data = ["--data-dir", given.data_dir] if given.data_dir else []
+    mine = [text for texts in given.sets for text in texts]
+    sets = ["--set", *run.sets, *mine] if run.sets or mine else []
+    return ["run", "--task", run.task, "--method", ",".join(run.methods), "--seeds", ",".join(map(str, run.seeds)),
+            "--preset", given.preset, "--results", given.results, *decode, *data, *sets]  # fmt: skip
+
+
+def say(text: str) -> None:
+    """Tell the person who waits."""
+    print(f"bench: {text}", file=sys.stderr)

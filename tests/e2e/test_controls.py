@@ -220,7 +220,12 @@ class TestBaselines:
                 assert [row["id"] for row in rows] == sorted(e.id for e in examples)
                 assert {row["id"]: row["text"] for row in rows} == texts
             (folder,) = written.glob(f"logicnlg/{method}/*")
-            assert {path.name.partition("-")[0] for path in folder.iterdir()} == {"trained.json", "rows", "scores", "items"}
+            assert {path.name.partition("-")[0] for path in folder.iterdir()} == {
+                "trained.json",
+                "rows",
+                "scores",
+                "items",
+            }
             record = json.loads((folder / "trained.json").read_text())["content"]
             assert "model" not in record
             assert (record["status"], record["train"]) == ("ok", {"steps": 0, "curve": []})

@@ -1,0 +1,205 @@
+"""`bench reproduce`: a paper's table from our cells, made where they are missing, with a verdict on every number."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.arguments import RunArguments
+from bench.errors import MissingError
+from bench.leaderboards.papers import PublishedTable, paper_table, papers
+
+
+def reproduce(given: argparse.Namespace) -> int:
+    """Print the tables that were asked for, or the list of them; return the exit code."""
+    if not given.tables:
+        print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
+        return 0
+    from bench.leaderboards.needs import chosen, needs
+    from bench.leaderboards.reproduction import STRICT_EXIT
+    from bench.plan import chosen_preset
+
+    tables, preset = chosen(given.tables), chosen_preset(given.preset)
+    made = Made(given, preset)
+    for need in needs(tables, preset):
+        made.make(need)
+    if given.dry_run:
+        print(json.dumps(made.plans, indent=1) if given.json else made.text())
+        return 0
+    sys.stdout.write(rendered(tables, made, given))
+    return STRICT_EXIT if given.strict and made.short_of else made.code
+
+
+def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
+    """Put tables beside what the store has."""
+    from bench.leaderboards import table as ours
+    from bench.leaderboards.counted import counted
+    from bench.leaderboards.needs import COUNTED, needs
+    from bench.leaderboards.reproduction import reproduce
+    from bench.leaderboards.reproduction_render import content, markdown, terminal
+    from bench.store import Store
+
+    tasks = sorted({need.task for need in needs(tables, made.preset)})
+    held = ours.tables(Store(Path(given.results)), tasks, "all", made.limited)[0] if tasks else []
+    every = {
+        table.address: reproduce(table, held, made.preset, made.planned, made.reasons)
+        for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
+    }
+    found = [counted(every[name], every[COUNTED[name]]) if name in COUNTED else every[name]
+             for name in (table.address for table in tables)]  # fmt: skip
+    made.short_of = sum(one.short_of for one in found)
+    if given.json:
+        return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
+    return markdown(found) if given.markdown else terminal(found)
+
+
+@dataclass
+class Made:
+    """Cells as they are planned and made: their keys, why some have no number, and the exit code."""
+
+    given: argparse.Namespace
+    preset: str
+    planned: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
+    reasons: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    plans: list[dict[str, Any]] = field(default_factory=list)
+    limited: bool = False
+    short_of: int = 0
+    code: int = 0
+
+    def make(self, need: Any) -> None:
+        """Plan the cells of one need and, if asked, make those that are missing."""
+        from bench.execute import execute
+        from bench.plan import make_plan
+        from bench.progress import Progress
+
+        running = self.given.run and not self.given.dry_run
+        arguments = self.arguments(need)
+        self.limited = self.limited or arguments.limit is not None
+        with Progress(self.given.quiet or not running) as progress:
+            try:
+                plan = make_plan(arguments, progress.say)
+            except MissingError as error:
+                self.missing(need, str(error), running)
+                return
+            for skip in plan.skips:
+                self.reasons[need.task, skip.method, need.backbone] = skip.reason
+            if running and plan.cells:
+                outcome = execute(plan, arguments, progress)
+                for label, why in outcome.failed.items():
+                    print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
+                self.code = max(self.code, outcome.exit_code)
+        self.note(need, plan)
+
+    def arguments(self, need: Any) -> RunArguments:
+        """Return what `bench run` would be asked for."""
+        from bench.commands.run import whole_numbers
+
+        given = self.given
+        return RunArguments(
+            tasks=(need.task,), methods=need.methods, seeds=whole_numbers(given.seeds.split(",")),
+            backbone=need.backbone or None, preset=self.preset, sets=tuple(sets_of(given.sets, need)),
+            decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir, results=given.results,
+        )  # fmt: skip
+
+    def missing(self, need: Any, why: str, running: bool) -> None:
+        """Note that a need cannot even be planned here."""
+        for method in need.methods:
+            self.reasons[need.task, method, need.backbone] = why
+        self.plans.append({"task": need.task, "backbone": need.backbone, "methods": list(need.methods), "why": why})
+        if running:
+            print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
+            self.code = max(self.code, MissingError.exit_code)
+
+    def note(self, need: Any, plan: Any) -> None:
+        """Note the keys of a plan, and why cells have no number."""
+        from bench.commands.run import plan_content, plan_text
+
+        for cell in plan.cells:
+            key = (need.task, cell.method.name, need.backbone)
+            self.limited = self.limited or cell.config.trainer.limit is not None
+            self.planned.setdefault(key, set()).add(cell.key)
+            if why := why_none(cell):
+                self.reasons[key] = why
+        about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
+        self.plans.append({**about, "decodings": list(need.decodings), "text": plan_text(plan), **plan_content(plan)})
+
+    def text(self) -> str:
+        """Return all plans for people."""
+        said = []
+        for plan in self.plans:
+            decodings = f" · {', '.join(plan.get('decodings', []))}" if plan.get("decodings") else ""
+            backbone = plan["backbone"] or "the recipe's backbone"
+            said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
+            said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
+        return "\n".join(said or ["nothing to run: no cell of ours stands behind these tables"])
+
+
+def why_none(cell: Any) -> str:
+    """Return why a planned cell has no number, or nothing."""
+    trained, failed = cell.folder.trained(), cell.folder.failed()
+    if trained is not None:
+        return "diverged" if trained["status"] == "diverged" else ""
+    if failed is None:
+        return ""
+    return f"{failed['status']}: {' '.join(str(failed['error']).splitlines()[:1])}"
+
+
+def sets_of(given: Sequence[Sequence[str]], need: Any) -> list[str]:
+    """Return the settings that are for this need: those of another task or method, which others take, are left out."""
+    from bench.config import override
+    from bench.models import METHODS
+    from bench.tasks import TASKS
+
+    found = []
+    for text in (text for texts in given for text in texts):
+        scope = override(text.partition("=")[0].strip(), "").scope if "=" in text else None
+        mine = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}
+        if scope is None or scope in mine or (scope not in TASKS and scope.partition(".")[0] not in METHODS):
+            found.append(text)
+    return found
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return every table and what it needs."""
+    from bench.leaderboards.needs import COUNTED
+
+    found = []
+    for paper in papers():
+        for table in paper.tables:
+            cells = [cell for row in table.rows for cell in row]
+            human = any(cell.task.startswith("human/") for cell in cells)
+            counts = COUNTED.get(table.address)
+            made = [cell for cell in cells if cell.task and cell.method and cell.metric and not cell.than and not human]
+            if counts:
+                made = [cell for row in paper_table(counts).rows for cell in row if cell.method]
+            found.append({
+                "address": table.address, "title": table.title, "cells": len(cells),
+                "comparable": sum(cell.comparable for cell in cells), "how": "bench human" if human else "",
+                "tasks": _each(cell.task for cell in made), "methods": _each(cell.method for cell in made),
+                "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
+            })  # fmt: skip
+        short = paper.tables[0].address.partition("/")[0]
+        for plan in paper.samples:
+            address = f"{short}/{plan['name'].lower().replace(' ', '')}"
+            found.append({"address": address, "title": plan["title"], "cells": 0, "comparable": 0,
+                          "how": f"bench samples {address}", "tasks": [plan["task"]],
+                          "methods": list(plan["methods"]), "backbones": [plan["backbone"]],
+                          "decodings": _each([plan.get("decoding", "")])})  # fmt: skip
+    return found
+
+
+def _each(names: Any) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def line_of(table: dict[str, Any]) -> str:
+    """Return one table of the list for people."""
+    size = f"{table['cells']} cells, {table['comparable']} comparable" if table["cells"] else "samples"
+    made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
+    needed = table["how"] or (made if table["tasks"] else "nothing: no score")
+    return f"{table['address']:<20} {table['title']}\n{'':<20} {size}; needs {needed}"

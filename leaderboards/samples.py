@@ -1,0 +1,131 @@
+"""Samples: what methods wrote for the same rows, the most different first, repeats and copied spans marked.
+
+Words are lower-cased runs of letters and digits, as copying is counted in (`bench.metrics.copying`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bench.metrics.copying import matches
+
+N = 4
+"""Words of a repeat and, at least, of a copied span."""
+
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One row: what was read, what was to be written, and what each method wrote, by name."""
+
+    id: str
+    prompt: str
+    reference: str
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of a text; `repeated` where its words came before in this order, `copied` where they do in the source."""
+
+    text: str
+    repeated: bool = False
+    copied: bool = False
+
+
+def most_different(samples: Sequence[Sample]) -> list[Sample]:
+    """Return samples by how unlike their methods' texts are, the most unlike first, ties by id.
+
+    >>> one, two = Sample("a", "", "", {"x": "a dog", "y": "a dog"}), Sample("b", "", "", {"x": "a dog", "y": "cats"})
+    >>> [sample.id for sample in most_different([one, two])]
+    ['b', 'a']
+    """
+    return sorted(samples, key=lambda sample: (-difference(list(sample.texts.values())), sample.id))
+
+
+def difference(texts: Sequence[str]) -> float:
+    """Return the mean over pairs of texts of 1 less the share of words they share, counted as often as they stand.
+
+    >>> difference(["a dog ran", "a dog ran"]), difference(["a dog", "two cats"]), difference(["a dog", "a cat"])
+    (0.0, 1.0, 0.6666666666666667)
+    """
+    counts = [Counter(words_of(text)) for text in texts]
+    pairs = [1 - _shared(one, other) for one, other in combinations(counts, 2)]
+    return sum(pairs) / len(pairs) if pairs else 0.0
+
+
+def _shared(one: Counter[str], other: Counter[str]) -> float:
+    either = (one | other).total()
+    return (one & other).total() / either if either else 1.0
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text.
+
+    >>> words_of("It's LATE.")
+    ['it', 's', 'late']
+    """
+    return [found.group().lower() for found in WORD.finditer(unicodedata.normalize("NFC", text))]
+
+
+def repeats(words: Sequence[str], n: int = N) -> list[bool]:
+    """Return which words belong to an n-gram that stood before in the text.
+
+    >>> repeats("a b a b a".split(), n=2)
+    [False, False, True, True, True]
+    """
+    found, seen = [False] * len(words), set[tuple[str, ...]]()
+    for start in range(len(words) - n + 1):
+        gram = tuple(words[start : start + n])
+        if gram in seen:
+            found[start : start + n] = [True] * n
+        seen.add(gram)
+    return found
+
+
+def copies(words: Sequence[str], source: Sequence[str], n: int = N) -> list[bool]:
+    """Return which words belong to a run of at least n words that stand side by side in the source.
+
+    >>> copies("the big dog ran".split(), "a big dog ran home".split(), n=3)
+    [False, True, True, True]
+    """
+    found = [False] * len(words)
+    for stop, run in enumerate(matches(words, source), start=1):
+        if run >= n:
+            found[stop - run : stop] = [True] * run
+    return found
+
+
+def marked(text: str, source: str, n: int = N) -> list[Span]:
+    """Cut a text into pieces by what its words are; between two words of a mark, what stands there has it too.
+
+    >>> [(span.text, span.repeated) for span in marked("so it goes, so it goes on", "", n=3)]
+    [('so it goes, ', False), ('so it goes', True), (' on', False)]
+    """
+    text = unicodedata.normalize("NFC", text)
+    places = [found.span() for found in WORD.finditer(text)]
+    words = [text[start:stop].lower() for start, stop in places]
+    marks = list(zip(repeats(words, n), copies(words, words_of(source), n), strict=True))
+    spans: list[Span] = []
+    at = 0
+    for number, (start, stop) in enumerate(places):
+        both = tuple(a and b for a, b in zip(marks[number], marks[number - 1], strict=True)) if number else (False,) * 2
+        spans += [Span(text[at:start], *both), Span(text[start:stop], *marks[number])]
+        at = stop
+    return _joined([*spans, Span(text[at:])])
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    found: list[Span] = []
+    for span in (span for span in spans if span.text):
+        if found and (found[-1].repeated, found[-1].copied) == (span.repeated, span.copied):
+            found[-1] = Span(found[-1].text + span.text, span.repeated, span.copied)
+        else:
+            found.append(span)
+    return found

@@ -1,0 +1,149 @@
+"""Samples: order, marks and what reaches the terminal; the command on stores made by hand."""
+
+import pytest
+
+from bench.keys import key_of
+from bench.leaderboards.papers import papers
+from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, words_of
+from bench.metrics.copying import words_of as copying_words
+from tests.leaderboards.handmade import PROVENANCE, trained
+
+ESCAPES = ["\x1b[31mred", "\x1b]0;title\x07", "a\rb", "\x9b2J", "\u202egnp.exe", "a\x08\x08b", "[bold]x[/bold]",
+           "\ud83d", "\x00", "\u200b\u2066x"]  # fmt: skip
+
+
+def test_the_most_different_texts_come_first():
+    rows = {"same": ("a dog ran", "a dog ran"), "unlike": ("a dog ran", "two cats"), "near": ("a dog ran", "a dog")}
+    found = most_different([Sample(name, "", "", {"x": one, "y": other}) for name, (one, other) in rows.items()])
+    assert [sample.id for sample in found] == ["unlike", "near", "same"]
+    assert difference(["a b", "a b", "c d"]) == pytest.approx(2 / 3)
+    assert (difference(["", ""]), difference(["one"])) == (0.0, 0.0)
+    assert difference(["a a a b", "a b"]) == pytest.approx(0.5)  # words count as often as they stand
+
+
+@pytest.mark.parametrize("text", ["It's LATE.", "", "Ça va, 세계? 3.5", "e\u0301te\u0301 ΣΊΣΥΦΟΣ"])
+def test_words_are_those_copying_counts(text):
+    assert words_of(text) == copying_words([text])[0]
+
+
+def test_repeats_are_four_words_that_came_before():
+    words = ["we", "won", "the", "game", "and", "we", "won", "the", "game", "again"]
+    assert [word for word, mark in zip(words, repeats(words), strict=True) if mark] == ["we", "won", "the", "game"]
+    assert repeats(words).index(True) == 5
+    assert not any(repeats(["we", "won", "the", "cup", "and", "we", "won", "the", "game"]))
+    assert repeats(["a"] * 6) == [False, True, True, True, True, True]
+
+
+def test_copies_are_four_words_of_the_source():
+    source = ["the", "old", "red", "house", "burned", "down"]
+    assert copies(["an", "old", "red", "house", "burned", "today"], source) == [False, True, True, True, True, False]
+    assert not any(copies(["old", "red", "house", "fell"], source))
+
+
+def test_marks_cover_what_stands_between_their_words_and_nothing_is_lost():
+    text = "So it goes on; so it goes on! The end."
+    found = marked(text, "THE END of it goes on, so it")
+    assert "".join(span.text for span in found) == text
+    assert "".join(span.text for span in found if span.repeated) == "so it goes on"
+    assert "".join(span.text for span in found if span.copied) == "it goes on; so it"
+    assert marked("", "") == []
+
+
+# The command ------------------------------------------------------------------------------------------------------
+
+
+def written(root, method, texts, *, decoding="greedy", prompt="the old red house burned down", seed=0, **changes):
+    """Store texts of an open-ended task by row, with the scores that say they are there."""
+    cell = trained(root, method, seed, task="wikitext103", **changes)
+    of = {"kind": "generation", "split": "test", "split_sha256": "s", "decoding": {"name": decoding}, "shown_as": "",
+          "ids": {"n": len(texts), "sha256": "i"}, "batch_size": 5, "status": "official", "whole_split": True,
+          "of_rows": "o", "max_new_tokens": 5}  # fmt: skip
+    rows = [{"id": name, "text": text, "prompt": f"{name}: {prompt}", "reference": f"truth of {name}"}
+            for name, text in sorted(texts.items())]  # fmt: skip
+    key = key_of([method, decoding, sorted(texts), seed])
+    cell.write_rows(key, of, rows, PROVENANCE)
+    cell.write_scores(key_of(["x", key]), {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE)
+    return cell
+
+
+def three(root):
+    written(root, "mle", {"r1": "a dog ran", "r2": "so it goes", "r3": "one"})
+    written(root, "trime", {"r1": "a dog ran", "r2": "two cats sat", "r3": "one two"})
+
+
+def test_texts_stand_side_by_side_with_prompt_and_reference(bench, tmp_path):
+    three(tmp_path)
+    ended = bench("samples", "--results", str(tmp_path), "--n", "2")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.index("r2: the old red") < ended.out.index("r3: the old red")
+    assert "r1" not in ended.out
+    assert any("so it goes" in line and "two cats sat" in line for line in ended.out.splitlines())
+    assert "reference: truth of r2" in ended.out
+    assert ended.out.startswith("wikitext103 · test split · preset small · seed 0 · greedy\n")
+
+
+def test_one_row_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path):
+    three(tmp_path)
+    written(tmp_path, "histalign", {"r1": "by beam"}, decoding="beam=4+max_new_tokens=5")
+    where = ("--results", str(tmp_path))
+    one = bench("samples", *where, "--row", "r1").out
+    assert "prompt: r1" in one and "prompt: r2" not in one  # noqa: PT018
+    assert "by beam" in bench("samples", *where, "--decoding", "beam=4").out
+    assert "two cats" not in bench("samples", *where, "--methods", "mle").out
+    ended = bench("samples", *where, "--methods", "mle,face")
+    assert "no texts of face" in ended.out
+
+
+def test_marks_are_brackets_where_there_are_no_colours(bench, tmp_path):
+    written(tmp_path, "mle", {"r1": "the old red house; we won the game, we won the game"})
+    out = bench("samples", "--results", str(tmp_path)).out
+    assert "‹the old red house›" in out
+    assert "⟦we won the game⟧" in out
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=range(len(ESCAPES)))
+def test_texts_cannot_command_the_terminal(bench, tmp_path, escape):
+    written(tmp_path, "mle", {f"r{escape}": f"x {escape} y"}, prompt=escape)
+    ended = bench("samples", "--results", str(tmp_path))
+    assert ended.code == 0
+    assert all(letter.isprintable() or letter == "\n" for letter in ended.out)
+    assert ("[bold]x[/bold]" in ended.out) == (escape == "[bold]x[/bold]")
+
+
+def test_a_papers_plan_is_said_and_its_prompts_come_first(bench, tmp_path):
+    written(tmp_path, "mle", {"r1": "a b c", "r2": "d"}, decoding="topk=3+max_new_tokens=100")
+    written(tmp_path, "f2softmax", {"r1": "x y z", "r2": "d"}, decoding="topk=3+max_new_tokens=100")
+    out = bench("samples", "f2softmax/table11", "--results", str(tmp_path)).out
+    assert "its prompts: Clayton Kershaw; Hed PE" in out
+    assert "none of the paper's prompts" in out
+    written(tmp_path, "mle", {"r1": "a b c", "r2": "d"}, decoding="topk=3+max_new_tokens=100", seed=1,
+            prompt="Hed PE is a band")  # fmt: skip
+    written(tmp_path, "face", {"r1": "x"}, decoding="topk=3+max_new_tokens=100", prompt="Robert Boulter is an actor")
+    out = bench("samples", "f2softmax/table4", "--results", str(tmp_path), "--methods", "face").out
+    assert "none of the paper's prompts" not in out
+
+
+def test_every_plan_says_what_to_run_where_nothing_is_stored(bench, tmp_path):
+    for paper in papers():
+        short = paper.tables[0].address.partition("/")[0]
+        for plan in paper.samples:
+            ended = bench("samples", f"{short}/{plan['name'].lower().replace(' ', '')}", "--results", str(tmp_path))
+            assert (ended.code, ended.out, len(ended.complaints)) == (3, "", 1)
+            assert f"bench run --task {plan['task']} --method {','.join(plan['methods'])}" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("histalign/table99",), "did you mean 'histalign/table9'"),
+        (("histalign/table1",), "bench reproduce histalign/table1 shows ours"),
+        (("--methods", "mel"), "did you mean 'mle'"),
+        (("--task", "logicnl"), "did you mean 'logicnlg'"),
+        (("--row", "r11"), "did you mean 'r1'"),
+    ],
+)
+def test_unknown_names_have_a_neighbour(bench, tmp_path, arguments, said):
+    three(tmp_path)
+    ended = bench("samples", *arguments, "--results", str(tmp_path))
+    assert (ended.code, len(ended.complaints)) == (2, 1)
+    assert said in ended.err

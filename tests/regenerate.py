@@ -1,0 +1,81 @@
+"""Make everything again that is generated from committed result files: `make boards`.
+
+    python tests/regenerate.py                       README's shown output, leaderboards/index.html
+    python tests/regenerate.py keep STORE NAME       first keep the records of a store as leaderboards/runs/NAME
+
+A record is what a leaderboard is made of: no weights, no generated rows.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
+BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
+KEPT = ("trained.json", "config.yaml", "scores-", "grid-", "items-")
+COLUMNS = "150"
+
+
+def keep(store: Path, name: str) -> None:
+    """Copy the records of a store, in place of those kept before."""
+    shutil.rmtree(RUNS / name, ignore_errors=True)
+    for path in sorted(store.rglob("*")):
+        if path.is_file() and path.name.startswith(KEPT):
+            target = RUNS / name / path.relative_to(store)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
+def shown(command: str) -> str:
+    """Return what a command prints, as it stands in README.md."""
+    from bench.cli import main
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        assert main(command.split()[1:]) == 0, command
+    text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip()
+    return f"\n{text}\n\n" if "markdown" in command else f"```\n{text}\n```\n"
+
+
+def readme(text: str) -> str:
+    """Return README.md with the output of every command it shows."""
+    return BLOCK.sub(lambda found: f"<!-- output: {found[1]} -->\n{shown(found[1])}<!-- end -->", text)
+
+
+def page() -> str:
+    """Return the page of all kept runs: tables and training curves; the texts are not kept."""
+    from bench.leaderboards.analysis import analysed, as_statistics
+    from bench.leaderboards.board import board
+    from bench.leaderboards.extras import extras_of
+    from bench.leaderboards.html import page as written
+    from bench.leaderboards.table import tables
+    from bench.store import Store
+
+    found, curves = [], {}
+    for folder in sorted(path for path in RUNS.iterdir() if path.is_dir()):
+        some, _ = tables(Store(folder))
+        curves |= extras_of(Store(folder), some)["curves"]
+        found += some
+    statistics = as_statistics(found, analysed(found, cached=False))
+    return written(board(found, [], {"curves": curves}, statistics))
+
+
+def main() -> None:
+    """Do what the command line says."""
+    os.environ["COLUMNS"] = COLUMNS
+    os.chdir(ROOT)
+    if sys.argv[1:2] == ["keep"]:
+        keep(Path(sys.argv[2]), sys.argv[3])
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
