@@ -116,6 +116,10 @@ def remarks(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[s
     found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
     found += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
     found += without_value(table)
+    if any("self-bleu-2" in row.values for row in table.rows):
+        from bench.leaderboards.tradeoff import at_equal  # needs numpy
+
+        found += at_equal(table.rows)
     tuned = {row.method: row.tried for row in table.rows if row.tried}
     found += [f"{name}: picked from {n} combinations by validation loss" for name, n in tuned.items()]
     untuned = sorted({row.untuned for row in table.rows if row.untuned})

@@ -16,7 +16,7 @@ from bench.files import write_atomic
 from bench.leaderboards.cells import number, plain
 from bench.leaderboards.significance import ALPHA
 
-SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "samples.js", "copy.js", "page.js")
+SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "tradeoff.js", "samples.js", "copy.js", "page.js")
 """In the order they are joined: one function scope, `page.js` starts it."""
 
 DIGITS, MEAN_DIGITS = 5, 9

@@ -14,10 +14,24 @@ from dataclasses import dataclass
 from bench.leaderboards.intervals import SeedMean, seed_mean
 from bench.leaderboards.row import TableRow
 
-__all__ = ["At", "Curve", "Tradeoff", "compare", "curve", "curves", "mean_difference", "overlap", "render", "value_at"]
+__all__ = [
+    "At",
+    "Curve",
+    "Tradeoff",
+    "at_equal",
+    "compare",
+    "curve",
+    "curves",
+    "mean_difference",
+    "overlap",
+    "render",
+    "value_at",
+]
 
 Curve = Sequence[tuple[float, float]]
 """Points (x, y) with rising x, joined by straight lines."""
+AXES = (("self-bleu-2", "kld"), ("self-bleu-2", "ms-jaccard-1"))
+"""Diversity and quality that `at_equal` speaks of."""
 POINTS = 3
 """Points shown where a claim states none."""
 
@@ -178,3 +192,28 @@ def shown(value: SeedMean) -> str:
     """
     interval = "" if value.half is None else f" +- {value.half:.3f}"
     return f"{value.mean:+.3f}{interval} (n={value.n})"
+
+
+def at_equal(rows: Sequence[TableRow], baseline: str = "mle") -> list[str]:
+    """Return lines on each method with several decodings: how it differs from the baseline at equal diversity.
+
+    Args:
+        rows: of one table.
+        baseline: the method, with the same backbone, that others are compared with.
+    """
+    sweeps: dict[tuple[str, frozenset[str]], list[TableRow]] = defaultdict(list)
+    for row in rows:
+        sweeps[row.method, frozenset(row.keys)].append(row)
+    swept = [some for some in sweeps.values() if len({row.decoding for row in some}) > 1]
+    found = []
+    for ours in swept:
+        theirs = [some for some in swept if some[0].method == baseline and some[0].backbone == ours[0].backbone]
+        if len(theirs) != 1 or ours[0].method == baseline:
+            continue
+        for x, y in AXES:
+            both = compare(curves(ours, x, y), curves(theirs[0], x, y))
+            if both.difference is not None and both.shared is not None:
+                low, high = both.shared
+                found.append(f"at equal {x} ({low:.1f} to {high:.1f}), {y} of {ours[0].method} less {baseline}'s: "
+                             f"{shown(both.difference)}")  # fmt: skip
+    return found

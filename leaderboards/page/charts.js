@@ -118,12 +118,12 @@ function curvesNode(table) {
     drawn, legend);
 }
 
-function legendButton(table, drawn, id, at) {
+function legendButton(table, drawn, id, at, name = table.byId.get(id)?.label ?? id) {
   const light = (on) => {
     drawn.classList.toggle("picked", on);
     for (const line of drawn.querySelectorAll("[data-of]")) line.classList.toggle("on", on && line.dataset.of === id);
   };
-  return el("button", { type: "button", class: `key c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`, "aria-label": `Show ${table.byId.get(id)?.label ?? id} alone`,
+  return el("button", { type: "button", class: `key c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`, "aria-label": `Show ${name} alone`,
     onmouseenter: () => light(true), onmouseleave: () => light(false), onfocus: () => light(true), onblur: () => light(false) },
-  el("span", { class: "swatch", "aria-hidden": "true" }), table.byId.get(id)?.label ?? id);
+  el("span", { class: "swatch", "aria-hidden": "true" }), name);
 }

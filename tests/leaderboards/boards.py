@@ -83,6 +83,24 @@ def example() -> dict[str, Any]:
     return board(first, other)
 
 
+def swept() -> dict[str, Any]:
+    """A board of two methods with several decodings and one with a single one."""
+    points = {
+        "mle": [(99.0, 6.0), (86.0, 1.5), (92.0, 3.0)],
+        "f2softmax": [(93.0, 3.1), (80.0, 1.0)],
+        "face": [(95.0, 4.0)],
+    }
+    methods = [
+        row(name, {"self-bleu-2": value(x), "kld": value(y)}, id=f"{name}-{i}", cells=[f"cell of {name}"],
+            decoding=f"topk={3 + i}", label=f"{name} (topk={3 + i})")
+        for name, found in points.items() for i, (x, y) in enumerate(found)
+    ]  # fmt: skip
+    people = row("human", {"self-bleu-2": value(76.0), "kld": value(0.0)}, id="human", cells=[])
+    columns = [{"name": "self-bleu-2", "higher_is_better": False, "shown": True},
+               {"name": "kld", "higher_is_better": False, "shown": True}]  # fmt: skip
+    return board(table(methods, columns=columns, human=[people]))
+
+
 def hostile() -> dict[str, Any]:
     """A board whose every text is an attack; one row and one sample for each."""
     methods = [

@@ -238,6 +238,22 @@ def test_charts(page):
     assert page.eval(f"document.querySelectorAll('{FIRST} .curve.on').length") == 2
 
 
+def test_decodings_of_a_method_make_a_line(browser, tmp_path):
+    write_page(tmp_path / "index.html", boards.swept())
+    browser.size(1280, 900)
+    browser.open((tmp_path / "index.html").as_uri())
+    browser.click("[data-open=tradeoff]")
+    lines = browser.eval("[...document.querySelectorAll('polyline.curve')].map((e) => e.getAttribute('points'))")
+    assert sorted(len(line.split()) for line in lines) == [1, 2, 3]
+    assert browser.eval("document.querySelectorAll('circle.curve').length") == 6
+    assert browser.eval("document.querySelectorAll('.people-dot').length") == 1
+    assert "kld by self-bleu-2" in text(browser, ".panel")
+    first = browser.eval("document.querySelector('circle.curve title').textContent")
+    assert "self-bleu-2 86.00, kld 1.50" in first
+    assert browser.eval("!document.querySelector('[data-open=curves]')")
+    assert complaints(browser) == []
+
+
 # Copying ----------------------------------------------------------------------------------------------------------
 
 
@@ -282,7 +298,10 @@ def test_dark_by_preference_and_by_switch(page):
     assert page.eval(ground) == "rgb(20, 23, 26)"
     page.click("#theme")
     assert page.eval(ground) == "rgb(250, 250, 248)"
-    page.reload()
+    for _ in range(10):  # a busy browser may reload before it has stored what was chosen
+        page.reload()
+        if page.eval(ground) == "rgb(250, 250, 248)":
+            break
     assert page.eval(ground) == "rgb(250, 250, 248)"  # what was chosen stays
 
 

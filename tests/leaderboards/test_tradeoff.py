@@ -7,6 +7,7 @@ import pytest
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.tradeoff import (
     Tradeoff,
+    at_equal,
     compare,
     curve,
     curves,
@@ -100,3 +101,23 @@ def test_a_conflict_gives_no_point() -> None:
         rows.append(row)
     assert curves(rows, "x", "y") == {0: [(1.0, 2.0), (2.0, 4.0)]}
     assert curves(rows, "x", "z") == {}
+
+
+def swept(method: str, points: dict[str, tuple[float, float]], backbone: str = "small") -> list[TableRow]:
+    return [
+        TableRow(method, backbone, decoding, {}, keys={f"{method} {backbone}"},
+                 values={"self-bleu-2": Value({0: x}, False, "x"), "kld": Value({0: y}, False, "y")})
+        for decoding, (x, y) in points.items()
+    ]  # fmt: skip
+
+
+def test_methods_are_compared_with_the_baseline_at_equal_diversity() -> None:
+    mle = swept("mle", {"a": (80.0, 2.0), "b": (100.0, 4.0)})
+    ours = swept("f2softmax", {"a": (85.0, 1.5), "b": (95.0, 2.5)})
+    single = swept("face", {"a": (90.0, 1.0)})
+    other = swept("trime", {"a": (80.0, 2.0), "b": (90.0, 3.0)}, "large")
+    assert at_equal([*mle, *ours, *single, *other]) == [
+        "at equal self-bleu-2 (85.0 to 95.0), kld of f2softmax less mle's: -1.000 (n=1)"
+    ]
+    assert at_equal([*ours, *single]) == []
+    assert at_equal([*swept("mle", {"a": (10.0, 2.0), "b": (20.0, 4.0)}), *ours]) == []
