@@ -120,6 +120,10 @@ def remarks(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[s
         from bench.leaderboards.tradeoff import at_equal  # needs numpy
 
         found += at_equal(table.rows)
+    if table.human:
+        from bench.leaderboards.overall import closest  # needs numpy
+
+        found += closest(table)
     tuned = {row.method: row.tried for row in table.rows if row.tried}
     found += [f"{name}: picked from {n} combinations by validation loss" for name, n in tuned.items()]
     untuned = sorted({row.untuned for row in table.rows if row.untuned})

@@ -38,6 +38,7 @@ EXTRA = {
     "bench.leaderboards.controls": {"bench.models"},
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.needs": {"bench.tasks"},
+    "bench.leaderboards.overall": {"bench.tasks"},
     "bench.leaderboards.paper_files": {  # names that papers' numbers are given
         "bench.entries",
         "bench.tasks",

@@ -13,6 +13,7 @@ from bench.leaderboards.analysis import analysed, as_statistics
 from bench.leaderboards.board import board
 from bench.leaderboards.extras import Asked, extras_of
 from bench.leaderboards.html import write_page
+from bench.leaderboards.overall import overall_lines
 from bench.leaderboards.table import Table, tables
 from bench.score import Tasks, gold_of
 from bench.store import Store, StoredRows
@@ -50,7 +51,7 @@ def page_of(
     except ValueError:
         records = ""  # no link that would name this machine's folders
     extras = extras_of(store, found, asked, records)
-    write_page(path, board(found, notes, extras, as_statistics(found, analysed(found))))
+    write_page(path, board(found, [*notes, *overall_lines(found)], extras, as_statistics(found, analysed(found))))
     return path
 
 

@@ -41,7 +41,9 @@ def report(
         why = f" ({'; '.join(notes)})" if notes else ""
         raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
     from bench.leaderboards.analysis import analysed  # needs numpy
+    from bench.leaderboards.overall import overall_lines
 
+    notes = [*notes, *overall_lines(found)]
     text = render(found, notes, form, analysed(found))
     if form in ("terminal", "markdown"):
         text += "".join(f"{note}\n" for note in notes)

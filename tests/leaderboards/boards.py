@@ -20,6 +20,13 @@ ATTACKS = (
                          ("div", "onmouseenter"), ("object", "onerror"), ("marquee", "onstart"))),
 )  # fmt: skip
 
+LATEX = {
+    "begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "textbf", "underline", "quad", "par",
+    "footnotesize", "textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar",
+    "textquotedbl", "textquotesingle", "textasciigrave", "dagger", "pm", "cdot",
+}  # fmt: skip
+"""Commands that a LaTeX table of ours has."""
+
 
 def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **changes: Any) -> dict[str, Any]:
     """One value of a row."""

@@ -12,7 +12,7 @@ from bench.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
 NO_DIRECTION = ("rank/",)
-LOWER_IS_BETTER = ("ppl/",)
+LOWER_IS_BETTER = ("ppl/", "kld")
 
 
 def manifest(split: str, status: str, text: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 from bench.leaderboards.latex import escaped, latex
 from bench.leaderboards.table import tables
 from bench.store import Store
+from tests.leaderboards.boards import LATEX
 from tests.leaderboards.handmade import ready, scored, trained
 
 PAYLOADS = [
@@ -14,11 +15,6 @@ PAYLOADS = [
     "$x$", "x_1^2", "{", "}", "~", "|", "<a>", '"q"', "`id`", "--", "\n\\end{table}", r"\catcode`\%=12", "\x1b[31m",
     r"\textbf{", r"^^5cinput", "\u202eabc", r"\end{tabular}", "%", "\\",
 ]  # fmt: skip
-ALLOWED = {
-    "begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "textbf", "underline", "quad", "par",
-    "footnotesize", "textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar",
-    "textquotedbl", "textquotesingle", "textasciigrave", "dagger", "pm", "cdot",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -27,7 +23,7 @@ def test_no_text_is_a_command(tmp_path, payload):
     scored(cell, {"bleu-1": 20.0})
     ready(tmp_path, "trime")
     text = latex(tables(Store(tmp_path))[0])
-    assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= ALLOWED
+    assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= LATEX
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
     assert all(line.endswith(r" \\") for line in body)
     unescaped = re.sub(r"\\[{}$&#%_]", "", text)

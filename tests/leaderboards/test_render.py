@@ -16,6 +16,7 @@ from bench.leaderboards.render import FORMATS, render, terminal
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, tables
 from bench.store import Store
+from tests.leaderboards.boards import ATTACKS, LATEX
 from tests.leaderboards.handmade import ready, scored, trained
 
 THIRD = 100 / 3
@@ -180,7 +181,7 @@ def test_numbers_as_shown(value, text):
 PAYLOADS = ["<script>alert(1)</script>", "a|b|c", "[x](javascript:alert(1))", "![x](http://x/y.png)", "*bold*",
             "`code`", "\\|", "a\nb", "a\r\n| x |", "\x1b[31mred", "\x1b]0;title\x07", "=1+1", "+1", "-1", "@SUM(A1)",
             "\t=1", "a,b", 'a"b', "é\u202eabc", "\u2028x", "<img src=x onerror=y>", "| --- |", "\x00",
-            "a\x0bb\x0c"]  # fmt: skip
+            "a\x0bb\x0c", *ATTACKS]  # fmt: skip
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -197,6 +198,10 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     assert all(len(line) == len(lines[0]) for line in lines)
     assert not any(line[7].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
     assert json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["backbone"] == payload
+    latex = rendered(tmp_path, "latex")
+    assert set(re.findall(r"\\([a-zA-Z]+)", latex)) <= LATEX
+    assert not re.search(r"(?<!\\)[#%]", latex)
+    assert latex.count(r" \\") == rendered(tmp_path, "markdown").count("\n| ")
     shown = rendered(tmp_path, "terminal")
     assert not {c for c in shown if not c.isprintable()} - {"\n"}
 
