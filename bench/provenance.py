@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -33,7 +34,17 @@ def provenance(started: float | None = None) -> dict[str, Any]:
         "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "wall_s": None if started is None else round(time.monotonic() - started, 2),
+        "peak_memory_mb": peak_memory(),
     }
+
+
+def peak_memory() -> dict[str, int]:
+    """Return the peak of this process so far in megabytes, on the host and, if torch has used one, on the GPU."""
+    found = {"host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        found["gpu"] = torch.cuda.max_memory_allocated() // 2**20
+    return found
 
 
 @lru_cache(maxsize=1)
