@@ -9,6 +9,7 @@ hold all arcs of the parser. Words count from 0. Arcs whose label the model is n
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -162,11 +163,11 @@ def spacy_arcs(texts: Sequence[str], parser: str) -> list[Parsed]:
 
 def _doc(pipeline: Any, tokens: Sequence[str], text: str) -> Any:
     """Return a document of one sentence for the parser, which looks at spaces too."""
-    from spacy.tokens import Doc
+    doc = importlib.import_module("spacy.tokens").Doc
 
     words, spaces, end = as_written(tokens, text), [], 0
     for word in words:
         at = text.find(word, end)
         end = end if at < 0 else at + len(word)
         spaces.append(at < 0 or text[end : end + 1].isspace())
-    return Doc(pipeline.vocab, words=words, spaces=spaces, sent_starts=[i == 0 for i in range(len(words))])
+    return doc(pipeline.vocab, words=words, spaces=spaces, sent_starts=[i == 0 for i in range(len(words))])
