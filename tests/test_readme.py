@@ -9,7 +9,7 @@ import pytest
 
 from bench.cli import main
 from bench.tasks import TASKS
-from tests.regenerate import BLOCK, PAGE, ROOT, RUNS, page
+from tests.regenerate import BLOCK, CLAIMS, PAGE, PLACE, ROOT, RUNS, claims, page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -28,9 +28,16 @@ def test_the_committed_page_is_made_of_the_committed_records() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "leaderboards/index.html is behind: make boards"
 
 
+def test_the_committed_verdicts_are_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert CLAIMS.read_text(encoding="utf-8") == claims(), "leaderboards/claims.md is behind: make boards"
+
+
 def test_records_hold_no_weights_and_no_texts() -> None:
     kept = {path.name.partition("-")[0] for path in RUNS.rglob("*") if path.is_file()}
     assert kept <= {"trained.json", "config.yaml", "scores", "grid", "items"}
+    configs = [path.read_text(encoding="utf-8") for path in RUNS.rglob("config.yaml")]
+    assert not [text for text in configs if PLACE.search(text)], "a path of somebody's machine"
 
 
 def test_there_are_shown_tables() -> None:
