@@ -11,6 +11,11 @@ function sweeps(table, axes) {
   return [...groups.values()].map((points) => points.sort((a, b) => a.x - b.x));
 }
 
+// A row's label without its decoding.
+function modelName(row) {
+  return row.decoding ? row.label.replace(`, ${row.decoding}`, "").replace(` (${row.decoding})`, "") : row.label;
+}
+
 function axesOf(table) {
   return AXES.find((axes) => sweeps(table, axes).some((points) => points.length > 1));
 }
@@ -50,6 +55,6 @@ function tradeoffNode(table) {
     drawn.append(el("circle", { class: "people-dot", cx: x(people[0]), cy: y(people[1]), r: 4 }, el("title", {}, "human")),
       el("text", { x: x(people[0]), y: y(people[1]) - 8, "text-anchor": "middle" }, "human"));
   }
-  const legend = el("div", { class: "legend" }, lines.map(([first], at) => legendButton(table, drawn, first.row.id, at, first.row.method)));
+  const legend = el("div", { class: "legend" }, lines.map(([first], at) => legendButton(table, drawn, first.row.id, at, modelName(first.row))));
   return el("div", {}, el("p", { class: "soft" }, `${axes[1]} by ${axes[0]}, means over seeds: compare methods at equal ${axes[0]}.`), drawn, legend);
 }
