@@ -212,7 +212,14 @@ def _arcs(
     file = Path(arcs or ("" if parser else verifiers.named(None, "BENCH_DAE_ARCS")))
     if file.name:
         missing = "" if file.is_file() else f"needs the file of arcs {file.name}: bench doctor"
-        return "dae", "arcs:file", missing, lambda: arcs_of(ids, texts, read_arcs(file), file.name)
+        if missing:
+            return "dae", "arcs:file", missing, list
+        known = read_arcs(file)
+        try:
+            found = arcs_of(ids, texts, known, file.name)
+        except ValueError as problem:  # another system's file
+            return "dae", "arcs:file", f"needs the arcs of these summaries in {file.name}: {problem}", list
+        return "dae", "arcs:file", "", lambda: found
     model, missing = spacy_models.installed(parser)
     if missing and not parser:
         missing = f"needs BENCH_DAE_ARCS naming a file of arcs, or {missing.removeprefix('needs ')}"

@@ -205,7 +205,7 @@ def sp_acc_scores(
         device: by default the GPU if there is one.
 
     Raises:
-        ValueError: other ids than the gold's, a file of another form, or a sentence that it does not have.
+        ValueError: other ids than the gold's, or a file of another form.
     """
     check_ids(rows, gold)
     rows = sorted(rows, key=lambda row: str(row["id"]))
@@ -217,9 +217,16 @@ def sp_acc_scores(
     elif not checkpoint:
         why_not = "needs the authors' ranker: bench doctor"
 
-    def decide(ranker: Verifier) -> list[list[bool]]:
+    parsed: list[Parsed] = []
+    if not why_not:
         titles = [str(gold[row["id"]].get("title") or "") for row in rows]
-        parsed = programs_of([row["text"] for row in rows], titles, read_programs(Path(programs)))
+        known = read_programs(Path(programs))
+        try:
+            parsed = programs_of([row["text"] for row in rows], titles, known)
+        except ValueError as problem:  # another system's file
+            why_not = f"needs the programs of these sentences in {Path(programs).name}: {problem}"
+
+    def decide(ranker: Verifier) -> list[list[bool]]:
         return [[one] for one in sp_acc(parsed, ranker)]
 
     signed = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"

@@ -5,6 +5,7 @@ import math
 import os
 import re
 from copy import deepcopy
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ TOKENISATION = re.compile(r"longest:\d+\|tokens:[0-9a-f]{8}")
 def folder(tmp_path_factory):
     """A machine that has every model and package, all of them tiny."""
     root = tmp_path_factory.mktemp("families")
+    ensure_running()  # children of later tests keep the environment that their server starts in
     with pytest.MonkeyPatch.context() as patch:
         family_rows.set_up(root, patch)
         for family, variable in VERDICTS.items():
