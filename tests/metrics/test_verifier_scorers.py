@@ -105,6 +105,14 @@ def test_factcc_reads_document_then_claim_and_cuts_the_longer(made, monkeypatch)
     assert tokenizer.decode(kept[2]["input_ids"]).endswith("river [SEP] it fell [SEP]")
 
 
+def test_factcc_wants_a_source_for_every_row(made):
+    rows, gold = stored(["it rose", "it fell"])
+    gold[rows[1]["id"]] = {"source": ""}
+    (score,) = factcc_scores(rows, gold, checkpoint=str(made / "bert"))
+    assert score.value is None
+    assert score.signature.endswith("|not applicable: no source text")
+
+
 def test_factcc_units(made):
     assert claims_of("It rose. It fell.", "summary") == ["It rose. It fell."]
     assert claims_of("It rose\nIt fell") == ["It rose", "It fell"]
