@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = ["NAME", "Known", "asked_of", "page_of"]
 
 NAME = "leaderboard.html"
 
-TaskOf = Callable[[Mapping[str, Any], StoredRows], Task]
+TaskOf = Callable[[Mapping[str, Any], StoredRows], Task | None]
 
 
 def page_of(
@@ -35,7 +35,7 @@ def page_of(
         results: the store.
         names: of tasks; None for all.
         path: the file.
-        task_of: returns the task of a record and its rows; by default it is read again.
+        task_of: returns the task of a record and its rows, or None to do without; by default it is read again.
         limited: show the cells run with --limit, and no others.
 
     Raises:
@@ -85,19 +85,21 @@ def _of_rows(stored: StoredRows, record: Mapping[str, Any], task_of: TaskOf) -> 
     if all("prompt" in row for row in stored.rows):
         return {row["id"]: (row["prompt"], row["reference"]) for row in stored.rows}
     try:
-        gold = gold_of(task_of(record, stored), stored, ("source", "target"))
+        task = task_of(record, stored)
+        gold = gold_of(task, stored, ("source", "target")) if task else {}
     except BenchError as error:
         print(f"bench: samples of the page stand without their sources: {error}", file=sys.stderr)
         return {}
     return {name: (one["source"], one["target"]) for name, one in gold.items()}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Known:
-    """The tasks of a run's cells, which are in memory; those of other cells in the store are read."""
+    """The tasks of a run, which are in memory; no other data is read at its end."""
 
-    tasks: Mapping[str, Task]
-    others: Tasks = field(default_factory=Tasks)
+    tasks: Sequence[Task]
 
-    def __call__(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
-        return self.tasks.get(record["key"]) or self.others.of(record, stored)
+    def __call__(self, record: Mapping[str, Any], stored: StoredRows) -> Task | None:
+        split, wanted = stored.content["split"], stored.content["split_sha256"]
+        alike = (task for task in self.tasks if task.name == record["config"]["task"])
+        return next((task for task in alike if task.manifest(split).sha256 == wanted), None)

@@ -11,7 +11,7 @@ from typing import Any
 from bench.arguments import RunArguments
 from bench.config import read_yaml
 from bench.entries import split_names
-from bench.errors import MissingError, UsageError
+from bench.errors import BenchError, UsageError
 
 
 def run(given: argparse.Namespace) -> int:
@@ -56,12 +56,12 @@ def show(plan: Any, arguments: RunArguments) -> None:
 
     tasks = sorted({cell.config.task for cell in plan.cells})
     limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
-    known = {cell.key: cell.task for cell in plan.cells}
+    known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
         sys.stdout.write(report(arguments.results_folder, tasks, "terminal", limited=limited))
         path = page_of(arguments.results_folder, None, arguments.results_folder / NAME, Known(known), limited)
         sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
-    except MissingError as error:
+    except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
 
 
