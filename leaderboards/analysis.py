@@ -106,12 +106,14 @@ def judged(table: Table, tests: Tests) -> list[dict[str, Judged]]:
 
 
 def baseline_of(table: Table, row: TableRow) -> int | None:
-    """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself."""
-    for i, other in enumerate(table.rows):
-        alike = other.method == BASELINE and (other.backbone, other.decoding) == (row.backbone, row.decoding)
-        if alike and other is not row:
-            return i
-    return None
+    """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
+
+    Of several, the one that was trained alike; without one, none: which is meant would be a choice.
+    """
+    found = [i for i, other in enumerate(table.rows) if other is not row and other.method == BASELINE
+             and (other.backbone, other.decoding) == (row.backbone, row.decoding)]  # fmt: skip
+    alike = [i for i in found if table.rows[i].config.get("trainer") == row.config.get("trainer")]
+    return alike[0] if len(alike) == 1 else found[0] if len(found) == 1 and row.method != BASELINE else None
 
 
 def _against_baselines(table: Table, tests: Tests) -> Iterator[tuple[int, str, int, float, float]]:

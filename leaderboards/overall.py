@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards import views
+from bench.leaderboards.analysis import baseline_of
 from bench.leaderboards.intervals import Interval, aggregate, probability_of_improvement
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name
@@ -52,6 +53,8 @@ def overall(tables: Sequence[Table]) -> list[Overall]:
         theirs = row.values[column]
         for other in table.rows:
             if other is row or (other.decoding, other.backbone) != (row.decoding, row.backbone):
+                continue
+            if baseline_of(table, other) != table.rows.index(row):  # trained otherwise
                 continue
             if pair := _relative(other.values.get(column), theirs):
                 scores.setdefault(other.method, {}).setdefault(table.task, pair)
