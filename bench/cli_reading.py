@@ -82,6 +82,8 @@ def _reproduce(command: argparse.ArgumentParser) -> None:
     command.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     command.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
     command.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
+    command.add_argument("--study", action="append", default=[], type=Path, metavar="DIR",
+                         help="of bench human make, with raters' files: for tables of people's answers")  # fmt: skip
     command.add_argument("--limit", type=positive, metavar="N", help="first N rows of each split; for debugging")
     command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets")
     command.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")

@@ -34,6 +34,7 @@ class Reproduced:
         ours: over seeds, or None.
         by_seed: what it is the mean of.
         row: the row of ours that it is from.
+        people: how many judged ours, where people did.
     """
 
     cell: PublishedCell
@@ -42,6 +43,7 @@ class Reproduced:
     ours: SeedMean | None = None
     by_seed: Mapping[int, float] = field(default_factory=dict)
     row: TableRow | None = None
+    people: str = ""
 
     @property
     def delta(self) -> float | None:
@@ -139,9 +141,6 @@ class Held:
     def notes(self, table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
         """Return what to know of a whole table."""
         found = [table.note] if table.note else []
-        tasks = {cell.task for row in table.rows for cell in row}
-        if any(task.startswith("human/") for task in tasks):
-            found.append("what people say is gathered by `bench human`; it has no trained cells of its own")
         if not needs([table], self.preset):
             return found
         if self.preset == "small":
@@ -192,11 +191,12 @@ def orders(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[
     """Return, for each column and block of rows, whether methods stand in the paper's order."""
     found = []
     for at, column in enumerate(table.columns):
-        blocks: dict[str, list[tuple[int, float, float]]] = {}
+        blocks: dict[str, list[tuple[int | str, float, float]]] = {}
         for one in (row[at] for row in rows):
             cell = one.cell
             if one.ours is not None and cell.value is not None and cell.method and cell.why_not != UNSURE:
                 block = ", ".join(filter(None, (cell.part, cell.backbone)))
-                blocks.setdefault(block, []).append((id(one.row), one.ours.mean, cell.value))
+                source = cell.method if one.row is None else id(one.row)
+                blocks.setdefault(block, []).append((source, one.ours.mean, cell.value))
         found += [order for block, held in blocks.items() if (order := order_of(column, block, held))]
     return found

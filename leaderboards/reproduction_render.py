@@ -53,9 +53,10 @@ def lines(found: Reproduction) -> list[tuple[str, list[str]]]:
             part = row[0].cell.part
             made.append((part, [""] * (len(row) + 1)))
         seeds = sorted({one.ours.n for one in row if one.ours is not None})
+        size = next((one.people for one in row if one.people), f"n={', '.join(map(str, seeds))}")
         for line in LINES:
             label = f"{row[0].cell.row}{_size(found, row[0])}" if line == LINES[0] else ""
-            said = f"ours (n={', '.join(map(str, seeds))})" if line == "ours" and seeds else line
+            said = f"ours ({size})" if line == "ours" and seeds else line
             made.append((label, [said, *(shown(one, line, named) for one in row)]))
     return made
 
@@ -148,7 +149,7 @@ def _cell(one: Reproduced) -> dict[str, Any]:
         "verdict": one.verdict, "reason": one.reason, "delta": one.delta,
         "published": {"printed": one.cell.printed, "value": one.cell.value, "spread": one.cell.spread},
         "ours": None if ours is None else {
-            "mean": ours.mean, "half": ours.half, "n": ours.n,
+            "people": one.people, "mean": ours.mean, "half": ours.half, "n": ours.n,
             "by_seed": {str(seed): value for seed, value in sorted(one.by_seed.items())},
             "backbone": one.row.backbone if one.row else "", "cells": sorted(one.row.keys) if one.row else []},
     }  # fmt: skip

@@ -8,11 +8,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.arguments import RunArguments
 from bench.errors import MissingError
 from bench.leaderboards.papers import PublishedTable, paper_table, papers
+
+if TYPE_CHECKING:
+    from bench.leaderboards.human_results import HumanResults
+
+WRITTEN = ("key.json", "mturk.csv")
+"""What `bench human make` puts beside raters' files."""
 
 
 def reproduce(given: argparse.Namespace) -> int:
@@ -25,19 +31,23 @@ def reproduce(given: argparse.Namespace) -> int:
     from bench.plan import chosen_preset
 
     tables, preset = chosen(given.tables), chosen_preset(given.preset)
+    studies = [answered(folder) for folder in given.study]
     made = Made(given, preset)
     for need in needs(tables, preset):
         made.make(need)
     if given.dry_run:
         print(json.dumps(made.plans, indent=1) if given.json else made.text())
         return 0
-    sys.stdout.write(rendered(tables, made, given))
+    sys.stdout.write(rendered(tables, made, given, studies))
     return STRICT_EXIT if given.strict and made.short_of else made.code
 
 
-def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
-    """Put tables beside what the store has."""
+def rendered(
+    tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace, studies: Sequence[HumanResults] = ()
+) -> str:
+    """Put tables beside what the store has, and what people said."""
     from bench.leaderboards import table as ours
+    from bench.leaderboards.asked import asked, asks
     from bench.leaderboards.counted import counted
     from bench.leaderboards.needs import COUNTED, needs
     from bench.leaderboards.reproduction import reproduce
@@ -50,12 +60,27 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
         table.address: reproduce(table, held, made.preset, made.planned, made.reasons)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
     }
-    found = [counted(every[name], every[COUNTED[name]]) if name in COUNTED else every[name]
-             for name in (table.address for table in tables)]  # fmt: skip
+    found = [counted(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
+             else asked(every[table.address], studies) if asks(table) else every[table.address]
+             for table in tables]  # fmt: skip
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
     return markdown(found) if given.markdown else terminal(found)
+
+
+def answered(folder: Path) -> HumanResults:
+    """Return what people said in a study: its folder has `key.json`, and their files beside it."""
+    from bench.leaderboards.human_answers import read_answers, read_key
+    from bench.leaderboards.human_results import results
+
+    key = read_key(folder / "key.json")
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".json") and path.name not in WRITTEN)
+    if not files:
+        raise MissingError(
+            f"'{folder}' has the key of a study and no answers; put what raters saved (CSV or JSON) there"
+        )
+    return results(read_answers(files, key), key)
 
 
 @dataclass

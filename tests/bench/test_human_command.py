@@ -60,6 +60,23 @@ def test_a_study_is_made_answered_and_read(bench, tmp_path):
     assert found["raters"] == ["anna", "bo", "cy"]
 
 
+def test_a_papers_table_of_answers_takes_a_study_and_says_what_is_missing(bench, tmp_path):
+    for method in ("histalign", "trime"):
+        rows = [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"{method} {WORDS} {i}"} for i in range(10)]
+        store(trained(tmp_path / "results", method, task="writingprompts"), rows)
+    assert make(bench, tmp_path / "results", task="writingprompts", out=tmp_path / "study").code == 0
+    given = ("reproduce", "histalign/table4", "--results", str(tmp_path / "results"))
+    nobody = bench(*given, "--study", str(tmp_path / "study"))
+    assert (nobody.code, "no answers" in nobody.err) == (3, True)
+    key = json.loads((tmp_path / "study" / "key.json").read_text())
+    write(tmp_path / "study", answers(key, lambda item, slot: side_of(key, item, "histalign")))
+    shown = bench(*given, "--study", str(tmp_path / "study"))
+    assert (shown.code, shown.err) == (0, "")
+    assert "ours (6 items, 1 rater)" in " ".join(shown.out.split())
+    assert "12 judgements of texts of preset small, backbone small-encdec, decoding greedy" in shown.out
+    assert "nobody was asked: bench human make" in bench(*given).out
+
+
 def test_sources_of_a_conditional_task_come_from_its_data(bench, tmp_path):
     from bench.tasks.sources import Source
 

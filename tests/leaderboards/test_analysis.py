@@ -99,6 +99,27 @@ def test_the_baseline_has_the_same_backbone_and_decoding(tmp_path):
     assert [baseline_of(table, row) for row in table.rows] == [None, None]
 
 
+def test_of_several_baselines_the_one_that_was_trained_alike_counts(tmp_path):
+    for lr in (0.001, 0.01):
+        stored(tmp_path, "mle", [0.5], trainer__lr=lr)
+        stored(tmp_path, "trime", [0.8], trainer__lr=lr)
+    stored(tmp_path, "histalign", [0.8], trainer__lr=0.1)
+    (table,), _ = tables(Store(tmp_path))
+    lr_of = {i: row.config["trainer"]["lr"] for i, row in enumerate(table.rows)}
+    found = {(row.method, lr_of[i]): baseline_of(table, row) for i, row in enumerate(table.rows)}
+    assert {table.rows[found["trime", lr]].method for lr in (0.001, 0.01)} == {"mle"}
+    assert {lr: lr_of[found["trime", lr]] for lr in (0.001, 0.01)} == {0.001: 0.001, 0.01: 0.01}
+    assert found["histalign", 0.1] is None  # two to choose from, neither trained alike
+    assert (found["mle", 0.001], found["mle", 0.01]) == (None, None)
+
+
+def test_the_only_baseline_counts_even_where_it_was_trained_otherwise(tmp_path):
+    stored(tmp_path, "mle", [0.5])
+    stored(tmp_path, "trime", [0.8], trainer__lr=0.01)
+    (table,), _ = tables(Store(tmp_path))
+    assert {row.method: baseline_of(table, row) is not None for row in table.rows} == {"mle": False, "trime": True}
+
+
 def test_a_conflict_is_not_tested(tmp_path):
     stored(tmp_path, "mle", [0.5])
     stored(tmp_path, "trime", [0.9])

@@ -236,13 +236,6 @@ def test_names_are_tables_papers_aliases_or_all_and_an_unknown_one_has_a_neighbo
         chosen(["histalign/table9"])
 
 
-def test_ratings_say_where_they_come_from():
-    (table,) = chosen(["histalign/table6"])
-    found = reproduce(table, [], "small")
-    assert any("bench human" in note for note in found.notes)
-    assert found.count()[NOT_COMPARABLE] == 6
-
-
 # How it is shown --------------------------------------------------------------------------------------------------
 
 
