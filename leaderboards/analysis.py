@@ -1,16 +1,17 @@
 """Analysis: intervals, tests and ties of a leaderboard, from what its values are made of.
 
-Of each shown column: the 95 % interval over seeds (from three seeds on); paired randomisation against the baseline of
-the same backbone and decoding, corrected by Holm over all rows and columns of the table; groups of rows that do not
-differ from their best. Columns that are no sums over rows (KLD, Self-BLEU, MAUVE) have the interval only.
+Of each shown column: the 95 % interval over seeds (from three seeds on); the difference from the baseline of the same
+backbone and decoding with its bootstrap interval over items, and paired randomisation, corrected by Holm over all rows
+and columns of the table; groups of rows that do not differ from their best. Columns that are no sums over rows (KLD,
+Self-BLEU, MAUVE) have the first alone.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,25 @@ from bench.files import write_atomic
 from bench.keys import key_of
 from bench.leaderboards import views
 from bench.leaderboards.board import row_id, table_ids
-from bench.leaderboards.intervals import seed_mean
+from bench.leaderboards.intervals import bootstrap_difference, seed_mean
 from bench.leaderboards.judged import Judged
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.significance import ROUNDS, compare, holm, tie_groups
+from bench.leaderboards.significance import ROUNDS, compare, holm, over_seeds, tie_groups
 from bench.leaderboards.table import Table
 from bench.metrics.items import Items
 
 __all__ = ["BASELINE", "Tests", "analysed", "as_statistics", "baseline_of", "judged"]
 
 BASELINE = "mle"
-VERSION = 1
-"""In the key of kept p-values; raise it when a test would come out otherwise."""
+VERSION = 2
+"""In the key of what is kept; raise it when a test or an interval would come out otherwise."""
+
+Found = tuple[float | None, ...]
 
 
 @dataclass
 class Tests:
-    """The tests of one table, each pair of rows asked once; p-values are kept in the cache by what decides them."""
+    """The tests of one table, each pair of rows asked once; what they found is kept in the cache by what decides it."""
 
     rounds: int = ROUNDS
     folder: Path | None = None
@@ -59,20 +62,39 @@ class Tests:
         one, other = self.items(ours), self.items(theirs)
         if not set(one) & set(other) or {len(i) for i in one.values()} != {len(i) for i in other.values()}:
             return None
-        path = self._path(ours, theirs)
-        if path and path.is_file():
-            p, difference = json.loads(path.read_text())
-            return p, difference
-        found = compare(one, other, self.rounds)
-        if path:
-            write_atomic(path, json.dumps([found.p, found.difference]).encode())
-        return found.p, found.difference
 
-    def _path(self, ours: Value, theirs: Value) -> Path | None:
+        def ask() -> Found:
+            found = compare(one, other, self.rounds)
+            return found.p, found.difference
+
+        p, difference = self._kept("test", ours, theirs, ask)
+        assert p is not None
+        assert difference is not None
+        return p, difference
+
+    def interval(self, ours: Value, theirs: Value) -> tuple[float | None, float | None]:
+        """Return the ends of the bootstrap interval of the difference of two rows that `pair` can test."""
+        one, other = self.items(ours), self.items(theirs)
+        seeds = sorted(set(one) & set(other))
+
+        def ask() -> Found:
+            found = bootstrap_difference(*(over_seeds([side[seed] for seed in seeds]) for side in (one, other)))
+            return found.low, found.high
+
+        low, high = self._kept("interval", ours, theirs, ask)
+        return low, high
+
+    def _kept(self, what: str, ours: Value, theirs: Value, ask: Callable[[], Found]) -> Found:
+        """Return what is kept of two rows, asked for where there is nothing yet."""
         if self.folder is None:
-            return None
+            return ask()
         sides = [{str(seed): [one.digest, one.name] for seed, one in value.items.items()} for value in (ours, theirs)]
-        return self.folder / f"{key_of([VERSION, self.rounds, sides])}.json"
+        path = self.folder / f"{key_of([VERSION, what, self.rounds, sides])}.json"
+        if path.is_file():
+            return tuple(json.loads(path.read_text()))
+        found = ask()
+        write_atomic(path, json.dumps(found).encode())
+        return found
 
 
 def analysed(tables: Sequence[Table], rounds: int = ROUNDS, cached: bool = True) -> list[list[dict[str, Judged]]]:
@@ -81,7 +103,7 @@ def analysed(tables: Sequence[Table], rounds: int = ROUNDS, cached: bool = True)
     Args:
         tables: as they are shown.
         rounds: random swaps of a test.
-        cached: keep p-values, which cost seconds a table, in the cache.
+        cached: keep p-values and intervals, which cost seconds a table, in the cache.
     """
     folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "tests"
     return [judged(table, Tests(rounds, folder if cached else None)) for table in tables]
@@ -95,13 +117,12 @@ def judged(table: Table, tests: Tests) -> list[dict[str, Judged]]:
         for row in table.rows
     ]  # fmt: skip
     asked = list(_against_baselines(table, tests))
-    for (i, name, base, difference), p in zip([one[:4] for one in asked], holm([one[4] for one in asked]), strict=True):
-        found[i][name] = Judged(found[i][name].half, None, p, difference, base)
+    for (i, name, one), p in zip(asked, holm([one.p or 0.0 for _, _, one in asked]), strict=True):
+        found[i][name] = replace(one, half=found[i][name].half, p=p)
     for name in table.columns:
         for i, group in enumerate(_groups(table, name, tests)):
             if group is not None:
-                old = found[i][name]
-                found[i][name] = Judged(old.half, group, old.p, old.difference, old.against)
+                found[i][name] = replace(found[i][name], group=group)
     return found
 
 
@@ -116,8 +137,8 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     return alike[0] if len(alike) == 1 else found[0] if len(found) == 1 and row.method != BASELINE else None
 
 
-def _against_baselines(table: Table, tests: Tests) -> Iterator[tuple[int, str, int, float, float]]:
-    """Yield row, column, baseline, difference and p of every value that can be tested against its baseline."""
+def _against_baselines(table: Table, tests: Tests) -> Iterator[tuple[int, str, Judged]]:
+    """Yield row, column and what is known of every value that can be tested against its baseline, p as it is."""
     for i, row in enumerate(table.rows):
         base = baseline_of(table, row)
         for name in table.columns if base is not None else ():
@@ -125,7 +146,8 @@ def _against_baselines(table: Table, tests: Tests) -> Iterator[tuple[int, str, i
             if ours is None or theirs is None or ours.higher_is_better is None:
                 continue
             if pair := tests.pair(ours, theirs):
-                yield i, name, base, pair[1], pair[0]  # type: ignore[misc]
+                low, high = tests.interval(ours, theirs)
+                yield i, name, Judged(None, None, *pair, low, high, base)
 
 
 def _groups(table: Table, name: str, tests: Tests) -> list[int | None]:
@@ -154,6 +176,7 @@ def as_statistics(tables: Sequence[Table], found: Sequence[Sequence[Mapping[str,
         ids = [row_id(row) for row in table.rows]
         values = {
             ids[i]: {column: {"half": one.half, "tied": "" if one.group is None else _letter(one.group), "p": one.p,
+                              "difference": one.difference, "low": one.low, "high": one.high,
                               "against": "" if one.against is None else ids[one.against]}
                      for column, one in row.items()}
             for i, row in enumerate(rows)

@@ -20,7 +20,8 @@ GROUPS = ("frequent", "medium", "rare", "very_rare")
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 
-NO_STATISTICS: Mapping[str, Any] = {"half": None, "tied": "", "p": None, "against": ""}
+NO_STATISTICS: Mapping[str, Any] = {"half": None, "tied": "", "p": None, "difference": None, "low": None, "high": None,
+                                    "against": ""}  # fmt: skip
 
 
 def board(
@@ -36,11 +37,11 @@ def board(
         notes: what was left out and why.
         extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
             "curves": {table id: [...]}, "samples": {table id: [...]}}`; each may be missing.
-        statistics: by table id, `{"values": {row id: {column: {"half", "tied", "p", "against"}}}, "wins": ...}`. `half`
-            is half the width of the 95 % interval over seeds, `tied` the name of the group of rows without a
-            significant difference, `p` the corrected p-value of the difference from the row with id `against`;
-            each may be missing. `wins` is None or `{"columns": names, "matrix": {row id: {row id: [wins, ties,
-            losses]}}}`.
+        statistics: by table id, `{"values": {row id: {column: {...}}}, "wins": ...}`. Of a value, each of which may be
+            missing: `half`, half the width of the 95 % interval over seeds; `tied`, the name of the group of rows
+            without a significant difference; `p`, corrected, of the `difference` from the row with id `against`, and
+            `low` and `high`, the ends of its interval over items. `wins` is None or `{"columns": names, "matrix": {row
+            id: {row id: [wins, ties, losses]}}}`.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -19,11 +20,10 @@ from bench.leaderboards.significance import ALPHA
 SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "tradeoff.js", "samples.js", "copy.js", "page.js")
 """In the order they are joined: one function scope, `page.js` starts it."""
 
-DIGITS, MEAN_DIGITS = 5, 9
-"""Significant ones of numbers in the page, and of means, which are rounded once more; the JSON report has all."""
+DIGITS, OTHER_DIGITS = {"mean": 9, "half": 6, "difference": 5, "p": 3}, 4
+"""Significant ones of numbers in the page, more where they are rounded once more. The JSON report has all."""
 
 WAYS = {True: " ↑", False: " ↓", None: ""}
-PARTED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -34,8 +34,8 @@ def write_page(path: Path, board: Mapping[str, Any]) -> None:
 def page(board: Mapping[str, Any]) -> str:
     """Return the page of a board.
 
-    Nothing in a board is trusted: its JSON cannot end its element, the static tables are escaped, the scripts make
-    text nodes of it only, and the page's policy lets nothing but its own script and style run and nothing be loaded.
+    Nothing in a board is trusted: it is base64 in its element, the static tables are escaped, the scripts make text
+    nodes of it only, and the page's policy lets nothing but its own script and style run and nothing be loaded.
     """
     style, script = _bare(_part("page.css")), _script()
     policy = [
@@ -47,68 +47,39 @@ def page(board: Mapping[str, Any]) -> str:
         "style": style,
         "static": "".join(static_table(table) for table in board["tables"]),
         "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
-        "board": embedded(packed(board)),
+        "board": packed(board),
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: given[found[1]], _part("page.html"))
 
 
-def embedded(content: Any) -> str:
-    """Return JSON that can stand in a script element: no character in it can end one or start a comment.
+def packed(board: Mapping[str, Any]) -> str:
+    """Return a board as text for the page: its JSON, rounded, deflated (RFC 1950), in base64, of any line length.
 
-    >>> embedded("</script>")
-    '"\\\\u003c/script\\\\u003e"'
+    `state.js` inflates it, so that rows cost little and a page with samples and curves stays one that can be sent.
     """
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return re.sub("[<>&\u2028\u2029]", lambda found: PARTED[found[0]], text)
+    content = json.dumps(_rounded(board), allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(content.encode("ascii"), 9)).decode()
 
 
-def packed(board: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a board as small as it goes: `state.js` has the inverse, but for digits that are not shown.
+def unpacked(text: str) -> dict[str, Any]:
+    """Return the board of `packed`.
 
-    What is empty is left out, and a label that is the method's name. A row's values go by the places of their columns;
-    each is `[mean, half, values by the row's seeds, signature, rest]`, where signatures and reasons are places in the
-    table's `texts`.
+    >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
+    {'tables': [], 'mean': 0.333333333}
     """
-    tables = []
-    for table in board["tables"]:
-        places: dict[str, int] = {}
-        small = {name: part for name, part in table.items() if part or name == "rows"}
-        for group in ("methods", "human"):
-            small[group] = [_packed_row(row, table["columns"], places) for row in table[group]]
-        small["texts"] = list(places)
-        tables.append(small)
-    return {**board, "tables": tables}
+    return dict(json.loads(zlib.decompress(base64.b64decode(text))))
 
 
-def _packed_row(row: Mapping[str, Any], columns: list[Mapping[str, Any]], places: dict[str, int]) -> dict[str, Any]:
-    small = {name: part for name, part in row.items() if part and (name != "label" or part != row["method"])}
-    found: list[Any] = []
-    for column in columns:
-        value = row["values"].get(column["name"])
-        if value is None:
-            found.append(0)
-            continue
-        by_seed, names = value["by_seed"], [str(seed) for seed in row["seeds"]]
-        seeds = [_short(by_seed.get(seed)) for seed in (names if by_seed and set(by_seed) <= set(names) else by_seed)]
-        rest = {name: value[name] for name in ("conflict", "best", "second", "tied", "p", "against") if value[name]}
-        if value["p"] is not None:
-            rest["p"] = _short(value["p"])
-        if value["why"]:
-            rest["why"] = places.setdefault(value["why"], len(places))
-        signature = places.setdefault(value["signature"], len(places))
-        mean = _short(value["mean"], MEAN_DIGITS)
-        found.append([mean, _short(value["half"]), seeds, signature, *([rest] if rest else [])])
-    while found and not found[-1]:
-        found.pop()
-    return {**small, "values": found}
-
-
-def _short(value: float | None, digits: int = DIGITS) -> float | int | None:
-    if value is None:
-        return None
-    short = float(f"{value:.{digits}g}")
-    return int(short) if short.is_integer() else short
+def _rounded(content: Any, name: str = "") -> Any:
+    if isinstance(content, float):
+        short = float(f"{content:.{DIGITS.get(name, OTHER_DIGITS)}g}")
+        return int(short) if short.is_integer() else short
+    if isinstance(content, Mapping):
+        return {key: _rounded(value, key) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_rounded(value, name) for value in content]
+    return content
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -153,7 +124,7 @@ def _static_value(value: Mapping[str, Any] | None) -> str:
     shown = f"<b>{shown}</b>" if value["best"] else f"<u>{shown}</u>" if value["second"] else shown
     marks = ("†" if value["p"] is not None and value["p"] <= ALPHA else "") + value["tied"]
     half = f" ±{number(value['half'])}" if value["half"] is not None else ""
-    return f"{shown}{f'<sup>{_text(marks)}</sup>' if marks else ''}{half}"
+    return f"{shown}{f'<i>{_text(marks)}</i>' if marks else ''}{half}"
 
 
 def _text(text: str) -> str:
@@ -165,7 +136,7 @@ def _part(name: str) -> str:
 
 
 def _script() -> str:
-    return '(() => {\n"use strict";\n' + "".join(_bare(_part(name)) for name in SCRIPTS) + "})();\n"
+    return '(async () => {\n"use strict";\n' + "".join(_bare(_part(name)) for name in SCRIPTS) + "})();\n"
 
 
 def _bare(text: str) -> str:

@@ -11,18 +11,18 @@ import csv
 import hashlib
 import html
 import io
+import json
 import re
 import string
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from bench.leaderboards.html import embedded
-
-__all__ = ["hit_layout", "hits", "page", "referenced"]
+__all__ = ["embedded", "hit_layout", "hits", "page", "referenced"]
 
 PLAIN = set(string.ascii_letters + string.digits + " .,;:!?()/-")
 """Characters that mean nothing to HTML, CSV, spreadsheets (but at the start) and slots."""
+PARTED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -34,6 +34,16 @@ def page(content: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     given = {"policy": "; ".join(policy), "style": style, "script": script, "content": embedded(content)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: given[found[1]], _part("study.html"))
+
+
+def embedded(content: Any) -> str:
+    """Return JSON that can stand in a script element: no character in it can end one or start a comment.
+
+    >>> embedded("</script>")
+    '"\\\\u003c/script\\\\u003e"'
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&\u2028\u2029]", lambda found: PARTED[found[0]], text)
 
 
 def hits(content: Mapping[str, Any]) -> str:

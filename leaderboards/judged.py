@@ -19,6 +19,7 @@ class Judged:
         group: 0 for the best row of the column and those that do not differ from it, then 1, ...; None if not tested.
         p: of the difference from the baseline, after Holm; None for the baseline and where not tested.
         difference: from the baseline, of all seeds together.
+        low, high: ends of its 95 % bootstrap interval over test items.
         against: the baseline's row, by its place.
     """
 
@@ -26,6 +27,8 @@ class Judged:
     group: int | None = None
     p: float | None = None
     difference: float | None = None
+    low: float | None = None
+    high: float | None = None
     against: int | None = None
 
     @property

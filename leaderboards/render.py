@@ -67,8 +67,8 @@ def comma_separated(tables: Sequence[Table], judged: All = ()) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["task", "split", "rows", "preset", "watermark", "method", "settings", "backbone", "decoding",
-                     "column", "mean", "half", "p", "seeds", "by_seed", "signature", "why_none", "controls",
-                     "untuned", "remark"])  # fmt: skip
+                     "column", "mean", "half", "p", "difference", "low", "high", "seeds", "by_seed", "signature",
+                     "why_none", "controls", "untuned", "remark"])  # fmt: skip
     for at, table in enumerate(tables):
         for i, row in enumerate([*table.rows, *table.human]):
             known = judged[at][i] if judged and i < len(table.rows) else {}
@@ -76,7 +76,7 @@ def comma_separated(tables: Sequence[Table], judged: All = ()) -> str:
                 one = known.get(column, Judged())
                 writer.writerow([table.task, table.split, table.n, table.preset, table.watermark, _csv(row.method),
                                  _csv(row.settings), _csv(row.backbone), row.decoding, column, _exact(value.mean),
-                                 _exact(one.half), _exact(one.p), value.n,
+                                 *map(_exact, (one.half, one.p, one.difference, one.low, one.high)), value.n,
                                  json.dumps(dict(sorted(value.by_seed.items()))), value.signature, value.why_none,
                                  " ".join(row.controls), row.untuned if row.config else "",
                                  _csv(row.remark)])  # fmt: skip

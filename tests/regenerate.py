@@ -15,6 +15,7 @@ import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
@@ -77,6 +78,14 @@ def page() -> str:
         found += some
     statistics = as_statistics(found, analysed(found, cached=False))
     return written(board(found, [], {"curves": curves}, statistics))
+
+
+def opened(text: str) -> tuple[str, dict[str, Any]]:
+    """Return a page without its board, and the board: how small a library deflates it is its own matter."""
+    from bench.leaderboards.html import unpacked
+
+    (inner,) = re.findall(r'id="board">([^<]*)<', text)
+    return text.replace(inner, ""), unpacked(inner)
 
 
 def main() -> None:

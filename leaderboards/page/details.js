@@ -12,8 +12,10 @@ function tipOf(table, row, head, value) {
   if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
   if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);
   if (value.p !== null) {
-    const other = table.byId.get(value.against);
-    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)}${other ? ` against ${other.label}` : ""}`]);
+    const other = table.byId.get(value.against)?.label ?? "the baseline";
+    const ends = value.low === null ? "" : ` (${signed(value.low)} to ${signed(value.high)} over items)`;
+    if (value.difference !== null) about.push([`Δ ${other}`, `${signed(value.difference)}${ends}`]);
+    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)} against ${other}`]);
   }
   const reasons = new Set();
   for (const paper of table.published) {

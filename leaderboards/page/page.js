@@ -153,7 +153,6 @@ function start() {
   drawAll();
 }
 
-document.documentElement.classList.add("live");
 for (const id of ["theme", "filters", "count"]) document.getElementById(id).hidden = false;
 document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() ? "light" : "dark"));
 dark.addEventListener("change", () => showTheme(null));
@@ -171,3 +170,4 @@ addEventListener("keydown", (event) => {
 });
 showTheme(storedTheme());
 start();
+document.documentElement.classList.add("live");

@@ -1,4 +1,4 @@
-// State: the board as it was packed, what is chosen (kept in location.hash), and how elements are made.
+// State: the board, what is chosen (kept in location.hash), and how elements are made.
 
 // Model output and stored names are never markup: everything goes through text nodes and attributes.
 function el(tag, attributes = {}, ...children) {
@@ -13,42 +13,26 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// The inverse of html.packed().
-function unpack(board) {
+// The inverse of html.packed(); a browser that cannot inflate (older than 2023) keeps the static tables.
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+}
+
+// Values by column, their seeds in the order of the row's; a row has as many seeds as its best covered value.
+function prepared(board) {
   for (const table of board.tables) {
-    for (const part of ["remarks", "columns", "methods", "human", "published", "frequency", "curves", "samples"]) {
-      table[part] ??= [];
+    for (const row of [...table.methods, ...table.human]) {
+      row.values = new Map(Object.entries(row.values).map(([name, value]) => [name, { ...value, n: value.n_seeds,
+        seeds: row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed) }]));
+      row.n = Math.max(0, ...[...row.values.values()].map((value) => value.n));
     }
-    table.wins ??= null;
-    table.watermark ??= "";
-    for (const row of [...table.methods, ...table.human]) unpackRow(row, table);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
 }
 
-function unpackRow(row, table) {
-  for (const part of ["id", "method", "settings", "backbone", "decoding", "untuned", "remark", "folder"]) {
-    row[part] ??= "";
-  }
-  row.label ??= row.method;
-  for (const part of ["seeds", "controls", "cells"]) row[part] ??= [];
-  row.diverged ??= 0;
-  const values = new Map();
-  (row.values ?? []).forEach((found, i) => {
-    if (!found) return;
-    const [mean, half, seeds, signature, rest = {}] = found;
-    values.set(table.columns[i].name, {
-      tied: "", p: null, against: "", best: false, second: false, conflict: false, ...rest, mean, half,
-      seeds, n: seeds.filter((x) => x !== null).length,
-      signature: table.texts[signature], why: rest.why === undefined ? "" : table.texts[rest.why],
-    });
-  });
-  row.values = values;
-  row.n = Math.max(0, ...[...values.values()].map((value) => value.n));
-}
-
-const board = unpack(JSON.parse(document.getElementById("board").textContent));
+const board = prepared(JSON.parse(await inflated(document.getElementById("board").textContent)));
 
 // What is chosen; empty lists mean all, and what is as at first is not in the link.
 const state = { task: "", preset: "", q: "", method: [], papers: true, tables: new Map() };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 COLUMNS = [("bleu-1", True), ("bleu-2", True), ("bleu-3", True), ("ppl/word", False), ("rep", None), ("uniq", True),
@@ -33,7 +34,8 @@ def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **change
     by_seed = {} if mean is None else {str(s): mean + (s - (seeds - 1) / 2) / 3 for s in range(seeds)}
     return {"mean": mean, "half": half if mean is not None else None, "n_seeds": len(by_seed), "by_seed": by_seed,
             "signature": "bleu|scale:corpus|version:1", "conflict": False, "why": "" if mean is not None else "no text",
-            "best": False, "second": False, "tied": "", "p": None, "against": "", **changes}  # fmt: skip
+            "best": False, "second": False, "tied": "", "p": None, "difference": None, "low": None, "high": None,
+            "against": "", **changes}  # fmt: skip
 
 
 def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -66,7 +68,8 @@ def example() -> dict[str, Any]:
     methods = [
         row("mle", {"bleu-1": value(33.125, tied="a"), "bleu-2": value(20.0), "ppl/word": value(19.5),
                     "uniq": value(7000.0)}),
-        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, against=ids[0]), "bleu-2": value(None),
+        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, difference=8.375, low=2.25,
+                                                 high=14.5, against=ids[0]), "bleu-2": value(None),
                       "ppl/word": value(25.0, 2, None)}, backbone="bart", controls=["histalign"], untuned="lr"),
         row("histalign", {"bleu-1": value(9.75, tied="a"), "bleu-2": value(21.0, best=True),
                           "ppl/word": value(None, conflict=True, why="")}, diverged=1),
@@ -131,14 +134,25 @@ def hostile() -> dict[str, Any]:
 
 
 def large(rows: int = 200) -> dict[str, Any]:
-    """A board of so many rows in four tables, seven columns and three seeds."""
+    """A board of so many rows in four tables, seven columns and three seeds, whose every value was tested."""
+    rng = random.Random(rows)
     tables = []
     for t in range(4):
         methods = [
-            row(f"method_{i}", {c: value(10 + i / 7 + j, half=1 / (1 + i + j), signature=f"{c}|version:{j}")
-                                for j, (c, _) in enumerate(COLUMNS)}, id=f"method_{i}-{i:06d}")
+            row(f"method_{i}", {c: measured(rng, f"method_0-{0:06d}", f"{c}|version:{j}")
+                                for j, (c, _) in enumerate(COLUMNS)}, id=f"method_{i}-{i:06d}",
+                cells=[f"{rng.getrandbits(64):016x}" for _ in range(3)])
             for i in range(rows // 4)
         ]  # fmt: skip
         columns = [{"name": c, "higher_is_better": way, "shown": True} for c, way in COLUMNS]
         tables.append(table(methods, f"task{t}", task=f"task{t}", columns=columns))
     return board(*tables)
+
+
+def measured(rng: random.Random, against: str, signature: str) -> dict[str, Any]:
+    """A value with all its digits, its interval, group and test."""
+    by_seed = {str(seed): rng.gauss(30, 2) for seed in range(3)}
+    difference = rng.gauss(0, 1)
+    return value(sum(by_seed.values()) / 3, half=rng.random(), signature=signature, by_seed=by_seed, p=rng.random(),
+                 difference=difference, low=difference - rng.random(), high=difference + rng.random(),
+                 tied=rng.choice("abc"), against=against)  # fmt: skip

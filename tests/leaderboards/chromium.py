@@ -20,6 +20,7 @@ FLAGS = (
     "--remote-debugging-pipe", "--hide-scrollbars",
 )  # fmt: skip
 PATIENCE_S = 60
+UNDRAWN = "!!document.getElementById('board') && !document.documentElement.classList.contains('live')"
 
 
 def installed() -> str | None:
@@ -65,17 +66,20 @@ class Chromium:
             raise RuntimeError(f"{method}: {found['error']}")
         return dict(found["result"])
 
-    def open(self, url: str) -> None:
-        """Go to a page and wait until it is loaded."""
+    def open(self, url: str, drawn: bool = True) -> None:
+        """Go to a page and wait until it is loaded and, unless its scripts are off, drawn."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         self._wait_for("Page.loadEventFired")
+        if drawn:
+            self._wait_until_drawn()
 
     def reload(self) -> None:
         """Load the page again, with its hash."""
         self.events.clear()
         self.call("Page.reload")
         self._wait_for("Page.loadEventFired")
+        self._wait_until_drawn()
 
     def eval(self, code: str) -> Any:
         """Return the JSON value of an expression; an exception in it is one here."""
@@ -128,6 +132,12 @@ class Chromium:
             self.process.wait()
         for end in (self.to, self.frm):
             os.close(end)
+
+    def _wait_until_drawn(self) -> None:
+        """Wait until the script of a page with a board has inflated and drawn it."""
+        until = time.monotonic() + PATIENCE_S
+        while self.eval(UNDRAWN) and time.monotonic() < until:
+            time.sleep(0.01)
 
     def _wait_for(self, event: str) -> None:
         while not any(found.get("method") == event for found in self.events):

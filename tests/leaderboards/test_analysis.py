@@ -1,5 +1,7 @@
 """Analysis: intervals, daggers and ties come from stored items, are corrected, and refuse what cannot be tested."""
 
+import csv
+import io
 import json
 
 import numpy as np
@@ -7,8 +9,9 @@ import pytest
 
 from bench.leaderboards import analysis
 from bench.leaderboards.analysis import analysed, as_statistics, baseline_of, judged
+from bench.leaderboards.intervals import bootstrap_difference
 from bench.leaderboards.render import render
-from bench.leaderboards.significance import holm
+from bench.leaderboards.significance import holm, over_seeds
 from bench.leaderboards.table import tables
 from bench.metrics.items import Items, mean
 from bench.store import Store
@@ -179,3 +182,24 @@ def test_wins_count_columns_and_ties_count_as_ties(tmp_path):
     assert by_method["histalign"]["mle"] == [1, 1, 0]
     assert by_method["mle"]["histalign"] == [0, 1, 1]
     assert by_method["mle"]["trime"] == [0, 2, 0]
+
+
+def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that_holds_it(tmp_path):
+    stored(tmp_path, "mle", [0.5, 0.5, 0.5])
+    stored(tmp_path, "trime", [0.8, 0.8, 0.8])
+    table, found = one(tmp_path)
+    trime = found["trime"]["bleu-1"]
+    tests, values = analysis.Tests(999), {row.method: row.values["bleu-1"] for row in table.rows}
+    sides = [over_seeds(list(tests.items(values[name]).values())) for name in ("trime", "mle")]
+    interval = bootstrap_difference(*sides)
+    assert (trime.low, trime.high) == (interval.low, interval.high)
+    assert trime.low < trime.difference < trime.high
+    assert trime.difference == pytest.approx(values["trime"].mean - values["mle"].mean)
+    known = analysed([table], rounds=999, cached=False)
+    shown = list(csv.DictReader(io.StringIO(render([table], [], "csv", known))))
+    (line,) = [line for line in shown if line["method"] == "trime" and line["column"] == "bleu-1"]
+    assert [float(line[name]) for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
+    (rows,) = json.loads(render([table], [], "json", known))["tables"]
+    told = {row["method"]: row["values"]["bleu-1"] for row in rows["methods"]}
+    assert [told["trime"][name] for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
+    assert [told["mle"][name] for name in ("difference", "low", "high")] == [None] * 3

@@ -96,7 +96,7 @@ def test_a_board_of_stored_cells_is_as_its_schema_says(store):
     assert mle["values"]["bleu-1"] == {
         "mean": 30.5, "half": None, "n_seeds": 2, "by_seed": {"0": 30.0, "1": 31.0},
         "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": True, "tied": "",
-        "p": None, "against": "",
+        "p": None, "difference": None, "low": None, "high": None, "against": "",
     }  # fmt: skip
     assert (mle["folder"], len(mle["cells"]), mle["seeds"]) == ("logicnlg/mle", 2, [0, 1])
     assert all(store.cell(*mle["folder"].split("/"), key).trained() for key in mle["cells"])
@@ -135,7 +135,7 @@ def test_a_conflict_is_null_and_marked(store, tmp_path):
 def test_statistics_are_put_where_they_belong(store):
     found, notes = tables(store)
     (name,), ids = table_ids(found), [row_id(row) for row in found[0].rows]
-    known = {"half": 0.5, "tied": "ab", "p": 0.01, "against": ids[1]}
+    known = {"half": 0.5, "tied": "ab", "p": 0.01, "difference": 1.0, "low": 0.5, "high": 1.5, "against": ids[1]}
     wins = {"columns": ["bleu-1"], "matrix": {ids[0]: {ids[1]: [1, 0, 0]}}}
     made = board(found, notes, None, {name: {"values": {ids[0]: {"bleu-1": known}}, "wins": wins}})
     assert fits(made) == []
