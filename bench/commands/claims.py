@@ -38,7 +38,7 @@ def claims(given: argparse.Namespace) -> int:
 
 
 def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
-    """Make what the claims need, several tasks at a time; what is stored already is not done again.
+    """Make what the claims need, several tasks at a time, the longest first; what is stored already is not done again.
 
     Runs of one task follow each other, so that no two train the same cell.
     """
@@ -46,11 +46,17 @@ def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
     for run in (run for file in files for run in file.runs):
         by_task.setdefault(run.task, []).append(run)
     jobs = min(given.jobs or (cores() if given.preset == "small" else 1), len(by_task))
-    minutes = sum(run.minutes for runs in by_task.values() for run in runs)
+    longest = sorted(by_task.values(), key=lambda runs: -minutes_of(runs))
+    minutes = sum(map(minutes_of, longest))
     say(f"about {minutes:.0f} minutes of one core, {len(by_task)} tasks, {jobs} at a time; what is stored is kept")
     with ThreadPoolExecutor(jobs) as pool:
-        codes = list(pool.map(lambda runs: [one_run(run, given) for run in runs], by_task.values()))
+        codes = list(pool.map(lambda runs: [one_run(run, given) for run in runs], longest))
     return 1 if any(code for task in codes for code in task) else 0
+
+
+def minutes_of(runs: Sequence[Run]) -> float:
+    """Return how long runs take, one after another."""
+    return sum(run.minutes for run in runs)
 
 
 def cores() -> int:

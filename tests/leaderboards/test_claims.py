@@ -94,12 +94,18 @@ def made(side: Side, run: Run, cell: Cell) -> bool:
     )
 
 
-def test_all_runs_fit_in_an_hour_on_two_cores() -> None:
-    by_task: dict[str, float] = {}
+def minutes_by_task() -> dict[str, float]:
+    found: dict[str, float] = {}
     for run in chain.from_iterable(file.runs for file in FILES):
-        by_task[run.task] = by_task.get(run.task, 0) + run.minutes
-    busiest = max(by_task.values())
-    assert max(busiest, sum(by_task.values()) / 2) <= 55, by_task
+        found[run.task] = found.get(run.task, 0) + run.minutes
+    return found
+
+
+def test_all_runs_fit_in_an_hour_on_two_cores() -> None:
+    lanes = [0.0, 0.0]
+    for minutes in sorted(minutes_by_task().values(), reverse=True):  # as they are made
+        lanes[lanes.index(min(lanes))] += minutes
+    assert max(lanes) <= 55, lanes
 
 
 def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(
@@ -185,6 +191,17 @@ def test_runs_are_made_one_task_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     assert [command[3:6] for command in commands] == [["run", "--task", "text"]] * 5
     assert "minutes of one core, 1 tasks, 1 at a time" in ended.err
     assert call("claims", "histalign", "--run", "--results", str(tmp_path)).code == 0
+
+
+def test_the_longest_task_is_begun_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: dict[str, None] = {}
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **_: begun.update({command[5]: None}) or SimpleNamespace(returncode=0)
+    )
+    assert call("claims", "--run", "--jobs", "1", "--results", str(tmp_path)).code == 0
+    minutes = minutes_by_task()
+    assert list(begun) == sorted(minutes, key=lambda task: -minutes[task])
+    assert list(begun) != list(dict.fromkeys(run.task for file in FILES for run in file.runs))
 
 
 def test_a_run_is_a_command_one_could_type() -> None:
