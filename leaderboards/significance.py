@@ -7,9 +7,8 @@ rejects true null hypotheses of BLEU more than twice as often as it says.
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,8 @@ __all__ = [
     "ALPHA",
     "ROUNDS",
     "Comparison",
-    "against",
     "compare",
-    "detectable",
     "holm",
-    "one_per_seed",
     "over_seeds",
     "tie_groups",
 ]
@@ -49,7 +45,6 @@ class Comparison:
         rounds: random swaps; no p is below 1 / (rounds + 1).
         n: items.
         seeds: that both have.
-        adjusted: `p` after Holm within its family; None where it was looked at alone.
     """
 
     difference: float
@@ -59,7 +54,6 @@ class Comparison:
     rounds: int
     n: int
     seeds: tuple[int, ...]
-    adjusted: float | None = None
 
 
 def compare(ours: Mapping[int, Items], theirs: Mapping[int, Items], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
@@ -129,23 +123,6 @@ def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
         yield np.unpackbits(raw, axis=1, count=n).astype(np.float64)
 
 
-def against(
-    baseline: Mapping[int, Items], others: Mapping[str, Mapping[int, Items]], rounds: int = ROUNDS, seed: int = 0
-) -> dict[str, Comparison]:
-    """Compare every other system with the baseline; `adjusted` is Holm's p within this family.
-
-    For a family of several columns, `compare` each pair and give all p-values to `holm` at once.
-
-    >>> items = {name: {1: Items(Form("mean"), [[right, 1]] * 9)} for name, right in (("a", 1), ("b", 0))}
-    >>> found = against(items["a"], items, rounds=999)
-    >>> [(name, one.difference, round(one.adjusted, 2)) for name, one in found.items()]
-    [('a', 0.0, 1.0), ('b', -1.0, 0.01)]
-    """
-    found = {name: compare(ours, baseline, rounds, seed) for name, ours in others.items()}
-    adjusted = holm([one.p for one in found.values()])
-    return {name: replace(one, adjusted=p) for (name, one), p in zip(found.items(), adjusted, strict=True)}
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted for their number by Holm's step-down rule (1979), in the order given.
 
@@ -201,26 +178,6 @@ def tie_groups(
     return groups
 
 
-def one_per_seed(found: Iterable[tuple[int, Items | None]]) -> dict[int, Items]:
-    """Return what stored cells give for a column, by seed; the same items twice count once.
-
-    Raises:
-        ValueError: a seed without a value, or with two unlike ones: a conflict is shown and never averaged or tested.
-
-    >>> items = Items(Form("mean"), [[1, 1]])
-    >>> list(one_per_seed([(13, items), (13, items)]))
-    [13]
-    """
-    kept: dict[int, Items] = {}
-    for seed, items in found:
-        if items is None:
-            raise ValueError(f"seed {seed}: expected a value, got none (missing, partial or diverged)")
-        if kept.setdefault(seed, items) != items:
-            values = f"{kept[seed].value:.6g} and {items.value:.6g}"
-            raise ValueError(f"seed {seed}: expected one value, got unlike ones, {values}: a conflict")
-    return kept
-
-
 def over_seeds(runs: Sequence[Items]) -> Items:
     """Return the items of several runs over the same examples: statistics summed over the runs.
 
@@ -235,28 +192,6 @@ def over_seeds(runs: Sequence[Items]) -> Items:
     """
     _alike(runs)
     return runs[0] if len(runs) == 1 else Items(runs[0].form, sum(run.values for run in runs))
-
-
-def detectable(
-    ours: Mapping[int, Items], theirs: Mapping[int, Items], power: float = 0.8, alpha: float = ALPHA
-) -> float:
-    """Return about the smallest true difference that a two-sided test on as many items finds with probability `power`.
-
-    `(z(1 - alpha / 2) + z(power)) * s.e.` of the paired difference, whose standard error is the jackknife's over items.
-
-    >>> ours = {1: Items(Form("mean"), [[i % 2, 1] for i in range(100)])}
-    >>> theirs = {1: Items(Form("mean"), [[i // 2 % 2, 1] for i in range(100)])}
-    >>> round(detectable(ours, theirs), 3)
-    0.199
-    """
-    one, other, _ = _paired(ours, theirs)
-    n = len(one)
-    if n < 2:
-        raise ValueError(f"expected at least 2 items, got {n}")
-    without = [values_of(side.sums - side.values, side.form) for side in (one, other)]
-    error = float(np.std(without[0] - without[1])) * math.sqrt(n - 1)
-    normal = statistics.NormalDist()
-    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * error
 
 
 def _paired(ours: Mapping[int, Items], theirs: Mapping[int, Items]) -> tuple[Items, Items, tuple[int, ...]]:

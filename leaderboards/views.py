@@ -1,4 +1,4 @@
-"""Views: who beats whom, who is closest to people, who ranks first on average. They describe; they test nothing.
+"""Views: who beats whom, who is closest to people. They describe; they test nothing.
 
 Columns that measure nearly the same (Self-BLEU-1, -2 and -3) are several votes; F2-Softmax votes with one n of each.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-__all__ = ["Duel", "Goal", "Rank", "Record", "average_rank", "closest_to_human", "merit", "pairwise", "records"]
+__all__ = ["Duel", "Goal", "Rank", "Record", "closest_to_human", "merit", "pairwise", "records"]
 
 Goal = Literal["higher", "lower"] | float
 """Which value of a column is best: the highest, the lowest, or the nearest to a number (people's)."""
@@ -56,7 +56,7 @@ class Rank:
     Args:
         ranks: by column, only those that all methods have.
         mean: None without such a column.
-        gaps: by column, the distance from people in percent of their value; only of `closest_to_human`.
+        gaps: by column, the distance from people in percent of their value.
     """
 
     method: str
@@ -146,6 +146,8 @@ def records(duels: Sequence[Duel]) -> list[Record]:
 def closest_to_human(values: Values, human: Mapping[str, float], tolerance: float = 1e-9) -> list[Rank]:
     """Return methods by the mean of their ranks in |value - human|, nearest first (F2-Softmax table 1).
 
+    A column that a method lacks is left out for all: a mean over other columns would be another number.
+
     Args:
         values: by method, by column.
         human: what people's own texts score, by column.
@@ -158,37 +160,18 @@ def closest_to_human(values: Values, human: Mapping[str, float], tolerance: floa
     >>> [(row.method, row.mean, row.gaps) for row in found]
     [('f2', 1.0, {'rep': 20.0}), ('mle', 2.0, {'rep': 80.0})]
     """
-    return _ranked(values, human, tolerance, human)
-
-
-def average_rank(values: Values, goals: Mapping[str, Goal], tolerance: float = 1e-9) -> list[Rank]:
-    """Return methods by the mean of their ranks over columns, best first; arguments and errors as for `pairwise`.
-
-    A column that a method lacks is left out for all: a mean over other columns would be another number.
-
-    >>> found = average_rank({"a": {"x": 1, "y": 5}, "b": {"x": 2, "y": 5}}, {"x": "lower", "y": "higher"})
-    >>> [(row.method, dict(row.ranks), row.mean) for row in found]
-    [('a', {'x': 1.0, 'y': 1.5}, 1.25), ('b', {'x': 2.0, 'y': 1.5}, 1.75)]
-    """
-    return _ranked(values, goals, tolerance, {})
-
-
-def _ranked(values: Values, goals: Mapping[str, Goal], tolerance: float, human: Mapping[str, float]) -> list[Rank]:
-    _check(values, goals, at_least=1)
+    _check(values, human, at_least=1)
     ranks: dict[str, dict[str, float]] = {method: {} for method in values}
     gaps: dict[str, dict[str, float]] = {method: {} for method in values}
-    for column, goal in goals.items():
-        held = {method: value for method, row in values.items() if (value := row.get(column)) is not None}
-        for method, value in held.items():
-            if human.get(column):
-                gaps[method][column] = 100 * abs(value - human[column]) / abs(human[column])
-        if len(held) < len(values):
-            continue
-        merits = {method: merit(value, goal) for method, value in held.items()}
-        for method, own in merits.items():
-            above = sum(one > own + tolerance for one in merits.values())
-            level = sum(abs(one - own) <= tolerance for one in merits.values())
-            ranks[method][column] = above + (level + 1) / 2
+    for column, true in human.items():
+        held = {method: abs(value - true) for method, row in values.items() if (value := row.get(column)) is not None}
+        for method, own in held.items():
+            if true:
+                gaps[method][column] = 100 * own / abs(true)
+            if len(held) == len(values):
+                nearer = sum(one < own - tolerance for one in held.values())
+                level = sum(abs(one - own) <= tolerance for one in held.values())
+                ranks[method][column] = nearer + (level + 1) / 2
     rows = [Rank(m, ranks[m], sum(ranks[m].values()) / len(ranks[m]) if ranks[m] else None, gaps[m]) for m in values]
     return sorted(rows, key=lambda row: math.inf if row.mean is None else row.mean)
 

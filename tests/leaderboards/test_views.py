@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bench.leaderboards.views import Duel, average_rank, closest_to_human, merit, pairwise, records
+from bench.leaderboards.views import Duel, closest_to_human, merit, pairwise, records
 
 # Greedy decoding on lyrics, as F2-Softmax's table 2 prints it (n = 2), and its own pairs of table 9a.
 GOALS = {"ppl": "lower", "kld": "lower", "ms": "higher", "self-bleu": 76.6, "distinct": 77.5, "rep": 2.1, "uniq": 27.9}
@@ -91,15 +91,15 @@ def test_above_and_below_people_are_equally_far():
     assert closest_to_human({"a": {"x": 1.0}}, {"x": 0.0})[0].gaps == {}  # no share of nothing
 
 
-def test_average_rank_leaves_out_columns_that_somebody_lacks():
+def test_a_column_that_somebody_lacks_is_left_out_for_all():
     values = {"a": {"x": 1.0, "y": 1.0}, "b": {"x": 2.0, "y": None}, "c": {"x": 2.0, "y": 9.0}}
-    found = {row.method: row for row in average_rank(values, {"x": "higher", "y": "higher"})}
+    found = {row.method: row for row in closest_to_human(values, {"x": 9.0, "y": 9.0})}
     assert {name: (dict(row.ranks), row.mean) for name, row in found.items()} == {
         "a": ({"x": 3}, 3),
         "b": ({"x": 1.5}, 1.5),
         "c": ({"x": 1.5}, 1.5),
     }
-    none = average_rank({"a": {"x": None}, "b": {"x": 1.0}}, {"x": "higher"})
+    none = closest_to_human({"a": {"x": None}, "b": {"x": 1.0}}, {"x": 9.0})
     assert [(row.ranks, row.mean) for row in none] == [({}, None), ({}, None)]
 
 
@@ -107,10 +107,10 @@ def test_ranks_sum_to_the_same_whatever_the_ties_and_the_order():
     rng = random.Random(1)
     for _ in range(30):
         values = {m: {"x": float(rng.randrange(4))} for m in "abcdef"}
-        found = {row.method: row.mean for row in average_rank(values, {"x": "lower"})}
+        found = {row.method: row.mean for row in closest_to_human(values, {"x": 0.0})}
         assert sum(found.values()) == 21
         shuffled = dict(rng.sample(list(values.items()), 6))
-        assert {row.method: row.mean for row in average_rank(shuffled, {"x": "lower"})} == found
+        assert {row.method: row.mean for row in closest_to_human(shuffled, {"x": 0.0})} == found
         for one, other in itertools.combinations("abcdef", 2):
             assert (found[one] < found[other]) == (values[one]["x"] < values[other]["x"])
 
@@ -120,9 +120,9 @@ def test_ranks_sum_to_the_same_whatever_the_ties_and_the_order():
     [
         (lambda: pairwise({"a": {"x": 1.0}}, {"x": "higher"}), "at least 2 methods and one column, got \\['a'\\]"),
         (lambda: pairwise(LYRICS, {}), "one column, got .* and \\[\\]"),
-        (lambda: average_rank({}, {"x": "higher"}), "at least 1 methods"),
+        (lambda: closest_to_human({}, {"x": 1.0}), "at least 1 methods"),
         (
-            lambda: average_rank(LYRICS, {"ppl": "best"}),
+            lambda: pairwise(LYRICS, {"ppl": "best"}),
             "goal 'best' is unknown; there are: higher, lower, or a number",
         ),
         (lambda: closest_to_human(LYRICS, {"rep": math.nan}), "rep: expected a finite number to be near to, got nan"),
