@@ -78,7 +78,8 @@ class Tests:
         seeds = sorted(set(one) & set(other))
 
         def ask() -> Found:
-            found = bootstrap_difference(*(over_seeds([side[seed] for seed in seeds]) for side in (one, other)))
+            mine, their = (over_seeds([side[seed] for seed in seeds]) for side in (one, other))
+            found = bootstrap_difference(mine, their)
             return found.low, found.high
 
         low, high = self._kept("interval", ours, theirs, ask)
