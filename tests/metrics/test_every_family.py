@@ -263,7 +263,7 @@ def test_classes_are_told_their_direction_and_survive_a_copy(family, case):
     stored = {one.name: one for one in score(family, case.rows, case.gold)}
     for names, metric in case.make().items():
         assert metric.full_state_update is False
-        assert metric.is_differentiable is False  # a value of texts or of counts
+        assert not metric.is_differentiable  # a value of texts or of counts
         known = {stored[name].higher_is_better for name in names.split() if name in stored}
         assert not known or known == {metric.higher_is_better}, names
     metrics = case.make()
