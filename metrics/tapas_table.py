@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from bench.metrics.table_cells import TableText
 __all__ = ["TapasTable"]
 
 Ints = NDArray[np.int64]
-Ranks = Mapping[tuple[int, int], tuple[int, int]]
-"""By row and column: place among a column's unlike numbers from the lowest, and from the highest; from 1."""
+FEWEST = 0.7
+"""Share of a column's cells with a number, or with a date, from which on the column is one of them."""
 
 
 class TapasTable:
@@ -32,23 +32,22 @@ class TapasTable:
         tokenizer: a `TapasTokenizer`.
 
     Raises:
-        ValueError: more columns than the tokenizer numbers.
+        ValueError: more columns than the tokenizer numbers, or a row with more or fewer cells than the header.
     """
 
     def __init__(self, table: TableText, tokenizer: Any) -> None:
         self.tokenizer, self.released = tokenizer, importlib.import_module(type(tokenizer).__module__)
-        frame = importlib.import_module("pandas").DataFrame(table.rows, columns=table.header, dtype=object)
-        height, width = frame.shape
+        height, width = len(table.rows), len(table.header)
         if width >= tokenizer.max_column_id:
             raise ValueError(f"expected fewer than {tokenizer.max_column_id} columns, got {width}")
+        if odd := [row for row, cells in enumerate(table.rows) if len(cells) != width]:
+            raise ValueError(f"expected {width} cells in every row, got {len(table.rows[odd[0]])} in row {odd[0]}")
         names = [""] * width if tokenizer.strip_column_names else table.header
         pieces = [[tokenizer.tokenize(cell) for cell in row] for row in (names, *table.rows)]
         self.longest = max((len(cell) for row in pieces for cell in row), default=0)
         self.rows = min(height, tokenizer.max_row_id - 1)
         self._place(pieces, width)
-        numbered = self.released.add_numeric_table_values(frame)
-        self.numbers = [{row: cell.numeric_value for row, cell in enumerate(numbered.iloc[:, column])
-                         if cell.numeric_value is not None} for column in range(width)]  # fmt: skip
+        self.numbers = [self._numbers([row[column] for row in table.rows]) for column in range(width)]
         self.ranks = np.zeros((height + 1, width, 2), dtype=np.int64)
         for (row, column), both in self._ranks():
             self.ranks[row + 1, column] = both
@@ -66,7 +65,18 @@ class TapasTable:
         self.cost = counts.cumsum(axis=0).cumsum(axis=1)
         """Pieces of the header and so many rows, in words that begin before so many pieces."""
 
+    def _numbers(self, cells: Sequence[str]) -> dict[int, Any]:
+        """Return a column's numbers, or its dates where they are as many or more, by row; none below `FEWEST`."""
+        kinds: list[dict[int, Any]] = [{}, {}]  # dates, numbers
+        for row, cell in enumerate(cells):
+            for span in self.released.parse_text(self.released.normalize_for_match(cell)):
+                for value in span.values:
+                    kinds[value.date is None].setdefault(row, value)
+        most = max(kinds, key=len)
+        return most if len(most) >= len(cells) * FEWEST else {}
+
     def _ranks(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        """Yield row and column of a number, and its place in its column from the lowest and the highest, from 1."""
         for column, numbers in enumerate(self.numbers):
             key = self._key(numbers.values())
             if key is None:

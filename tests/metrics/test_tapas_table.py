@@ -100,11 +100,13 @@ def test_more_rows_than_the_model_has_types_for(tokenizer):
     alike(tokenizer, TableText(["region"], [["aldra"]] * 400), SENTENCES[:2])
 
 
-def test_too_many_columns_are_refused(folder):
+def test_too_many_columns_and_uneven_rows_are_refused(folder):
     tokenizer = TapasTokenizer.from_pretrained(folder, max_column_id=4)
     alike(tokenizer, TableText(["a"] * 3, [["7"] * 3]), SENTENCES[:2])
     with pytest.raises(ValueError, match="fewer than 4 columns, got 4"):
         TapasTable(TableText(["a"] * 4, []), tokenizer)
+    with pytest.raises(ValueError, match="expected 2 cells in every row, got 1 in row 1"):
+        TapasTable(TableText(["a", "b"], [["1", "2"], ["3"]]), tokenizer)
 
 
 def test_a_second_sentence_costs_far_less_than_the_released_tokenizer(tokenizer):
