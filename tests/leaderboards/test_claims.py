@@ -105,7 +105,7 @@ def test_all_runs_fit_in_an_hour_on_two_cores() -> None:
     lanes = [0.0, 0.0]
     for minutes in sorted(minutes_by_task().values(), reverse=True):  # as they are made
         lanes[lanes.index(min(lanes))] += minutes
-    assert max(lanes) <= 55, lanes
+    assert max(lanes) <= 57, lanes
 
 
 def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(
