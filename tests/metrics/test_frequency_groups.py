@@ -81,6 +81,7 @@ def test_rows_are_scored_by_their_counts():
         ("frequency/frequent", 50.0), ("frequency/medium", 37.5), ("frequency/rare", 0.0), ("frequency/very_rare", 12.5)
     ]  # fmt: skip
     assert {score.higher_is_better for score in found} == {None}
+    assert [score.signature for score in found] == [signature(group) for group in GROUPS]
 
 
 def test_rows_without_counts_have_no_number():
@@ -89,5 +90,6 @@ def test_rows_without_counts_have_no_number():
     assert score.signature.endswith("not applicable: rows without counts of frequency groups")
     (score, *_) = frequency_group_scores([{"id": "a", "groups": [0, 0, 0, 0]}], {"a": {}})
     assert score.value is None
+    assert score.signature.endswith("not applicable: no generated token")
     with pytest.raises(ValueError, match="in all 2 rows or in none, 1 lack them"):
         frequency_group_scores([{"id": "a"}, {"id": "b", "groups": [1, 0, 0, 0]}], {"a": {}, "b": {}})
