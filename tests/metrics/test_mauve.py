@@ -101,6 +101,8 @@ def test_stored_rows_go_to_the_package_as_features(folder, reader, package, tmp_
     assert np.array_equal(given["p_features"], embed(reader, REFERENCES)[0].numpy())
     assert np.array_equal(given["q_features"], embed(reader, TEXTS[1:])[0].numpy())
     assert (given["seed"], given["mauve_scaling_factor"], given["num_buckets"]) == (25, 5, "auto")
+    kmeans = [given[f"kmeans_{name}"] for name in ("explained_var", "num_redo", "max_iter")]
+    assert [*kmeans, given["divergence_curve_discretization_size"]] == [0.9, 5, 500, 25]
     assert "|seed:25|points:25|empty:left out|scale:percent|checkpoint:gpt2-tiny|weights:" in found.signature
     assert "|pooling:last|" in found.signature
     assert found.signature.endswith("|version:2")

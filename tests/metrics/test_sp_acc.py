@@ -70,6 +70,9 @@ def test_what_the_ranker_is_given(folder):
     ids = ranker.tokenizer.convert_tokens_to_ids
     assert given["input_ids"][0] == ids("[CLS]")
     assert given["input_ids"].count(ids("[SEP]")) == 3
+    pieces = ranker.tokenizer.convert_ids_to_tokens(given["input_ids"])
+    sep = pieces.index("[SEP]")
+    assert (pieces[sep - 2 : sep], pieces[sep + 1 : sep + 4]) == (["the", "aldra"], ["the", "river", "rose"])
     words = len(tiny_verifiers.vocabulary())
     assert given["input_ids"].count(words + ADDED.index("[hop]")) == 1
     assert given["input_ids"].count(words + ADDED.index("all_rows")) == 1
