@@ -171,6 +171,8 @@ def test_tapas_reads_cells_that_are_text(made, monkeypatch):
     assert [len(one["token_type_ids"][0]) for one in kept] == [7, 7, 7]
     assert "sorn [EMPTY] 1. 0" in verifier.tokenizer.decode(kept[0]["input_ids"])  # its own word for nan
     assert max(len(one["input_ids"]) for one in kept) <= 512
+    rows = [types[2] for types in kept[2]["token_type_ids"]]
+    assert (len(rows), max(rows), rows.count(255)) == (406, 255, 146)  # 400 rows; the model knows 256 types
     with pytest.raises(ValueError, match="a table per sentence"):
         tapas(tables, [], verifier)
 
