@@ -44,7 +44,9 @@ def asked(table: Reproduction, studies: Sequence[HumanResults]) -> Reproduction:
     rows = tuple(tuple(_filled(one, said) for one in row) for row in table.rows)
     places = {_place(one) for row in rows for one in row}
     used = list({id(study): study for place, (_, study) in said.items() if place in places}.values())
-    notes = [note for study in used for note in _notes(study)] or [how(table.table)]
+    others = [f"{study.study} is about {study.about.get('task') or 'no task'}, {' and '.join(study.methods)}, which is "
+              f"not in this table" for study in studies]  # fmt: skip
+    notes = [note for study in used for note in _notes(study)] or [*others, how(table.table)]
     return replace(table, rows=rows, orders=tuple(orders(table.table, rows)), notes=(*table.notes, *notes))
 
 

@@ -46,13 +46,13 @@ class TapasTable:
         pieces = [[tokenizer.tokenize(cell) for cell in row] for row in (names, *table.rows)]
         self.longest = max((len(cell) for row in pieces for cell in row), default=0)
         self.rows = min(height, tokenizer.max_row_id - 1)
-        self._place(pieces, width)
+        self._place(pieces)
         self.numbers = [self._numbers([row[column] for row in table.rows]) for column in range(width)]
         self.ranks = np.zeros((height + 1, width, 2), dtype=np.int64)
         for (row, column), both in self._ranks():
             self.ranks[row + 1, column] = both
 
-    def _place(self, pieces: Sequence[Sequence[Sequence[str]]], width: int) -> None:
+    def _place(self, pieces: Sequence[Sequence[Sequence[str]]]) -> None:
         """Number every piece: its id, row (0 is the header), column from 0, and where its word begins in its cell."""
         flat = [(row, column, begin, piece) for row, cells in enumerate(pieces) for column, cell in enumerate(cells)
                 for begin, piece in zip(begins(cell), cell, strict=True)]  # fmt: skip

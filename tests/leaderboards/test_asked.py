@@ -76,7 +76,9 @@ def test_nobody_was_asked_says_how(tmp_path):
     assert ours(found) == [None, None]
     assert found.count()[NOT_COMPARABLE] == 6
     assert "bench human make RESULTS --task xsum --methods mle,trime,histalign --kind single" in found.notes[-1]
-    pairs = filled("histalign/table4", study(tmp_path, "single"))
+    other = study(tmp_path, "single")
+    pairs = filled("histalign/table4", other)
+    assert f"{other.study} is about xsum, mle and trime and histalign, which is not in this table" in pairs.notes
     assert "--task writingprompts --methods histalign,trime --kind pairwise" in pairs.notes[-1]
 
 
