@@ -72,8 +72,12 @@ def unpacked(text: str) -> dict[str, Any]:
 
 
 def _rounded(content: Any, name: str = "") -> Any:
+    if name == "published":  # as printed
+        return content
     if isinstance(content, float):
         short = float(f"{content:.{DIGITS.get(name, OTHER_DIGITS)}g}")
+        if name == "p" and (short <= ALPHA) != (content <= ALPHA):  # a dagger is of the number as it is
+            return content
         return int(short) if short.is_integer() else short
     if isinstance(content, Mapping):
         return {key: _rounded(value, key) for key, value in content.items()}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.arguments import RunArguments
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.leaderboards.papers import PublishedTable, paper_table, papers
 
 if TYPE_CHECKING:
@@ -26,11 +26,14 @@ def reproduce(given: argparse.Namespace) -> int:
     if not given.tables:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
         return 0
+    from bench.leaderboards.asked import asks
     from bench.leaderboards.needs import chosen, needs
     from bench.leaderboards.reproduction import STRICT_EXIT
     from bench.plan import chosen_preset
 
     tables, preset = chosen(given.tables), chosen_preset(given.preset)
+    if given.study and not any(map(asks, tables)):
+        raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
     studies = [answered(folder) for folder in given.study]
     made = Made(given, preset)
     for need in needs(tables, preset):

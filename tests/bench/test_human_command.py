@@ -75,6 +75,8 @@ def test_a_papers_table_of_answers_takes_a_study_and_says_what_is_missing(bench,
     assert "ours (6 items, 1 rater)" in " ".join(shown.out.split())
     assert "12 judgements of texts of preset small, backbone small-encdec, decoding greedy" in shown.out
     assert "nobody was asked: bench human make" in bench(*given).out
+    other = bench("reproduce", "histalign/table1", "--no-run", "--study", str(tmp_path / "study"))
+    assert (other.code, "for a table of people's answers" in other.err) == (2, True)
 
 
 def test_sources_of_a_conditional_task_come_from_its_data(bench, tmp_path):

@@ -121,12 +121,20 @@ def test_the_board_in_the_page_is_the_board_but_for_digits(made):
     script, _ = Reader(made).text("script")
     content = boards.example()
     content["tables"][0]["methods"][0]["values"]["bleu-1"] |= {"mean": 100 / 3, "half": 100 / 3, "p": 0.0}
+    content["tables"][0]["published"][0]["values"]["bleu-1"] = 1234.5678
     found = unpacked(packed(content))
+    assert found["tables"][0]["published"] == content["tables"][0]["published"]  # as printed
     assert found["tables"][0]["methods"][0]["values"]["bleu-1"] == {
         **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
         "mean": 33.3333333, "half": 33.3333, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
     }  # fmt: skip
     assert unpacked(script) == unpacked(packed(boards.example()))
+
+
+@pytest.mark.parametrize(("p", "kept"), [(0.05004, 0.05004), (0.04996, 0.05), (0.05, 0.05), (0.012345, 0.0123)])
+def test_no_digit_that_is_cut_makes_or_takes_a_dagger(p, kept):
+    assert unpacked(packed({"p": p})) == {"p": kept}
+    assert (kept <= 0.05) == (p <= 0.05)
 
 
 @pytest.mark.parametrize("content", [boards.example(), boards.hostile()], ids=["example", "hostile"])
