@@ -13,8 +13,9 @@ from bench.cli_making import COMMANDS as MAKING
 from bench.cli_reading import COMMANDS as READING
 from bench.entries import load
 from bench.errors import BenchError, UsageError, did_you_mean
+from bench.signals import Terminated, terminable
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,17 +41,22 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code.
 
-    0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted.
+    0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted (Ctrl-C, SIGINT),
+    143 terminated (SIGTERM).
     """
     try:
         try:
-            arguments = parser().parse_args(argv)
-            return int(load(arguments.target)(arguments))
+            with terminable():
+                arguments = parser().parse_args(argv)
+                return int(load(arguments.target)(arguments))
         finally:
             sys.stdout.flush()
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
+    except Terminated:
+        print("bench: interrupted by SIGTERM; run the same command again to go on", file=sys.stderr)
+        return TERMINATED
     except KeyboardInterrupt:
         print("bench: interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED

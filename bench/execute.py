@@ -62,6 +62,9 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         plan: from `make_plan`.
         arguments: devices, threads, mirroring.
         progress: told what happens.
+
+    Raises:
+        KeyboardInterrupt: when the run is interrupted. Whatever else a cell raises fails that cell only.
     """
     if threads := threads_of(plan.preset, arguments):
         import torch
@@ -74,7 +77,9 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         cell.task.on_search = progress.search
         try:
             run_cell(cell, arguments, progress, mirror, outcome)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
             fail(cell, error, outcome, progress)
     return outcome
 
@@ -171,7 +176,7 @@ def remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def fail(cell: Cell, error: Exception, outcome: Outcome, progress: Progress) -> None:
+def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
     """Note a failed cell and go on."""
     ours = isinstance(error, BenchError)
     text = str(error) if ours else f"{type(error).__name__}: {error}"

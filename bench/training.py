@@ -15,6 +15,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from bench.config import TrainerConfig
 from bench.models.objective import Objective, Optimiser
 from bench.seeds import seed_of
+from bench.signals import interrupts_get_out, restore_handlers, signal_handlers
 from bench.tasks.codec import Codec
 from bench.tasks.task import Feed, Task
 
@@ -53,6 +54,9 @@ def train(
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]].
+
+    Raises:
+        KeyboardInterrupt: when the training is interrupted; signal handlers are those of before.
     """
     rows = task.encoded("train", codec, exemplars=exemplars)
     steps = config.n_steps(len(rows))
@@ -61,10 +65,10 @@ def train(
     lengths = None if task.info.open_ended else rows.lengths
     task.feed = Feed(codec, config.batch_size, steps, seed, rows, accumulate, lengths, workers)
     recorder = Recorder(seed, steps, accumulate, on_step)
-    with quiet():
+    with quiet(), interrupts_get_out():
         trainer = Trainer(
             max_epochs=1, accumulate_grad_batches=accumulate, precision=config.precision,
-            gradient_clip_val=config.clip or None, callbacks=[recorder], logger=False,
+            gradient_clip_val=config.clip or None, callbacks=[recorder, HandlerKeeper()], logger=False,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
             use_distributed_sampler=False, devices=world, strategy=strategy or ("ddp" if world > 1 else "auto"),
             accelerator="auto", num_sanity_val_steps=0, detect_anomaly=False,
@@ -139,6 +143,20 @@ class Recorder(Callback):
         self.curve.append([self.step, round(named["loss"], 6)])
         if self.on_step is not None and trainer.is_global_zero:
             self.on_step(self.step, self.steps, named)
+
+
+class HandlerKeeper(Callback):
+    """Takes Lightning's signal handlers off again: who calls `train` decides what a signal does.
+
+    On SIGTERM, Lightning's own ends the training with exit code 0, or waits for the other ranks for ever.
+    """
+
+    def __init__(self) -> None:
+        self.handlers = signal_handlers()
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Restore the handlers of before the training; Lightning has just set its own."""
+        restore_handlers(self.handlers)
 
 
 @contextmanager

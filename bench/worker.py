@@ -7,6 +7,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.arguments import RunArguments
@@ -28,7 +30,7 @@ def main(job_file: str) -> None:
     plan = make_plan(arguments)
     (cell,) = [cell for cell in plan.cells if (cell.key, cell.method.name) == (job["key"], job["method"])]
     scratch = Path(job_file).parent
-    with open(scratch / NOTES, "a") as notes:
+    with open(scratch / NOTES, "a") as notes, exits_fail():
         work(
             cell,
             job["rows"],
@@ -39,6 +41,19 @@ def main(job_file: str) -> None:
             scratch=scratch,
             on_note=lambda note: print(note, file=notes),
         )
+
+
+@contextmanager
+def exits_fail() -> Iterator[None]:
+    """Fail where an objective raises SystemExit: even its code 0 would say that this rank's share is done.
+
+    Raises:
+        RuntimeError: in its place.
+    """
+    try:
+        yield
+    except SystemExit as error:
+        raise RuntimeError(f"SystemExit: {error}") from error
 
 
 def end_with(parent: int) -> None:

@@ -8,6 +8,7 @@ from bench.arguments import RunArguments
 from bench.errors import BenchError, BlockedError, DataError, MissingError, StoreError, UsageError
 from bench.execute import Outcome, execute
 from bench.plan import make_plan
+from bench.signals import Terminated
 from bench.work import store_rows
 from tests.bench.cells import PROVENANCE
 from tests.bench.own import FOCAL
@@ -114,7 +115,17 @@ def test_only_what_is_missing_is_made(arguments, monkeypatch):
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(BenchError("no"), 1), (StoreError("no"), 1), (RuntimeError("no"), 1), (MissingError("no"), 1), (KeyError(), 1)],
+    [
+        (BenchError("no"), 1),
+        (StoreError("no"), 1),
+        (RuntimeError("no"), 1),
+        (MissingError("no"), 1),
+        (KeyError(), 1),
+        (SystemExit(7), 1),
+        (SystemExit(), 1),
+        (SystemExit(0), 1),
+        (GeneratorExit(), 1),
+    ],
 )
 def test_a_failed_cell_stops_nobody_and_is_tried_again(arguments, monkeypatch, error, code):
     outcome, _, progress, plan = run(arguments, monkeypatch, {("mle", 1): error})
@@ -246,9 +257,11 @@ def test_a_damaged_file_fails_its_own_cell_only(arguments, monkeypatch, damage):
     assert (outcome.exit_code, len(trainer.calls)) == (0, 1)
 
 
-def test_an_interrupt_ends_the_run_and_keeps_what_is_done(arguments, monkeypatch):
-    with pytest.raises(KeyboardInterrupt):
-        run(arguments, monkeypatch, {("trime", 0): KeyboardInterrupt()})
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, Terminated])
+def test_an_interrupt_ends_the_run_and_keeps_what_is_done(arguments, monkeypatch, interrupt):
+    with pytest.raises(interrupt):
+        run(arguments, monkeypatch, {("trime", 0): interrupt()})
+    assert not list(arguments.results_folder.rglob("failed.json"))
     outcome, trainer, *_ = run(arguments, monkeypatch)
     assert [call[:2] for call in trainer.calls] == [("trime", 0), ("trime", 1)]
     assert (len(outcome.stored), len(outcome.ok)) == (2, 2)

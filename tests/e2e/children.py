@@ -132,6 +132,18 @@ class ForkedWorkers:
         bench.launch.start = Forked  # type: ignore[assignment]
 
 
+@dataclass(frozen=True)
+class ControlC:
+    """Let SIGINT interrupt the child, also where the tests run in the background and ignore it."""
+
+    other: Any = None
+
+    def arm(self) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.other is not None:
+            self.other.arm()
+
+
 def run_bench(arguments: Sequence[str], environment: Mapping[str, str], log: str, trouble: Any = None) -> None:
     """Run `bench` as a session of its own, its output in a file."""
     enter(environment, log)

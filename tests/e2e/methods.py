@@ -31,6 +31,39 @@ class Raises(Objective):
         return super().loss(states)
 
 
+class Exits(Objective):
+    """Leaves the program in its second step, as a library may that calls `sys.exit`."""
+
+    name: ClassVar[str] = "exits"
+    paper: ClassVar[str] = "for tests"
+
+    def __init__(self, backbone: Any, *, code: int = 7) -> None:
+        super().__init__(backbone)
+        self.code, self.step = code, 0
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        if self.step == 2:
+            raise SystemExit(self.code)
+        return super().loss(states)
+
+
+class Sleeps(Objective):
+    """Where `SLEEPS` lists its rank (0 of one process) it stays in its second step, and leaves its pid in `BED`."""
+
+    name: ClassVar[str] = "sleeps"
+    paper: ClassVar[str] = "for tests"
+    step = 0
+
+    def loss(self, states: States) -> LossSum:
+        self.step += 1
+        rank = os.environ.get("RANK", "0")
+        if self.step == 2 and rank in os.environ.get("SLEEPS", ""):
+            Path(os.environ["BED"], f"asleep.{rank}").write_text(str(os.getpid()))
+            time.sleep(600)
+        return super().loss(states)
+
+
 class Nan(Objective):
     """Its loss is not a number in one step; gradients and later losses are as ever."""
 
