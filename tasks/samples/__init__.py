@@ -3,7 +3,7 @@
 Each file holds one kind of text, which this project made up; `news` serves all tasks about news articles. A line is a
 row with its split, a list of words, or a form: a sentence with a slot for a word of each list that it names. A sentence
 of a row is the number of its form, and then the number of a word for each slot, both counted from 0. Text among the
-numbers stands for itself.
+numbers stands for itself, as a sentence or as a word; so a list may be empty.
 
     {"list":"fruit","words":"apple|plum"}
     {"list":"dish","words":"cake|tart"}
@@ -106,7 +106,7 @@ def _language(name: str) -> Language:
                 raise _damaged(name, number, f"no list above it is called {' or '.join(sorted(unknown))}")
             forms.append(pieces)
         elif "list" in line:
-            lists[line["list"]] = line["words"].split("|")
+            lists[line["list"]] = [word for word in line["words"].split("|") if word]
     return Language(lists, forms)
 
 
