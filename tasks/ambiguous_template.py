@@ -11,20 +11,26 @@ them hold the same words, so that a third of the test diagonals are training dia
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
 from bench.seeds import seed_of
-from bench.tasks.analogies import read, read_lists
+from bench.tasks.analogies import read, read_lists, split_list
 from bench.tasks.example import Example
 from bench.tasks.manifest import Split
-from bench.tasks.samples.ambiguous_template import TEMPLATES, WORD_PAIRS, sample
+from bench.tasks.samples import sample_lines
 from bench.tasks.task import Task, TaskInfo
-from bench.tasks.templates import read_templates
+from bench.tasks.templates import Numbered, expand, read_templates
 from bench.tasks.words import analogy_embeddings, word_tokenizer
+
+SAMPLE_SEED = 42
+SAMPLE_ANALOGIES = 187  # of each split: 5,984 rows
 
 
 class AmbiguousTemplate(Task):
@@ -91,20 +97,20 @@ class AmbiguousTemplate(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Pairs and templates of this project's own making, split cleanly."""
-        return sample(split)
+        return list(sample(split))
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return a word-level tokenizer: the words are known beforehand, as in a pretrained vocabulary."""
         texts = [" ".join(pair) for pairs in self.pairs().values() for pair in pairs]
         folder = self.source.folder
-        templates = TEMPLATES if folder is None else read_templates(folder / "templates.json")
+        templates = sample_templates() if folder is None else read_templates(folder / "templates.json")
         return word_tokenizer([*texts, *(text.replace("{}", " ") for kind in templates.values() for text in kind)])
 
     def pairs(self) -> dict[str, list[tuple[str, str]]]:
         """Return the word pairs of each list, of all splits."""
         folder = self.source.folder
         if folder is None:
-            return {name: list(pairs) for name, pairs in WORD_PAIRS.items()}
+            return sample_pairs()
         lists = read_lists(folder, self.variant)
         return {
             name: sorted({pair for a, b, c, d in rows for pair in ((a, b), (c, d))}) for name, rows in lists.items()
@@ -113,3 +119,42 @@ class AmbiguousTemplate(Task):
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
         """Return embeddings in which an analogy is nearly a parallelogram: what makes a softmax fail here."""
         return analogy_embeddings(tokenizer, self.pairs(), width, seed=seed_of(seed, "embeddings") % 2**31)
+
+
+def sample_templates() -> dict[str, list[str]]:
+    """Return the sentences of the built-in sample, of each kind."""
+    return _listed("kind", "template")
+
+
+def sample_pairs() -> dict[str, list[tuple[str, str]]]:
+    """Return the word pairs of the built-in sample, of each category; no word is in two of them."""
+    return {name: [(first, second) for first, second in pairs] for name, pairs in _listed("category", "pair").items()}
+
+
+@cache
+def sample(split: str) -> tuple[Example, ...]:
+    """Return the built-in rows of a split; no prompt is in two splits.
+
+    Two pairs make one analogy; the other way round it would give the same prompts. Lists are split by pairs, as in the
+    recipe, and a fixed choice of each split's analogies is kept.
+
+    >>> row = sample("train")[0]
+    >>> row.target in row.source, sorted(row.references) == sorted(row.fields["words"])
+    (True, True)
+    """
+    listed = list[tuple[str, Numbered]]()
+    for category, pairs in sample_pairs().items():
+        analogies = [(*first, *second) for first, second in combinations(pairs, 2)]
+        listed += [(category, numbered) for numbered in split_list(analogies, category, SAMPLE_SEED)[split]]
+    kept = random.Random(f"{SAMPLE_SEED}/{split}").sample(listed, SAMPLE_ANALOGIES)
+    templates = sample_templates()
+    return tuple(row for category, numbered in sorted(kept) for row in expand(category, [numbered], templates))
+
+
+def _listed(group: str, value: str) -> dict[str, list[Any]]:
+    """Gather a value of the sample's lines, by group, in the order of the file."""
+    found: dict[str, list[Any]] = {}
+    for line in sample_lines("ambiguous_template"):
+        if group in line:
+            found.setdefault(line[group], []).append(line[value])
+    return found

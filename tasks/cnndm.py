@@ -22,7 +22,7 @@ from bench.tasks.intake import Intake
 from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, histalign
 from bench.tasks.published import evaluated_too, published_rows, split_files
-from bench.tasks.samples.news import articles
+from bench.tasks.samples import sample_rows
 from bench.tasks.task import Task, TaskInfo
 
 ALSO = {
@@ -94,9 +94,9 @@ class CNNDM(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
         made = []
-        for article in articles(split):
-            wanted = "\n".join(re.sub(r"\.$", " .", sentence) for sentence in article.highlights)
-            made.append(Example(article.id, " ".join(article.body), wanted, (wanted,)))
+        for article in sample_rows("news", split):
+            wanted = "\n".join(re.sub(r"\.$", " .", sentence) for sentence in article["highlights"])
+            made.append(Example(article["id"], " ".join(article["body"]), wanted, (wanted,)))
         return made
 
 

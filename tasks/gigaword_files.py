@@ -14,7 +14,7 @@ from bench.tasks.hub_copies import HUB
 from bench.tasks.intake import Intake
 from bench.tasks.lines import aligned
 from bench.tasks.published import published_rows, split_files
-from bench.tasks.samples.news import articles
+from bench.tasks.samples import sample_rows
 
 __all__ = ["SIZES", "read_pairs", "sample_pairs", "split_pair"]
 
@@ -86,7 +86,7 @@ def read_pairs(folder: Path, split: str, intake: Intake) -> tuple[list[Example],
 def sample_pairs(split: str) -> list[Example]:
     """Return the first sentences and the headlines of the built-in articles, in Gigaword's form."""
     made = []
-    for article in articles(split):
-        title = gigaword_form(article.headline)
-        made.append(Example(article.id, gigaword_form(article.body[0]), title, (title,)))
+    for article in sample_rows("news", split):
+        title = gigaword_form(article["headlines"][0])
+        made.append(Example(article["id"], gigaword_form(article["body"][0]), title, (title,)))
     return made

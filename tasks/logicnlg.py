@@ -19,8 +19,8 @@ from bench.tasks.intake import Skipped
 from bench.tasks.logicnlg_files import Train, missing_files, read_split
 from bench.tasks.logicnlg_hub import REPOSITORY, fetch
 from bench.tasks.manifest import Split
-from bench.tasks.samples.logicnlg import sample
-from bench.tasks.tables import MARKERS, linearise
+from bench.tasks.samples import sample_rows
+from bench.tasks.tables import MARKERS, Table, linearise
 from bench.tasks.task import Task, TaskInfo
 
 
@@ -110,8 +110,22 @@ class LogicNLG(Task):
         )
 
     def sample(self, split: str) -> Sequence[Example]:
-        """Generated tables and statements that are true of them."""
-        return sample(split)  # type: ignore[arg-type]
+        """Generated tables and statements that are true of them, each with its program in `fields`."""
+        examples = []
+        for row in sample_rows("logicnlg", split):
+            table_id = f"{row['id']}.csv"
+            table = Table(tuple(row["header"]), tuple(map(tuple, row["rows"])))
+            references = tuple(text for text, _, _ in row["statements"])
+            for place, (text, columns, logic) in enumerate(row["statements"]):
+                fields = {
+                    "table": table,
+                    "title": row["title"],
+                    "columns": tuple(columns),
+                    "table_id": table_id,
+                    "logic": tuple(logic),
+                }
+                examples.append(Example(f"{table_id}/{place}", "", text, references, fields))
+        return examples
 
     @staticmethod
     def fetch(folder: Path) -> str:

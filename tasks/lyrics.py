@@ -21,7 +21,7 @@ from bench.errors import UsageError
 from bench.tasks.example import Example
 from bench.tasks.lyrics_files import read_songs
 from bench.tasks.manifest import Split
-from bench.tasks.samples.korean import songs
+from bench.tasks.samples import sample_rows
 from bench.tasks.stream import Stream
 from bench.tasks.stream_recipes import f2_korean, small
 from bench.tasks.task import Task, TaskInfo
@@ -71,7 +71,8 @@ class Lyrics(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated songs."""
-        return [Example(f"{split}/{song.id}", "", text_of("\n".join(song.lines))) for song in songs(split)]
+        songs = sample_rows("lyrics", split)
+        return [Example(f"{split}/{song['id']}", "", text_of("\n".join(song["lines"]))) for song in songs]
 
 
 def text_of(song: str) -> str:

@@ -20,7 +20,7 @@ from bench.tasks.example import Example
 from bench.tasks.hub_copies import HUB
 from bench.tasks.manifest import Split
 from bench.tasks.nsmc_files import read_films
-from bench.tasks.samples.korean import reviews
+from bench.tasks.samples import sample_rows
 from bench.tasks.stream import Stream
 from bench.tasks.stream_recipes import f2_korean, small
 from bench.tasks.task import Task, TaskInfo
@@ -73,7 +73,11 @@ class NSMC(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated reviews of films there are not."""
-        return [Example(f"{split}/{film.id}", "", text_of([r.text for r in film.reviews])) for film in reviews(split)]
+        made = []
+        for film in sample_rows("nsmc", split):
+            reviews = [" ".join(review) for review in film["reviews"]]
+            made.append(Example(f"{split}/{film['id']}", "", text_of(reviews)))
+        return made
 
 
 def text_of(lines: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, peng
 from bench.tasks.nitf import Article, parse
 from bench.tasks.nyt_files import File, Rule, files_of, read_rule
-from bench.tasks.samples.news import articles
+from bench.tasks.samples import sample_rows
 from bench.tasks.task import Task, TaskInfo
 
 LONG = 50
@@ -112,11 +112,11 @@ class NYT(Task):
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events; a summary is their highlights in one line."""
         made = []
-        for article in articles(split):
-            points = [point.removesuffix(".") for point in article.highlights]
+        for article in sample_rows("news", split):
+            points = [point.removesuffix(".") for point in article["highlights"]]
             summary = "; ".join([points[0], *(point[:1].lower() + point[1:] if point.startswith("The ") else point
                                               for point in points[1:])])  # fmt: skip
-            made.append(Example(article.id, "\n".join(article.body), summary, (summary,)))
+            made.append(Example(article["id"], "\n".join(article["body"]), summary, (summary,)))
         return made
 
 

@@ -20,7 +20,7 @@ from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, histalign
 from bench.tasks.pieces import longest_word
 from bench.tasks.records import FORMATS, read_all
-from bench.tasks.samples.questions import pairs
+from bench.tasks.samples import sample_rows
 from bench.tasks.sources import Source
 from bench.tasks.task import Task, TaskInfo
 from bench.tasks.user_files import expanded, files_of
@@ -111,7 +111,8 @@ class Pairs(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated questions and answers."""
-        return self._examples(split, [Pair(n, row.source, row.target) for n, row in enumerate(pairs(split))])
+        rows = enumerate(sample_rows("pairs", split))
+        return self._examples(split, [Pair(n, " ".join(row["source"]), " ".join(row["target"])) for n, row in rows])
 
     def _rows(self, files: Sequence[Path], intake: Intake) -> list[Pair]:
         names = {name: f"task.{name}" for name in self.columns}

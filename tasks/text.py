@@ -17,7 +17,7 @@ from bench.tasks.example import Example
 from bench.tasks.intake import Intake
 from bench.tasks.manifest import Split
 from bench.tasks.pieces import longest_word, pieces
-from bench.tasks.samples.text import sample
+from bench.tasks.samples import sample_rows
 from bench.tasks.sources import Source
 from bench.tasks.task import Task, TaskInfo
 from bench.tasks.text_files import Document, Unit, held_out, read_documents
@@ -170,7 +170,8 @@ class Text(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tales."""
-        tales = (Document(Path("sample"), f"tale {number}", text) for number, text in enumerate(sample(split)))
+        texts = [" ".join(row["text"]) for row in sample_rows("text", split)]
+        tales = (Document(Path("sample"), f"tale {number}", text) for number, text in enumerate(texts))
         return self.rows(enumerate(tales), split)[0]
 
     def rows(

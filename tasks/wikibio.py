@@ -18,7 +18,7 @@ from bench.tasks.example import Example
 from bench.tasks.hub_copies import HUB
 from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, peng
-from bench.tasks.samples.biographies import people
+from bench.tasks.samples import sample_rows
 from bench.tasks.task import Task, TaskInfo
 from bench.tasks.wikibio_files import Fields, Person, read_people
 from bench.tasks.words import word_tokenizer
@@ -68,11 +68,12 @@ class Wikibio(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated people."""
-        rows = [tuple((name.replace(" ", "_"), value) for name, value in one.fields if value) for one in people(split)]
-        return [
-            _example(split, Person(number, fields, one.sentence))
-            for number, (fields, one) in enumerate(zip(rows, people(split), strict=True))
-        ]
+        made = []
+        for number, row in enumerate(sample_rows("wikibio", split)):
+            named = [field.split(" = ") for field in row["fields"]]
+            fields = tuple((name.replace(" ", "_"), value) for name, value in named if value)
+            made.append(_example(split, Person(number, fields, " ".join(row["sentence"]))))
+        return made
 
     def word_tokenizer(self, vocabulary: int) -> Any:
         """Return a tokenizer of the words as published, between spaces, the most frequent ones of the training text."""

@@ -24,7 +24,7 @@ from bench.tasks.intake import Intake
 from bench.tasks.lines import lines
 from bench.tasks.manifest import Split
 from bench.tasks.records import read_records
-from bench.tasks.samples.encyclopedia import articles as sample_articles
+from bench.tasks.samples import sample_rows
 from bench.tasks.stream import Stream
 from bench.tasks.stream_recipes import small
 from bench.tasks.task import Task, TaskInfo
@@ -122,12 +122,27 @@ class WikiText103(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about things there are not."""
-        texts = ["".join(article) for article in sample_articles(split)]
-        return [Example(f"{split}/{number}", "", text) for number, text in enumerate(texts)]
+        rows = enumerate(sample_rows("wikitext103", split))
+        return [Example(f"{split}/{number}", "", sample_text(row["lines"])) for number, row in rows]
 
     def words_of(self, text: str) -> int:
         """Return the official count, in which a line end is a word."""
         return len(text.split()) + text.count("\n")
+
+
+def sample_text(sentences: Sequence[Sequence[str]]) -> str:
+    """Join the sentences of each line, with a blank line before and after every heading and one at the end.
+
+    >>> sample_text([("= Orrin =",), ("It is a river .", "It is long .")])
+    ' \\n = Orrin = \\n \\n It is a river . It is long . \\n \\n'
+    """
+    text = ""
+    for parts in sentences:
+        line = f" {' '.join(parts)} \n"
+        if parts[0].startswith("= "):
+            line = f" \n{line} \n"
+        text += line
+    return text + " \n"
 
 
 def names(split: str) -> list[str]:

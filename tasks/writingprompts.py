@@ -27,7 +27,7 @@ from bench.tasks.lines import aligned
 from bench.tasks.manifest import Split
 from bench.tasks.published import split_files
 from bench.tasks.records import read_all
-from bench.tasks.samples.stories import stories
+from bench.tasks.samples import sample_rows
 from bench.tasks.task import Task, TaskInfo
 
 COPY = HUB["writingprompts"]
@@ -146,8 +146,11 @@ class WritingPrompts(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated prompts and stories."""
-        every = enumerate(stories(split))
-        return self.kept((Row(Path("sample"), f"story {n}", n, s.prompt, s.story) for n, s in every), split)[0]
+        rows = []
+        for number, row in enumerate(sample_rows("writingprompts", split)):
+            story = " <newline> ".join(" ".join(paragraph) for paragraph in row["story"])
+            rows.append(Row(Path("sample"), f"story {number}", number, f"[ WP ] {' '.join(row['prompt'])}", story))
+        return self.kept(rows, split)[0]
 
     def kept(self, rows: Iterable[Row], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
         """Return the examples, and what the rule of words leaves out as (file, row, reason)."""

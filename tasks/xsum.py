@@ -25,7 +25,7 @@ from bench.tasks.lines import LONGEST_LINE, unpacked
 from bench.tasks.manifest import Split
 from bench.tasks.news_recipes import SMALL, histalign
 from bench.tasks.published import MADE, evaluated_too, published_rows, split_files
-from bench.tasks.samples.news import articles
+from bench.tasks.samples import sample_rows
 from bench.tasks.task import Task, TaskInfo
 
 OFFICIAL = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
@@ -87,7 +87,9 @@ class XSum(Task):
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
-        return [Example(a.id, " ".join(a.body), a.summary, (a.summary,)) for a in articles(split)]
+        return [
+            Example(a["id"], " ".join(a["body"]), a["summary"][0], a["summary"]) for a in sample_rows("news", split)
+        ]
 
 
 def official_splits(folder: Path) -> Mapping[str, str]:

@@ -49,8 +49,11 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     others = {name for name in names(wheel) if not name.endswith(".py") and ".dist-info/" not in name}
     page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
     study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
-    assert others >= DATA | papers | page | study | {"bench/leaderboards/board.schema.json"}
-    assert all(name.endswith((".toml", "py.typed", ".schema.json", ".html", ".css", ".js")) for name in others)
+    samples = {f"bench/tasks/samples/{path.name}" for path in (ROOT / "tasks" / "samples").glob("*.jsonl")}
+    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json"}
+    assert all(
+        name.endswith((".toml", "py.typed", ".schema.json", ".html", ".css", ".js", ".jsonl")) for name in others
+    )
 
 
 def test_only_bench_and_its_metadata_are_installed(wheel):

@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 from bench.tasks import TASKS
 from bench.tasks.bpe import SPECIAL, train_bpe
-from bench.tasks.samples.korean import reviews, songs
+from bench.tasks.samples import sample_rows
 from tests.conftest import call, forget_data
 
 TINY = ("--method", "mle", "--preset", "small", "--limit", "24", "--quiet", "--set", "trainer.steps=1",
@@ -28,6 +28,16 @@ METRICS = {
 }
 
 Cell = Callable[..., Path]
+
+
+def reviews(split: str) -> list[list[str]]:
+    """The reviews of each film of the sample."""
+    return [[" ".join(review) for review in film["reviews"]] for film in sample_rows("nsmc", split)]
+
+
+def songs(split: str) -> list[list[str]]:
+    """The lines of each song of the sample."""
+    return [list(song["lines"]) for song in sample_rows("lyrics", split)]
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +91,8 @@ def test_a_sample_trains_writes_and_is_scored(cell: Cell, task: str) -> None:
 def test_perplexity_per_word_counts_what_stands_between_spaces(cell: Cell, task: str) -> None:
     blocks = rows(cell(task), "nll_sum")
     texts = {
-        "nsmc": [" ".join(one.text for one in film.reviews) for film in reviews("test")],
-        "lyrics": [" ".join(song.lines) for song in songs("test")],
+        "nsmc": [" ".join(film) for film in reviews("test")],
+        "lyrics": [" ".join(song) for song in songs("test")],
     }[task]
     assert sum(block["n_words"] for block in blocks) == sum(len(text.split()) for text in texts[:24])
 
@@ -106,7 +116,7 @@ def test_korean_pairs_have_no_rouge_in_place_of_nothing(cell: Cell, tmp_path: Pa
         table = csv.writer(file)
         table.writerow(["질문", "답"])
         for number, film in enumerate(reviews("train")[:80]):
-            table.writerow([f"{film.title} 어땠어요? ({number})", film.reviews[0].text])
+            table.writerow([f"{film[1]} 어땠어요? ({number})", film[0]])
     found_in = cell("pairs", f"task.path={path}", "task.source=질문", "task.target=답")
     found = scores(found_in)
     rouge = [name for name in found if name.startswith("rouge")]
@@ -125,8 +135,8 @@ def test_a_block_of_the_paper_fits_with_the_token_it_begins_with(task: str) -> N
     assert recipe["trainer.max_source"] + 1 <= positions
 
 
-@pytest.mark.parametrize("texts", [[one.text for film in reviews("test") for one in film.reviews],
-                                   [line for song in songs("test") for line in song.lines]])  # fmt: skip
+@pytest.mark.parametrize("texts", [[one for film in reviews("test") for one in film],
+                                   [line for song in songs("test") for line in song]])  # fmt: skip
 def test_hangul_comes_back_as_it_was(texts: list[str]) -> None:
     tokenizer = train_bpe(texts[:100], 600)
     for text in [*texts, "ㅋㅋㅋ ㅠㅠ ♥ 뷁 𝄞 e\u0301"]:

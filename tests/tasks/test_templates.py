@@ -6,13 +6,14 @@ from collections import Counter
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.samples.ambiguous_template import MOST_ROWS, TEMPLATES, WORD_PAIRS, sample
+from bench.tasks.ambiguous_template import AmbiguousTemplate, sample, sample_pairs, sample_templates
 from bench.tasks.templates import expand, kind_of, read_templates
 
 FOUR = {
     "people": [f"p{n} {{}} and {{}} to the" for n in range(4)],
     "location": [f"l{n} {{}} and {{}} to" for n in range(4)],
 }
+TEMPLATES, WORD_PAIRS = sample_templates(), sample_pairs()
 CAPITALS = ("Athens", "Greece", "Baghdad", "Iraq")
 
 
@@ -149,9 +150,8 @@ def test_the_sentences_have_two_slots_and_end_before_the_target():
         assert sentence == sentence.strip()
 
 
-def test_the_sample_has_thousands_of_rows_below_the_cap(rows):
+def test_the_sample_has_thousands_of_rows(rows):
     assert {split: len(part) for split, part in rows.items()} == {"train": 5_984, "valid": 5_984, "test": 5_984}
-    assert max(len(part) for part in rows.values()) <= MOST_ROWS
 
 
 def test_the_sample_is_split_by_pairs_and_has_no_prompt_twice(rows):
@@ -169,5 +169,6 @@ def test_the_sample_is_split_by_pairs_and_has_no_prompt_twice(rows):
 def test_the_sample_is_the_same_every_time(rows):
     first = [row.id for row in rows["train"][:33:16]]
     assert first == ["capitals/74/0/0xyx", "capitals/74/2/0xyx", "capitals/75/0/0xyx"]
-    assert sample("train") == rows["train"]
-    assert sample("train") is not rows["train"]  # a caller may sort its list
+    task = AmbiguousTemplate()
+    assert list(task.sample("train")) == list(rows["train"])
+    assert task.sample("train") is not task.sample("train")  # a caller may sort its list

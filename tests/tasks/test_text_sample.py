@@ -7,10 +7,13 @@ from collections import Counter
 
 import pytest
 
-from bench.tasks.samples.text import _PLOT, _WORDS, N_TALES, sample
+from bench.tasks.samples import sample_rows
 from bench.tasks.text import Text
+from tests.tasks.sample_files import words
 
-TALES = {split: sample(split) for split in ("train", "valid", "test")}
+N_TALES = {"train": 260, "valid": 40, "test": 100}
+TALES = {split: [" ".join(row["text"]) for row in sample_rows("text", split)] for split in N_TALES}
+WORDS = words("text")
 COUNTS = Counter(word for tale in TALES["train"] for word in re.findall(r"[a-z'-]+", tale.lower()))
 TOTAL = sum(COUNTS.values())
 
@@ -63,19 +66,12 @@ def test_every_tale_is_whole_sentences(split):
 
 def test_a_tale_is_about_someone_and_something():
     for tale in TALES["test"]:
-        names = Counter(word for word in re.findall(r"\b[A-Z][a-z]+\b", tale) if word in _WORDS["she"] + _WORDS["he"])
+        names = Counter(word for word in re.findall(r"\b[A-Z][a-z]+\b", tale) if word in WORDS["name"])
         assert names.most_common(1)[0][1] >= 3
-        treasures = Counter(word for word in re.findall(r"[a-z-]+", tale) if word in _WORDS["treasure"].split())
+        treasures = Counter(word for word in re.findall(r"[a-z-]+", tale) if word in WORDS["treasure"])
         assert treasures.most_common(1)[0][1] >= 3
 
 
 def test_held_out_tales_have_words_that_training_has_not():
     new = {word for tale in TALES["test"] for word in re.findall(r"[a-z'-]+", tale.lower())} - set(COUNTS)
     assert 0 < len(new) < 100
-
-
-def test_every_symbol_has_words_and_all_words_differ():
-    bound = {"hero", "friend", "other", "he", "him", "his", "fhis", "home", "far", "craft", "village"}
-    symbols = {name for *_, patterns in _PLOT for name in re.findall(r"\{(?:many )?(\w+)\}", patterns)}
-    assert symbols <= bound | set(_WORDS)
-    assert all(len(set(words.split())) == len(words.split()) for words in _WORDS.values())

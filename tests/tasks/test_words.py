@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bench.errors import UsageError
+from bench.tasks.ambiguous_template import sample, sample_pairs
 from bench.tasks.analogies import pairs_of
-from bench.tasks.samples.ambiguous_template import WORD_PAIRS, sample
 from bench.tasks.words import analogy_embeddings, word_tokenizer
 
 TEXTS = ["The king, the queen.", "Is it king? It's a well-known (old) king!", "café naïve 日本語", "the the 3.5%"]
@@ -107,7 +107,7 @@ def test_the_built_in_words_are_all_known():
         assert target in ids  # the cache can find it
     embeddings = analogy_embeddings(known, pairs_of(rows), width=16)
     assert embeddings.shape == (len(known), 16)
-    words = {word for pairs in WORD_PAIRS.values() for pair in pairs for word in pair}
+    words = {word for pairs in sample_pairs().values() for pair in pairs for word in pair}
     assert 3 not in known.convert_tokens_to_ids(sorted(words))
 
 
