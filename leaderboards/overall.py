@@ -22,8 +22,9 @@ __all__ = ["BASELINE", "Overall", "closest", "overall", "overall_lines"]
 BASELINE = "mle"
 FEWEST = 2
 """Tasks that an aggregate is over."""
-NEAR_ZERO = 0.1
-"""A mean at most this large is no scale for others; nor is one whose interval over seeds includes 0."""
+NEAR_ZERO = {True: 1.0, False: 0.1}
+"""By whether higher is better, means and seeds at most this large are no scale for others: a point of percent; a KLD or
+perplexity that no model has."""
 
 Scores = tuple[list[float], list[float]]
 """Of one task, a method's and the baseline's values by seed, relative to the baseline's mean."""
@@ -137,20 +138,21 @@ def _relative(ours: Value | None, theirs: Value) -> Scores | str | None:
     if len(seeds) < SMALLEST:
         return f"under {SMALLEST} seeds"
     mine, base = ([side.by_seed[seed] for seed in seeds] for side in (ours, theirs))
-    if _near_zero(base):
+    up = theirs.higher_is_better
+    if _near_zero(base, NEAR_ZERO[up]):
         return f"{BASELINE} is near 0"
-    if theirs.higher_is_better:
+    if up:
         return [one / theirs.mean for one in mine], [one / theirs.mean for one in base]
-    if _near_zero(mine):
+    if _near_zero(mine, NEAR_ZERO[up]):
         return "a method is near 0, where lower is better"
     return [theirs.mean / one for one in mine], [theirs.mean / one for one in base]
 
 
-def _near_zero(values: Sequence[float]) -> bool:
-    """Return whether values are no scale for others: some seed or the mean is small, or the interval includes 0."""
+def _near_zero(values: Sequence[float], least: float) -> bool:
+    """Return whether values are no scale for others: the mean or a seed is small, or the interval includes 0."""
     found = seed_mean(values)
     assert found.half is not None
-    return min(map(abs, [found.mean, *values])) <= NEAR_ZERO or abs(found.mean) <= found.half
+    return min(map(abs, [found.mean, *values])) <= least or abs(found.mean) <= found.half
 
 
 def _overall(method: str, by_task: Mapping[str, Scores]) -> Overall:
