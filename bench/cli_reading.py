@@ -147,7 +147,7 @@ COMMANDS = {
         "a verifier on claims with known answers", "bench.commands.metric_check:check", _metric_check
     ),
     "data": Command("where each task's rows come from, and what they are", "bench.commands.data:data", _data),
-    "claims": Command("what papers claim, checked on stored cells", "bench.commands.claims:claims", _claims),
+    "claims": Command("what papers claim, and what stored cells say of it", "bench.commands.claims:claims", _claims),
     "reproduce": Command(
         "a paper's table from our cells, with verdicts", "bench.commands.reproduce:reproduce", _reproduce
     ),

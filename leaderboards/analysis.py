@@ -3,7 +3,8 @@
 Of each shown column: the 95 % interval over seeds (from three seeds on); the difference from the baseline of the same
 backbone and decoding with its bootstrap interval over items, and paired randomisation, corrected by Holm over all rows
 and columns of the table; groups of rows that do not differ from their best. Columns that are no sums over rows (KLD,
-Self-BLEU, MAUVE) have the first alone.
+Self-BLEU, MAUVE) have the first alone. Differences and groups are marks only where seeds tell a column's rows apart
+(`seed_spread.markable`): a test over items says that two trained models differ, not that two methods do.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bench.leaderboards.board import row_id, table_ids
 from bench.leaderboards.intervals import bootstrap_difference, seed_mean
 from bench.leaderboards.judged import Judged
 from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.seed_spread import markable
 from bench.leaderboards.significance import ROUNDS, compare, holm, over_seeds, tie_groups
 from bench.leaderboards.table import Table
 from bench.metrics.items import Items
@@ -121,9 +123,11 @@ def judged(table: Table, tests: Tests) -> list[dict[str, Judged]]:
     for (i, name, one), p in zip(asked, holm([one.p or 0.0 for _, _, one in asked]), strict=True):
         found[i][name] = replace(one, half=found[i][name].half, p=p)
     for name in table.columns:
-        for i, group in enumerate(_groups(table, name, tests)):
-            if group is not None:
-                found[i][name] = replace(found[i][name], group=group)
+        places = markable(table, name)
+        groups = _groups(table, name, tests) if places else [None] * len(table.rows)
+        for i in sorted(places):
+            if name in found[i]:
+                found[i][name] = replace(found[i][name], group=groups[i], markable=True)
     return found
 
 
@@ -177,7 +181,7 @@ def as_statistics(tables: Sequence[Table], found: Sequence[Sequence[Mapping[str,
         ids = [row_id(row) for row in table.rows]
         values = {
             ids[i]: {column: {"half": one.half, "tied": "" if one.group is None else _letter(one.group), "p": one.p,
-                              "difference": one.difference, "low": one.low, "high": one.high,
+                              "differs": one.differs, "difference": one.difference, "low": one.low, "high": one.high,
                               "against": "" if one.against is None else ids[one.against]}
                      for column, one in row.items()}
             for i, row in enumerate(rows)
@@ -192,10 +196,14 @@ def _letter(group: int) -> str:
 
 
 def _wins(table: Table, ids: Sequence[str], rows: Sequence[Mapping[str, Judged]]) -> dict[str, Any] | None:
-    """Return how many of the shown columns each row wins, ties and loses against each other; rows of a group tie."""
+    """Return how many of the shown columns each row wins, ties and loses against each other; rows of a group tie.
+
+    Columns whose rows seeds do not tell apart have no vote.
+    """
     goals: dict[str, views.Goal] = {}
+    voting = [name for name in table.columns if markable(table, name)]
     for row in table.rows:
-        for name in table.columns:
+        for name in voting:
             if name in row.values and (way := row.values[name].higher_is_better) is not None:
                 goals[name] = "higher" if way else "lower"
     means = {ids[i]: {name: row.values[name].mean if name in row.values else None for name in goals}

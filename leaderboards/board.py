@@ -11,6 +11,7 @@ from bench.keys import key_of
 from bench.leaderboards.cells import remarks
 from bench.leaderboards.papers import Published
 from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.seed_spread import markable
 from bench.leaderboards.table import Table, metric_name
 
 SCHEMA = "objective-bench/board/1"
@@ -20,8 +21,8 @@ GROUPS = ("frequent", "medium", "rare", "very_rare")
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 
-NO_STATISTICS: Mapping[str, Any] = {"half": None, "tied": "", "p": None, "difference": None, "low": None, "high": None,
-                                    "against": ""}  # fmt: skip
+NO_STATISTICS: Mapping[str, Any] = {"half": None, "tied": "", "p": None, "differs": False, "difference": None,
+                                    "low": None, "high": None, "against": ""}  # fmt: skip
 
 
 def board(
@@ -40,8 +41,8 @@ def board(
         statistics: by table id, `{"values": {row id: {column: {...}}}, "wins": ...}`. Of a value, each of which may be
             missing: `half`, half the width of the 95 % interval over seeds; `tied`, the name of the group of rows
             without a significant difference; `p`, corrected, of the `difference` from the row with id `against`, and
-            `low` and `high`, the ends of its interval over items. `wins` is None or `{"columns": names, "matrix": {row
-            id: {row id: [wins, ties, losses]}}}`.
+            `low` and `high`, the ends of its interval over items; `differs`, whether a dagger marks it. `wins` is None
+            or `{"columns": names, "matrix": {row id: {row id: [wins, ties, losses]}}}`.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -84,7 +85,8 @@ def row_id(row: TableRow) -> str:
 def _table(name: str, table: Table, known: Mapping[str, Any]) -> dict[str, Any]:
     ids = [row_id(row) for row in table.rows]
     names = _columns(table)
-    marks = {column: (table.best(column), table.second(column)) for column in names}
+    may = {column: markable(table, column) for column in names}
+    marks = {column: (table.best(column) & may[column], table.second(column) & may[column]) for column in names}
     directions = {column: value.higher_is_better for row in table.rows for column, value in row.values.items()}
     said = f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"
     methods = []

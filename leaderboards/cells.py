@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.leaderboards.judged import Judged
 from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.seed_spread import markable, unmarked
 from bench.leaderboards.table import Table, metric_name
 
 HUMAN = "human (the true continuations)"
@@ -82,8 +83,8 @@ def headings(table: Table) -> list[str]:
 def lines(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[Line]:
     """Return our rows, each followed by what papers publish for it, and what people's texts score."""
     found = []
-    best = {column: table.best(column) for column in table.columns}
-    second = {column: table.second(column) for column in table.columns}
+    best = {column: table.best(column) & markable(table, column) for column in table.columns}
+    second = {column: table.second(column) & markable(table, column) for column in table.columns}
     said: set[str] = set()
     for i, row in enumerate(table.rows):
         known = judged[i] if judged else {}
@@ -113,6 +114,9 @@ def remarks(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[s
     if any(one.differs for one in every):
         found.append("†: differs from mle with the same backbone and decoding (paired randomisation over test items, "
                      "Holm over this table, p <= 0.05)")  # fmt: skip
+    if names := unmarked(table):
+        found.append(f"no mark of best or different, since seeds do not tell the rows apart (F test over rows with two "
+                     f"seeds or more, p > 0.05, or too few such rows): {', '.join(names)}")  # fmt: skip
     found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
     found += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
     found += without_value(table)

@@ -85,14 +85,15 @@ class Claim:
         better: the row it is about.
         than: the row it is compared with.
         bound: a number, or a setting of the row, as in `backbone.width + 1`.
-        floor: smallest mean difference that counts, in the column's unit.
-        factor: smallest ratio that counts, where the claim is one of ratios.
-        within: largest mean difference of `near`.
+        floor: a threshold of ours: smallest mean difference that counts, in the column's unit.
+        factor: a threshold of ours: smallest ratio that counts, where the claim is one of ratios.
+        within: a threshold of ours: largest mean difference of `near`.
         at: the column that is held equal; `wants` says whether `lower` or `higher` is then better.
         points: values of `at` to show the difference at; evenly spaced ones when empty.
         controls: rows that would explain the difference away.
         corrected: the comparison without a fault of the released code.
         run: name of the run that makes its rows; empty for the file's first.
+        alarm: it is a check of ours on the data, and no claim of the paper.
     """
 
     paper: str
@@ -111,6 +112,7 @@ class Claim:
     controls: tuple[Side, ...] = ()
     corrected: Corrected | None = None
     run: str = ""
+    alarm: bool = False
 
     def __post_init__(self) -> None:
         if self.relation not in RELATIONS or self.wants not in ("lower", "higher"):

@@ -1,4 +1,4 @@
-"""Evidence: what stored rows say of one claim, before anything is decided: effect, seeds, test over items, controls."""
+"""Evidence: what stored rows say of claims, with nothing decided: effect, seeds, test over items, controls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bench.leaderboards.claim_files import Claim, Settings, Side, bound_of
+from bench.leaderboards.claim_files import Claim, ClaimFile, Settings, Side, bound_of
+from bench.leaderboards.intervals import SeedMean, seed_mean
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.significance import Comparison, compare
+from bench.leaderboards.significance import Comparison, compare, holm
 from bench.leaderboards.table import Table, metric_name
 from bench.leaderboards.tradeoff import Tradeoff, curves
 from bench.leaderboards.tradeoff import compare as compare_at_equal
@@ -20,7 +21,6 @@ class Evidence:
 
     Args:
         by_seed: effect of each seed that all rows have, positive in the claimed direction; empty where there is none.
-        enough: whether its size is what was claimed.
         test: over the items of all these seeds; None where the column or a row has no items.
         shares: share of the effect that each control has, by its label.
         tradeoff: of `at_equal`, ours less theirs.
@@ -30,7 +30,6 @@ class Evidence:
     """
 
     by_seed: Mapping[int, float] = field(default_factory=dict)
-    enough: bool = False
     test: Comparison | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     tradeoff: Tradeoff | None = None
@@ -47,6 +46,68 @@ class Evidence:
     def effect(self) -> float | None:
         """Mean over seeds."""
         return statistics.fmean(self.by_seed.values()) if self.by_seed else None
+
+
+@dataclass(frozen=True)
+class ClaimEvidence:
+    """A claim with its evidence; what decides from it is under revision.
+
+    Args:
+        evidence: of the claim.
+        adjusted: p after Holm among the tests of its file; None without a test.
+        corrected: evidence of the comparison without a known fault; None where the claim names no fault.
+    """
+
+    claim: Claim
+    evidence: Evidence
+    adjusted: float | None = None
+    corrected: Evidence | None = None
+
+    @property
+    def over_seeds(self) -> SeedMean | None:
+        """Mean effect with its interval over seeds."""
+        return seed_mean(list(self.evidence.by_seed.values())) if self.evidence.by_seed else None
+
+
+def evidence_of(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> list[ClaimEvidence]:
+    """Gather the evidence of every claim of a file.
+
+    Args:
+        file: claims and the runs that make their rows.
+        tables: of any tasks, with all columns.
+        preset: leaderboards of another are not looked at; what is claimed is a matter of scale.
+    """
+    found = []
+    for claim in file.claims:
+        run = file.run_of(claim)
+        mine = [table for table in tables if table.task == run.task and table.preset == preset]
+        fixed = corrected(claim)
+        without_fault = gather(fixed, mine, run.where) if fixed else None
+        found.append(ClaimEvidence(claim, gather(claim, mine, run.where), corrected=without_fault))
+    return adjusted(found)
+
+
+def adjusted(found: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
+    """Return the same with p adjusted among all tests, those of corrected comparisons too."""
+    tests: list[float] = []
+    places: dict[int, int] = {}
+    for at, one in enumerate(found):
+        for evidence in (one.evidence, one.corrected):
+            if evidence is None or evidence.p is None:
+                continue
+            if evidence is one.evidence:
+                places[at] = len(tests)
+            tests.append(evidence.p)
+    p_values = holm(tests)
+    return [replace(one, adjusted=p_values[places[at]]) if at in places else one for at, one in enumerate(found)]
+
+
+def corrected(claim: Claim) -> Claim | None:
+    """Return the comparison without the known fault; None where the claim names none."""
+    if claim.corrected is None:
+        return None
+    better, than = claim.corrected.better or claim.better, claim.corrected.than or claim.than
+    return replace(claim, better=better, than=than, controls=(), corrected=None)
 
 
 def gather(claim: Claim, tables: Sequence[Table], where: Settings) -> Evidence:
@@ -91,13 +152,11 @@ def looked_up(claim: Claim, table: Table, where: Settings) -> Evidence:
     base = {seed: values[1].by_seed[seed] if bound is None else bound for seed in shared}
     sign = -1 if claim.relation in ("lower", "below") else 1
     by_seed = {seed: sign * (ours[seed] - base[seed]) + 0.0 for seed in shared}  # no -0.0
-    effect = statistics.fmean(by_seed.values())
-    enough = effect >= claim.floor and all(ours[seed] >= claim.factor * base[seed] for seed in shared if claim.factor)
     controls = {side.label: share for side in claim.controls
                 if (share := share_of(side, table, where, column, by_seed, base, sign)) is not None}  # fmt: skip
     diverged = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
     test = tested(values[0], values[1], shared) if claim.relation in ("lower", "higher") else None
-    return Evidence(by_seed, enough, test, controls, why="; ".join(diverged))
+    return Evidence(by_seed, test, controls, why="; ".join(diverged))
 
 
 def absent(side: Side, where: Settings) -> str:
@@ -156,4 +215,4 @@ def at_equal(claim: Claim, table: Table, where: Settings) -> Evidence:
     by_seed = {seed: sign * value for seed, value in found.by_seed.items()}
     if not by_seed:
         return Evidence(tradeoff=found, why=f"no overlap: the two sweeps have no {claim.at} in common")
-    return Evidence(by_seed, statistics.fmean(by_seed.values()) >= claim.floor, tradeoff=found)
+    return Evidence(by_seed, tradeoff=found)

@@ -126,7 +126,7 @@ def _static_value(value: Mapping[str, Any] | None) -> str:
         return "conflict" if value["conflict"] else "n/a"
     shown = number(value["mean"])
     shown = f"<b>{shown}</b>" if value["best"] else f"<u>{shown}</u>" if value["second"] else shown
-    marks = ("†" if value["p"] is not None and value["p"] <= ALPHA else "") + value["tied"]
+    marks = ("†" if value["differs"] else "") + value["tied"]
     half = f" ±{number(value['half'])}" if value["half"] is not None else ""
     return f"{shown}{f'<i>{_text(marks)}</i>' if marks else ''}{half}"
 

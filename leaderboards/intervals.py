@@ -190,8 +190,10 @@ def _bca(value: float, samples: Floats, without: Floats, level: float) -> tuple[
     below = float(np.mean(samples < value - slack) + np.mean(np.abs(samples - value) <= slack) / 2)
     shift = normal.inv_cdf(min(max(below, 0.5 / len(samples)), 1 - 0.5 / len(samples)))
     pull = without.mean() - without
-    spread = float((pull**2).sum())
-    skew = float((pull**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    scale = 6 * float((pull**2).sum()) ** 1.5
+    skew = 0.0
+    if scale > 0:  # the power of a tiny spread is 0
+        skew = float((pull**3).sum()) / scale
     ends = []
     for share in ((1 - level) / 2, (1 + level) / 2):
         z = shift + normal.inv_cdf(share)

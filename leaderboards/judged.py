@@ -21,6 +21,7 @@ class Judged:
         difference: from the baseline, of all seeds together.
         low, high: ends of its 95 % bootstrap interval over test items.
         against: the baseline's row, by its place.
+        markable: whether the column's rows are told apart by seeds, so that the value may be marked.
     """
 
     half: float | None = None
@@ -30,8 +31,9 @@ class Judged:
     low: float | None = None
     high: float | None = None
     against: int | None = None
+    markable: bool = False
 
     @property
     def differs(self) -> bool:
-        """Whether the difference from the baseline is significant."""
-        return self.p is not None and self.p <= ALPHA
+        """Whether the difference from the baseline is significant, in a column whose rows seeds tell apart."""
+        return self.markable and self.p is not None and self.p <= ALPHA

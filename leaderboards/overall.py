@@ -1,17 +1,18 @@
 """Overall: methods against the baseline over several tasks (Agarwal et al. 2021), and who is closest to people on one.
 
 A task counts with its primary column, and with the decoding in which the baseline does best there: the same for all.
-Scores are taken relative to the baseline's mean on the task, 1 being as good, so that tasks have one scale.
+Scores are taken relative to the baseline's mean on the task, 1 being as good, so that tasks have one scale. A task with
+too few seeds, or where the number divided by is near 0, is left out and named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards import views
 from bench.leaderboards.analysis import baseline_of
-from bench.leaderboards.intervals import Interval, aggregate, probability_of_improvement
+from bench.leaderboards.intervals import SMALLEST, Interval, aggregate, probability_of_improvement, seed_mean
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name
 from bench.tasks import TASKS
@@ -21,6 +22,12 @@ __all__ = ["BASELINE", "Overall", "closest", "overall", "overall_lines"]
 BASELINE = "mle"
 FEWEST = 2
 """Tasks that an aggregate is over."""
+NEAR_ZERO = {True: 1.0, False: 0.1}
+"""By whether higher is better, means and seeds at most this large are no scale for others: a point of percent; a KLD or
+perplexity that no model has."""
+
+Scores = tuple[list[float], list[float]]
+"""Of one task, a method's and the baseline's values by seed, relative to the baseline's mean."""
 
 
 @dataclass(frozen=True)
@@ -40,33 +47,58 @@ class Overall:
 
 
 def overall(tables: Sequence[Table]) -> list[Overall]:
-    """Return methods that at least two tasks have beside the baseline, best first.
+    """Return methods that have scores beside the baseline's on at least two tasks, best first.
 
     A task with several tables (presets, subsets) counts with its first. Seeds: as many as all tasks of a method have.
     """
-    scores: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    found = []
+    for method, by_task in _by_method(tables).items():
+        scores = {task: one for task, one in by_task.items() if not isinstance(one, str)}
+        if len(scores) >= FEWEST:
+            found.append(_overall(method, scores))
+    return sorted(found, key=lambda one: -one.relative.value)
+
+
+def overall_lines(tables: Sequence[Table]) -> list[str]:
+    """Return a line for each method, and one of what is left out, for what stands under all tables."""
+    lines = []
+    for one in overall(tables):
+        where = f"over {len(one.tasks)} tasks ({', '.join(one.tasks)}), primary columns"
+        relative = f"{one.method} is at {_shown(one.relative)} of {BASELINE} (interquartile mean)"
+        lines.append(f"{where}: {relative}, better with probability {_shown(one.improves)}")
+    why: dict[str, None] = {}
+    for by_task in _by_method(tables).values():
+        if len(by_task) >= FEWEST:
+            why |= dict.fromkeys(one for one in by_task.values() if isinstance(one, str))
+    if why:
+        lines.append(f"left out of what is aggregated over tasks: {'; '.join(why)}")
+    return lines
+
+
+def _by_method(tables: Sequence[Table]) -> dict[str, dict[str, Scores | str]]:
+    """Return for each method its scores on each task that it shares with the baseline, or why there are none."""
+    found: dict[str, dict[str, Scores | str]] = {}
     for table in tables:
         base = _baseline(table)
         if base is None:
             continue
         row, column = base
-        theirs = row.values[column]
-        for other in table.rows:
-            if other is row or (other.decoding, other.backbone) != (row.decoding, row.backbone):
-                continue
-            if baseline_of(table, other) != table.rows.index(row):  # trained otherwise
-                continue
-            if pair := _relative(other.values.get(column), theirs):
-                scores.setdefault(other.method, {}).setdefault(table.task, pair)
-    found = [_overall(method, by_task) for method, by_task in scores.items() if len(by_task) >= FEWEST]
-    return sorted(found, key=lambda one: -one.relative.value)
+        for other in _beside(table, row):
+            scores = _relative(other.values.get(column), row.values[column])
+            if isinstance(scores, str):
+                scores = f"{table.task} ({metric_name(column)}: {scores})"
+            if scores is not None:
+                found.setdefault(other.method, {}).setdefault(table.task, scores)
+    return found
 
 
-def overall_lines(tables: Sequence[Table]) -> list[str]:
-    """Return a line for each method, for what stands under all tables."""
-    return [f"over {len(one.tasks)} tasks ({', '.join(one.tasks)}), primary columns: {one.method} is at "
-            f"{_shown(one.relative)} of {BASELINE} (interquartile mean), better with probability {_shown(one.improves)}"
-            for one in overall(tables)]  # fmt: skip
+def _beside(table: Table, base: TableRow) -> Iterator[TableRow]:
+    """Yield the rows that are compared with a row of the baseline: like it in decoding, backbone and training."""
+    place = table.rows.index(base)
+    for row in table.rows:
+        alike = (row.decoding, row.backbone) == (base.decoding, base.backbone)
+        if row is not base and alike and baseline_of(table, row) == place:
+            yield row
 
 
 def closest(table: Table) -> list[str]:
@@ -94,19 +126,36 @@ def _baseline(table: Table) -> tuple[TableRow, str] | None:
     return None
 
 
-def _relative(ours: Value | None, theirs: Value) -> tuple[list[float], list[float]] | None:
-    """Return both methods' scores relative to the baseline's mean, over the seeds both have."""
+def _relative(ours: Value | None, theirs: Value) -> Scores | str | None:
+    """Return both methods' scores relative to the baseline's mean, over the seeds both have.
+
+    Where higher is better a score is value / baseline, where lower is better baseline / value. Returns why there are
+    none where one may not divide or has too few seeds; None where there is nothing to compare.
+    """
     if ours is None or ours.conflict or theirs.conflict or theirs.higher_is_better is None or not theirs.mean:
         return None
     seeds = sorted(set(ours.by_seed) & set(theirs.by_seed))
-    mean, up = theirs.mean, theirs.higher_is_better
-    both = ([side.by_seed[seed] / mean if up else mean / side.by_seed[seed] for seed in seeds if side.by_seed[seed]]
-            for side in (ours, theirs))  # fmt: skip
-    one, other = both
-    return (one, other) if one and len(one) == len(other) == len(seeds) else None
+    if len(seeds) < SMALLEST:
+        return f"under {SMALLEST} seeds"
+    mine, base = ([side.by_seed[seed] for seed in seeds] for side in (ours, theirs))
+    up = theirs.higher_is_better
+    if _near_zero(base, NEAR_ZERO[up]):
+        return f"{BASELINE} is near 0"
+    if up:
+        return [one / theirs.mean for one in mine], [one / theirs.mean for one in base]
+    if _near_zero(mine, NEAR_ZERO[up]):
+        return "a method is near 0, where lower is better"
+    return [theirs.mean / one for one in mine], [theirs.mean / one for one in base]
 
 
-def _overall(method: str, by_task: Mapping[str, tuple[list[float], list[float]]]) -> Overall:
+def _near_zero(values: Sequence[float], least: float) -> bool:
+    """Return whether values are no scale for others: the mean or a seed is small, or the interval includes 0."""
+    found = seed_mean(values)
+    assert found.half is not None
+    return min(map(abs, [found.mean, *values])) <= least or abs(found.mean) <= found.half
+
+
+def _overall(method: str, by_task: Mapping[str, Scores]) -> Overall:
     n = min(len(ours) for ours, _ in by_task.values())
     ours = {task: pair[0][:n] for task, pair in by_task.items()}
     theirs = {task: pair[1][:n] for task, pair in by_task.items()}

@@ -47,8 +47,10 @@ class Reproduced:
 
     @property
     def delta(self) -> float | None:
-        """Ours less theirs."""
-        return None if self.ours is None or self.cell.value is None else self.ours.mean - self.cell.value
+        """Ours less theirs; None where there is no number, or the two are not comparable."""
+        if self.ours is None or self.cell.value is None or self.verdict == NOT_COMPARABLE:
+            return None
+        return self.ours.mean - self.cell.value
 
 
 @dataclass(frozen=True)

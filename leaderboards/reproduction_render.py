@@ -1,7 +1,7 @@
 """Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
 
 Under every row of the paper stand ours, the published number, the difference and the verdict. What is not comparable
-or not run has a letter, and the reason stands under the table.
+has no difference. What is not comparable or not run has a letter, and the reason stands under the table.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def lines(found: Reproduction) -> list[tuple[str, list[str]]]:
         seeds = sorted({one.ours.n for one in row if one.ours is not None})
         size = next((one.people for one in row if one.people), f"n={', '.join(map(str, seeds))}")
         for line in LINES:
+            if line == "delta" and all(one.delta is None for one in row):
+                continue
             label = f"{row[0].cell.row}{_size(found, row[0])}" if line == LINES[0] else ""
             said = f"ours ({size})" if line == "ours" and seeds else line
             made.append((label, [said, *(shown(one, line, named) for one in row)]))

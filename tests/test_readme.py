@@ -29,7 +29,7 @@ def test_the_committed_page_is_made_of_the_committed_records() -> None:
     assert kept == made, "leaderboards/index.html is behind: make boards"
 
 
-def test_the_committed_verdicts_are_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert CLAIMS.read_text(encoding="utf-8") == claims(), "leaderboards/claims.md is behind: make boards"
 

@@ -1,4 +1,4 @@
-"""`bench claims`: what papers claim, judged on stored cells, with the evidence; `--run` makes the cells first."""
+"""`bench claims`: what stored cells say of what papers claim; `--run` makes the cells first. Nothing is decided."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards import replication
 from bench.leaderboards.claim_files import ClaimFile, Run, names, read
+from bench.leaderboards.evidence import evidence_of
 from bench.leaderboards.replication import Replication
 from bench.leaderboards.table import tables
-from bench.leaderboards.verdicts import judge
 from bench.store import Store
 
 
 def claims(given: argparse.Namespace) -> int:
-    """Judge the claims of papers; return 0 whatever the verdicts, 1 where --run could not make every cell."""
+    """Print the evidence on the claims of papers; return 0, or 1 where --run could not make every cell."""
     for name in given.papers:
         if name not in names():
             raise UsageError(f"no claims of '{name}'{did_you_mean(name, names())}; there are: {', '.join(names())}")
@@ -29,7 +29,7 @@ def claims(given: argparse.Namespace) -> int:
     code = make_rows(files, given) if given.run else 0
     tasks = {run.task for file in files for run in file.runs}
     built, _ = tables(Store(Path(given.results)), tasks, "all")
-    found = [Replication(file, judge(file, built, given.preset)) for file in files]
+    found = [Replication(file, evidence_of(file, built, given.preset)) for file in files]
     if given.json:
         print(json.dumps(replication.content(found), indent=1))
     else:

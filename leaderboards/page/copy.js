@@ -49,7 +49,7 @@ function asLatex(table) {
   const columns = visibleColumns(table);
   const mark = (text, value) => {
     const set = value.best ? `\\textbf{${text}}` : value.second ? `\\underline{${text}}` : text;
-    return set + (value.p !== null && value.p <= 0.05 ? "$^{\\dagger}$" : "");
+    return set + (value.differs ? "$^{\\dagger}$" : "");
   };
   const heads = ["Method", "Backbone", "Seeds", ...columns.map((column) =>
     latexText(column.name) + (column.higher_is_better === true ? " $\\uparrow$" : column.higher_is_better === false ? " $\\downarrow$" : ""))];

@@ -21,7 +21,7 @@ function tipOf(table, row, head, value) {
   for (const paper of table.published) {
     const printed = paper.method === row.method ? paper.values[head.name] : undefined;
     if (printed === undefined) continue;
-    const delta = value.mean === null ? "" : `, Δ ${signed(value.mean - printed)}`;
+    const delta = value.mean === null || !paper.comparable ? "" : `, Δ ${signed(value.mean - printed)}`;
     about.push([`${paper.paper} ${paper.table}`, `${number(printed)} (${paper.backbone})${delta}`]);
     if (paper.why_not) reasons.add(paper.why_not);
   }

@@ -118,7 +118,7 @@ function valueCell(table, row, head, domains) {
   if (!value) return cell;
   const classes = ["value", value.best && "best", value.second && "second", value.mean === null && "soft"];
   cell.append(el("span", { class: classes.filter(Boolean).join(" ") }, shown(value, row)));
-  const marks = (value.p !== null && value.p <= 0.05 ? "†" : "") + value.tied;
+  const marks = (value.differs ? "†" : "") + value.tied;
   if (marks) cell.append(el("sup", {}, marks));
   if (value.mean !== null) {
     cell.append(el("span", { class: "under" }, value.half === null ? "" : el("span", { class: "half" }, `±${number(value.half)}`),
@@ -150,11 +150,12 @@ function paperCell(paper, row, head) {
   if (printed === undefined) return cell;
   cell.append(number(printed));
   const mean = row.values.get(head.name)?.mean ?? null;
-  if (mean !== null) {
-    const says = paper.comparable ? "ours minus published" : `ours minus published; not comparable: ${paper.why_not}`;
-    cell.append(el("span", { class: paper.comparable ? "delta" : "delta unlike", title: says },
-      `Δ ${signed(mean - printed)}`));
-    if (!paper.comparable) cell.append(el("span", { class: "sr" }, " (not comparable)"));
+  if (mean === null) return cell;
+  if (paper.comparable) {
+    cell.append(el("span", { class: "delta", title: "ours minus published" }, `Δ ${signed(mean - printed)}`));
+  } else {
+    cell.title = `not comparable: ${paper.why_not}`;
+    cell.append(el("span", { class: "sr" }, " (not comparable)"));
   }
   return cell;
 }

@@ -34,8 +34,8 @@ def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **change
     by_seed = {} if mean is None else {str(s): mean + (s - (seeds - 1) / 2) / 3 for s in range(seeds)}
     return {"mean": mean, "half": half if mean is not None else None, "n_seeds": len(by_seed), "by_seed": by_seed,
             "signature": "bleu|scale:corpus|version:1", "conflict": False, "why": "" if mean is not None else "no text",
-            "best": False, "second": False, "tied": "", "p": None, "difference": None, "low": None, "high": None,
-            "against": "", **changes}  # fmt: skip
+            "best": False, "second": False, "tied": "", "p": None, "differs": False, "difference": None,
+            "low": None, "high": None, "against": "", **changes}  # fmt: skip
 
 
 def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def example() -> dict[str, Any]:
     methods = [
         row("mle", {"bleu-1": value(33.125, tied="a"), "bleu-2": value(20.0), "ppl/word": value(19.5),
                     "uniq": value(7000.0)}),
-        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, difference=8.375, low=2.25,
+        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, differs=True, difference=8.375, low=2.25,
                                                  high=14.5, against=ids[0]), "bleu-2": value(None),
                       "ppl/word": value(25.0, 2, None)}, backbone="bart", controls=["histalign"], untuned="lr"),
         row("histalign", {"bleu-1": value(9.75, tied="a"), "bleu-2": value(21.0, best=True),

@@ -96,7 +96,7 @@ def test_a_board_of_stored_cells_is_as_its_schema_says(store):
     assert mle["values"]["bleu-1"] == {
         "mean": 30.5, "half": None, "n_seeds": 2, "by_seed": {"0": 30.0, "1": 31.0},
         "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": True, "tied": "",
-        "p": None, "difference": None, "low": None, "high": None, "against": "",
+        "p": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
     }  # fmt: skip
     assert (mle["folder"], len(mle["cells"]), mle["seeds"]) == ("logicnlg/mle", 2, [0, 1])
     assert all(store.cell(*mle["folder"].split("/"), key).trained() for key in mle["cells"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +19,7 @@ from bench.cell import Cell
 from bench.commands.claims import arguments_of
 from bench.entries import all_names
 from bench.leaderboards.claim_files import Claim, ClaimFile, Run, Side, names, read, setting_of
+from bench.leaderboards.replication import threshold
 from bench.metrics import METRICS
 from bench.metrics.columns import is_named
 from bench.models import METHODS
@@ -133,28 +135,67 @@ def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], said:
         replace(good, **given)
 
 
-def test_a_report_counts_verdicts_and_says_what_they_rest_on(tmp_path: Path) -> None:
+VERDICTS = re.compile(r"\b(holds|fails|failed|explained|weak|artefact|refuted|confirmed|claimed)\b")
+
+
+def test_a_report_says_what_is_stored_and_decides_nothing(tmp_path: Path) -> None:
     store(tmp_path)
     ended = call("claims", "histalign", "--results", str(tmp_path))
     assert ended.code == 0
-    assert "HistAlign: 16 claims: 1 holds, 1 weak, 1 fails, 1 explained by a control, 12 not enough data" in ended.out
-    assert "bleu-3: +3.00 +- 0.00 (n=3: seed 0 +3.00, seed 1 +3.00, seed 2 +3.00; claimed at least 0.3)" in ended.out
-    assert "trime (greedy) has 90% of it" in ended.out
+    assert ended.out.startswith("verdict rule under revision")
+    assert "HistAlign: 16 claims, 4 with stored runs; 5 not testable at this scale" in ended.out
+    seeds = "seed 0 +3.00, seed 1 +3.00, seed 2 +3.00"
+    assert f"bleu-3: +3.00 +- 0.00 (n=3: {seeds}; threshold of ours: at least 0.3)" in ended.out
+    assert "control trime (greedy) has 90% of it" in ended.out
     assert "\n  on logicnlg · test split, 3 rows · preset small\n" in ended.out
-    assert "not testable: LLaMA2" in ended.out
-    assert "interval over seeds" not in ended.out
+    assert "not testable at this scale: LLaMA2" in ended.out
 
 
 def test_a_report_in_other_forms(tmp_path: Path) -> None:
     store(tmp_path)
     written = call("claims", "histalign", "--markdown", "--results", str(tmp_path)).out
+    assert written.startswith("**Verdict rule under revision.**")
     assert "### HistAlign" in written
-    assert "| **explained by trime (greedy)** |" in written
+    assert "| claim | where | evidence |" in written
     (paper,) = json.loads(call("claims", "histalign", "--json", "--results", str(tmp_path)).out)
-    assert paper["counts"] == {"holds": 1, "weak": 1, "fails": 1, "explained": 1, "not enough data": 12}
-    one = next(claim for claim in paper["claims"] if claim["verdict"] == "explained")
+    assert paper["notice"] == "verdict rule under revision"
+    assert not {"verdict", "counts", "text"} & set(chain(paper, *paper["claims"]))
+    one = next(claim for claim in paper["claims"] if claim["controls"])
     assert one["by_seed"] == {"0": 3.0, "1": 3.0, "2": 3.0}
     assert one["n_rows"] == 3
+    assert one["threshold_of_ours"] == "at least 0.3"
+
+
+@pytest.mark.parametrize("form", [(), ("--markdown",), ("--json",)])
+def test_no_form_has_a_word_of_verdict(form: tuple[str, ...]) -> None:
+    text = call("claims", "--results", str(RUNS / "small"), *form).out
+    assert "verdict rule under revision" in text.lower()
+    assert not VERDICTS.findall(text)
+
+
+@pytest.mark.parametrize(("rouge", "state"), [(3.0, "not raised"), (30.0, "RAISED"), (None, "nothing is stored")])
+def test_the_leak_alarm_is_an_alarm_and_no_claim(tmp_path: Path, rouge: float | None, state: str) -> None:
+    if rouge is not None:
+        settings = {"task": "gigaword", "trainer__lr": 2e-3, "trainer__steps": 300}
+        scored(trained(tmp_path, "copy_exemplar", **settings), {"rouge-1": rouge})
+    for form in ((), ("--markdown",)):
+        text = call("claims", "adadec", "--results", str(tmp_path), *form).out
+        assert f"alarm of ours, {state}: an exemplar does not give the headline away" in text
+        assert "9 claims, " in text
+    (paper,) = json.loads(call("claims", "adadec", "--json", "--results", str(tmp_path)).out)
+    assert not [claim for claim in paper["claims"] if "copy_exemplar" in claim["better"]]
+    assert [one["raised"] for one in paper["alarms"]] == [None if rouge is None else rouge > 10]
+
+
+def test_a_threshold_is_named_ours() -> None:
+    left, right = Side("f2softmax"), Side("mle")
+    against = Claim("t", "s", "kld", "lower", left, right)
+    assert threshold(against) == ""
+    assert threshold(replace(against, floor=1.5)) == "at least 1.5"
+    assert threshold(replace(against, factor=3.0)) == "3 times as much"
+    assert threshold(replace(against, relation="near", within=4.0)) == "within 4"
+    assert threshold(Claim("t", "s", "kld", "below", left, bound=5.0)) == "below 5"
+    assert threshold(Claim("t", "s", "kld", "below", left, bound="backbone.width + 1")) == ""  # the claim's own
 
 
 def store(root: Path) -> None:
@@ -167,7 +208,7 @@ def store(root: Path) -> None:
 def test_all_papers_are_reported_where_none_is_named(tmp_path: Path) -> None:
     found = json.loads(call("claims", "--json", "--results", str(tmp_path)).out)
     assert [paper["paper"] for paper in found] == ["AdaDec", "F2-Softmax", "HistAlign"]
-    assert {claim["verdict"] for paper in found for claim in paper["claims"]} == {"not enough data"}
+    assert {claim["effect"] for paper in found for claim in paper["claims"]} == {None}
 
 
 def test_an_unknown_paper_is_a_usage_error() -> None:

@@ -273,3 +273,11 @@ def test_published_outputs_have_an_interval_of_bleu_3():
     assert 0.8 < alone.high - alone.low < 2.5
     assert apart.low < 0 < apart.high
     assert apart.high - apart.low < alone.high - alone.low  # the same sentences are hard for both
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-110, 1e-150, 1e-160])
+def test_a_spread_whose_power_is_nothing_gives_an_interval(size):
+    rows = Items(mean(), [[size * (i % 7), 1] for i in range(50)])
+    found = bootstrap(rows)
+    assert found.low <= found.value <= found.high
+    assert found.high > 0

@@ -30,23 +30,43 @@ def test_a_method_over_two_tasks(tmp_path):
 
 def test_lower_is_better_is_turned_round(tmp_path):
     for task in ("text", "nsmc"):
-        store(tmp_path, task, "kld", {"mle": [4.0], "face": [2.0]})
+        store(tmp_path, task, "kld", {"mle": [4.0] * 3, "face": [2.0] * 3})
     (one,) = overall(tables(Store(tmp_path))[0])
     assert (one.method, one.relative.value, one.improves.value) == ("face", 2.0, 1.0)
 
 
 def test_without_the_baseline_or_a_second_task_there_is_no_line(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0], "trime": [12.0]})
-    store(tmp_path, "xsum", "rouge-l", {"trime": [19.0]})
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
+    store(tmp_path, "xsum", "rouge-l", {"trime": [19.0] * 3})
     assert overall_lines(tables(Store(tmp_path))[0]) == []
 
 
-def test_two_seeds_have_no_interval(tmp_path):
+def test_a_task_with_two_seeds_is_left_out_and_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.0], "trime": [12.0, 11.0]})
-    store(tmp_path, "xsum", "rouge-l", {"mle": [20.0, 20.0], "trime": [19.0, 18.0]})
+    store(tmp_path, "xsum", "rouge-l", {"mle": [20.0] * 3, "trime": [19.0] * 3})
     (line,) = overall_lines(tables(Store(tmp_path))[0])
-    assert "[" not in line
-    assert line.endswith("better with probability 0.50")
+    assert line == "left out of what is aggregated over tasks: logicnlg (bleu-3: under 3 seeds)"
+
+
+@pytest.mark.parametrize("base", [[1e-101] * 3, [0.8, 0.8, 0.8], [0.001, 8.0, 9.0], [1.1, 5.0, 9.9]])
+def test_a_baseline_near_0_is_no_scale(tmp_path, base):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": base, "trime": [12.0, 11.0, 13.0]})
+    for task in ("xsum", "gigaword"):
+        store(tmp_path, task, "rouge-l", {"mle": [20.0] * 3, "trime": [19.0] * 3})
+    found = tables(Store(tmp_path))[0]
+    assert [list(one.tasks) for one in overall(found)] == [["xsum", "gigaword"]]
+    first, note = overall_lines(found)
+    assert "trime is at 0.95 [" in first
+    assert note == "left out of what is aggregated over tasks: logicnlg (bleu-3: mle is near 0)"
+
+
+def test_a_method_near_0_is_no_scale_where_lower_is_better(tmp_path):
+    for task in ("text", "nsmc"):
+        store(tmp_path, task, "kld", {"mle": [4.0] * 3, "face": [1e-9] * 3})
+    found = tables(Store(tmp_path))[0]
+    assert overall(found) == []
+    (note,) = overall_lines(found)
+    assert "text (kld: a method is near 0, where lower is better)" in note
 
 
 def test_who_is_closest_to_people(tmp_path):

@@ -116,7 +116,7 @@ def test_what_the_file_calls_not_comparable_stays_so_with_ours_beside_it(tmp_pat
     store(tmp_path, "mle", {0: 30.0})
     scored(trained(tmp_path, "mle", 0, **BIG), {"ppl/word": 20.0}, kind="likelihood", decoding=None)
     one = first(reproduced(tmp_path), 0, 2)
-    assert (one.verdict, one.reason, one.ours.mean, one.delta) == (NOT_COMPARABLE, "no unit is stated", 20.0, 0.0)
+    assert (one.verdict, one.reason, one.ours.mean, one.delta) == (NOT_COMPARABLE, "no unit is stated", 20.0, None)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +253,17 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     assert told["verdicts"] == {WITHIN: 2, OFF: 2, NOT_RUN: 2, NOT_COMPARABLE: 6}
     assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
     assert told["rows"][2]["cells"][0]["ours"] is None
+
+
+def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
+    store(tmp_path, "mle", {0: 33.25}, preset="small")
+    found = reproduced(tmp_path, preset="small")
+    assert first(found).ours.mean == 33.25
+    for text in (terminal([found], 150), markdown([found])):
+        assert "33.25" in text
+        assert "delta" not in text
+        assert "+3.25" not in text
+    assert content(found)["rows"][0]["cells"][0]["delta"] is None
 
 
 def test_a_reason_cannot_command_the_terminal_or_break_the_page(tmp_path):
