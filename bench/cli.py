@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench import __version__
+from bench.base.entries import load
+from bench.base.signals import Terminated, terminable
 from bench.cli_making import COMMANDS as MAKING
 from bench.cli_reading import COMMANDS as READING
-from bench.entries import load
 from bench.errors import BenchError, UsageError, did_you_mean
-from bench.signals import Terminated, terminable
 
 INTERRUPTED, TERMINATED = 130, 143
 

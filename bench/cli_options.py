@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.entries import expand, split_names
+from bench.base.entries import expand, split_names
 from bench.tasks import TASKS
 
 __all__ = ["Command", "data_options", "positive", "rows_options", "store_options", "task_names", "whole"]

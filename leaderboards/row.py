@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bench.models import METHODS
-from bench.store import CellFolder
+from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
-    from bench.metrics.items import Items
+    from bench.metrics.sums import Items
 
 WHY_NOT = "|not applicable: "
 """What parts the signature of a value that there is not from the reason."""

@@ -1,6 +1,6 @@
 """Samples: what methods wrote for the same rows, the most different first, repeats and copied spans marked.
 
-Words are lower-cased runs of letters and digits, as copying is counted in (`bench.metrics.copying`).
+Words are lower-cased runs of letters and digits, as copying is counted in (`bench.metrics.diversity.copying`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.metrics.copying import matches
+from bench.metrics.diversity.copying import matches
 
 N = 4
 """Words of a repeat and, at least, of a copied span."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.keys import key_of
+from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by, keep_matched
-from bench.leaderboards.papers import Published, published
+from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
 from bench.metrics.columns import is_named
 from bench.models import METHODS
-from bench.store import CellFolder, Store
+from bench.store.store import CellFolder, Store
 from bench.tasks import TASKS
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from bench.entries import Entry
+from bench.base.entries import Entry
+from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
-from bench.metrics.spacy_models import MODELS
 
 
 @dataclass(frozen=True)
@@ -35,42 +35,42 @@ MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
 METRICS: dict[str, Metric] = {
     "perplexity": Metric(
-        "bench.metrics.scorers:perplexity_scores",
+        "bench.metrics.likelihood.scorers:perplexity_scores",
         "per token, word and byte",
         columns=("-ppl/{token,word,byte}",),
         kind="likelihood",
         version=2,
     ),
     "cache_accuracy": Metric(
-        "bench.metrics.scorers:cache_accuracy_scores",
+        "bench.metrics.likelihood.scorers:cache_accuracy_scores",
         "Acc@k of head, cache and both on two-word prompts",
         "HistAlign section 5.3",
         columns=("+acc@{1,2,5,10,25}/{head,full,cache}",),
         kind="probe",
     ),
     "cache_hits": Metric(
-        "bench.metrics.cache_hits:cache_hit_scores",
+        "bench.metrics.likelihood.cache_hits:cache_hit_scores",
         "how often the memory's most similar entry holds the next token, and how many tokens the memory has",
         "HistAlign section 3.2",
         columns=("=cache-hit@1", "=cache-coverage"),
         kind="likelihood",
     ),
     "matrix_rank": Metric(
-        "bench.metrics.scorers:matrix_rank_scores",
+        "bench.metrics.likelihood.scorers:matrix_rank_scores",
         "rank of the log-probability matrix",
         "HistAlign section 4.1",
         columns=("=rank/{float32,float64}",),
         kind="spectrum",
     ),
     "table_bleu": Metric(
-        "bench.metrics.scorers:table_bleu_scores",
+        "bench.metrics.likelihood.scorers:table_bleu_scores",
         "BLEU-1/2/3 against all sentences of the table, corpus and mean-sentence scale",
         "Chen et al. 2020",
         columns=("+{bleu,sentence-bleu}-{1,2,3}",),
         kind="generation",
     ),
     "rouge": Metric(
-        "bench.metrics.overlap_scorer:rouge_scores",
+        "bench.metrics.overlap.overlap_scorer:rouge_scores",
         "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
         "Lin 2004",
         columns=("+rouge-{1,2,3,4,l,lsum}",),
@@ -78,28 +78,28 @@ METRICS: dict[str, Metric] = {
         version=2,
     ),
     "rouge_recall": Metric(
-        "bench.metrics.overlap_scorer:rouge_recall_scores",
+        "bench.metrics.overlap.overlap_scorer:rouge_recall_scores",
         "ROUGE-1/2/L recall of the first 75 bytes, references pooled (ROUGE-1.5.5) and by jackknife",
         "Over et al. 2007",
         columns=("+rouge-{1,2,l}-r{,/jackknife}",),
         kind="generation",
     ),
     "rouge_limited": Metric(
-        "bench.metrics.overlap_scorer:rouge_limited_scores",
+        "bench.metrics.overlap.overlap_scorer:rouge_limited_scores",
         "ROUGE-1/2/L recall of as many words as the reference has",
         "Durrett et al. 2016; Peng et al. 2019 section 4.2",
         columns=("+rouge-{1,2,l}-r/limited",),
         kind="generation",
     ),
     "overlap": Metric(
-        "bench.metrics.overlap_scorer:overlap_scores",
+        "bench.metrics.overlap.overlap_scorer:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",
         "Post 2018; Popovic 2015",
         columns=("+{bleu,chrf}",),
         kind="generation",
     ),
     "diversity": Metric(
-        "bench.metrics.diversity_scorer:diversity_scores",
+        "bench.metrics.diversity.diversity_scorer:diversity_scores",
         "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",
         "F2-Softmax section 4.1.6",
         columns=(
@@ -115,7 +115,7 @@ METRICS: dict[str, Metric] = {
         version=2,
     ),
     "frequency_groups": Metric(
-        "bench.metrics.frequency_groups:frequency_group_scores",
+        "bench.metrics.diversity.frequency_groups:frequency_group_scores",
         "share of generated tokens that are frequent, medium, rare and very rare in the training text",
         "F2-Softmax section 4.3, Figure 2",
         columns=("=frequency/{frequent,medium,rare,very_rare}",),
@@ -124,7 +124,7 @@ METRICS: dict[str, Metric] = {
         human=True,
     ),
     "ngram_diversity": Metric(
-        "bench.metrics.ngram_diversity_scorer:ngram_diversity_scores",
+        "bench.metrics.diversity.ngram_diversity_scorer:ngram_diversity_scores",
         "n-gram diversity of words and of tokens: Meister's mean and SimCTG's product",
         "HistAlign section 5.3; Meister et al. 2023; Su et al. 2022",
         columns=("+ngram-diversity{,/tokens}", "+simctg-diversity{,/paper}{,/tokens}"),
@@ -134,7 +134,7 @@ METRICS: dict[str, Metric] = {
         gold=(),
     ),
     "entity_precision": Metric(
-        "bench.metrics.entity_precision:entity_precision_scores",
+        "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; None for lower-case text",
         "Nan et al. 2021",
         requires=(
@@ -147,7 +147,7 @@ METRICS: dict[str, Metric] = {
         gold=("source",),
     ),
     "copying": Metric(
-        "bench.metrics.copying_scorer:copying_scores",
+        "bench.metrics.diversity.copying_scorer:copying_scores",
         "share of n-grams that stand in the source, or do not; longest copied span",
         "See et al. 2017; Narayan et al. 2018",
         columns=("={copy,novel}-{1,2,3,4}", "=longest-copy"),
@@ -157,7 +157,7 @@ METRICS: dict[str, Metric] = {
         gold=("source",),
     ),
     "factcc": Metric(
-        "bench.metrics.factcc:factcc_scores",
+        "bench.metrics.faithfulness.factcc:factcc_scores",
         "share of claims that FactCC finds consistent with the source",
         "Kryscinski et al. 2020",
         requires=(Checkpoint("BENCH_FACTCC", ("manueldeprada/FactCC",)),),
@@ -167,7 +167,7 @@ METRICS: dict[str, Metric] = {
         gold=("source",),
     ),
     "dae": Metric(
-        "bench.metrics.dae:dae_scores",
+        "bench.metrics.faithfulness.dae:dae_scores",
         "share of summaries with a dependency arc that the source does not entail; arcs of a file, or of spaCy",
         "Goyal and Durrett 2021",
         requires=(
@@ -180,7 +180,7 @@ METRICS: dict[str, Metric] = {
         gold=("source",),
     ),
     "tapex": Metric(
-        "bench.metrics.tapex:tapex_scores",
+        "bench.metrics.faithfulness.tapex:tapex_scores",
         "share of sentences that TAPEX finds entailed by the table",
         "Liu et al. 2022",
         requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",)),),
@@ -190,7 +190,7 @@ METRICS: dict[str, Metric] = {
         gold=("table",),
     ),
     "tapas": Metric(
-        "bench.metrics.tapas:tapas_scores",
+        "bench.metrics.faithfulness.tapas:tapas_scores",
         "share of sentences that TAPAS finds entailed by the table",
         "Eisenschlos et al. 2020",
         requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",)),),
@@ -200,7 +200,7 @@ METRICS: dict[str, Metric] = {
         gold=("table",),
     ),
     "nli": Metric(
-        "bench.metrics.nli_acc:nli_scores",
+        "bench.metrics.faithfulness.nli_acc:nli_scores",
         "share of sentences that LogicNLG's verifier finds entailed by the linked columns of the table",
         "Chen et al. 2020",
         requires=(Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt"),),
@@ -210,7 +210,7 @@ METRICS: dict[str, Metric] = {
         gold=("table", "title", "columns"),
     ),
     "coherence": Metric(
-        "bench.metrics.coherence:coherence_scores",
+        "bench.metrics.faithfulness.coherence:coherence_scores",
         "cosine of the sentence embeddings of prompt and continuation",
         "HistAlign section 5.3; Su et al. 2022; Gao et al. 2021",
         requires=(Checkpoint("BENCH_SIMCSE", ("princeton-nlp/sup-simcse-bert-base-uncased",), "an encoder or folder"),),
@@ -221,7 +221,7 @@ METRICS: dict[str, Metric] = {
         gold=("source",),
     ),
     "mauve": Metric(
-        "bench.metrics.mauve:mauve_scores",
+        "bench.metrics.diversity.mauve:mauve_scores",
         "MAUVE of continuations against the true ones, by features of GPT-2 large",
         "Pillutla et al. 2021",
         requires=(
@@ -234,7 +234,7 @@ METRICS: dict[str, Metric] = {
         gold=(),
     ),
     "sp_acc": Metric(
-        "bench.metrics.sp_acc:sp_acc_scores",
+        "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
         "share of sentences whose best-ranked logical forms are true, over programs that the authors' search found",
         "Chen et al. 2020",
         requires=(

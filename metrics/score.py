@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from bench.metrics.items import Items, mean
+from bench.metrics.sums import Items, mean
 
 Row = Mapping[str, Any]
 Gold = Mapping[str, Mapping[str, Any]]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bench.entries import Entry
+from bench.base.entries import Entry
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import ClassVar
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.states import Rows
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
 
 
 class AdaDecAttExp(Objective):

@@ -13,16 +13,16 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.chunks import LossSum
+from bench.models.core.chunks import LossSum
+from bench.models.core.objective import SLICE, Objective
+from bench.models.core.states import IGNORED, Rows, States, slices
 from bench.models.functional.class_head import ClassHead, class_head_loss, class_log_masses, posterior_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.least_squares import LeastSquares
 from bench.models.functional.mefmax import Classes, fixed_eq_freq, fixed_eq_token, frequency_order, mefmax
-from bench.models.objective import SLICE, Objective
-from bench.models.states import IGNORED, Rows, States, slices
 
 if TYPE_CHECKING:
-    from bench.decoding import Decoding
+    from bench.config.decoding import Decoding
 
 PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
     "mefmax": lambda counts, number: mefmax(counts),

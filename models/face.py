@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.chunks import LossSum
+from bench.models.core.chunks import LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import SLICE, Objective
+from bench.models.core.special_tokens import special_tokens
+from bench.models.core.states import IGNORED, Rows, States, slices
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
-from bench.models.head import Head
-from bench.models.objective import SLICE, Objective
-from bench.models.special_tokens import special_tokens
-from bench.models.states import IGNORED, Rows, States, slices
 
 
 class FACE(Objective):

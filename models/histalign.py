@@ -9,12 +9,12 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.chunks import LossSum
+from bench.models.core.chunks import LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, States, blocks, rows_of
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.states import Rows, States, blocks, rows_of
 
 DEFAULTS = {
     "paper": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.states import Rows
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
 
 
 class Seq2Seq(Objective):

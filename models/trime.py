@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.states import Rows
 
 
 class TRIME(Objective):

@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.chunks import LossSum, summed, summed_by_head
-from bench.models.continuations import Cut, Written, scoring_batch, without_dropout, write
+from bench.models.core.chunks import LossSum, summed, summed_by_head
+from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
+from bench.models.core.head import Head, PlainHead
+from bench.models.core.objective import SLICE, Objective
+from bench.models.core.states import IGNORED, Rows, States
 from bench.models.functional.unlikelihood import repeated, unlikelihood
-from bench.models.head import Head, PlainHead
-from bench.models.objective import SLICE, Objective
-from bench.models.states import IGNORED, Rows, States
-from bench.seeds import seed_of
 
 FLOOR = 1e-20
 """Smallest 1 - p of a repeated token, as in the released code: at most 46 nats."""

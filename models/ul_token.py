@@ -10,12 +10,12 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.chunks import LossSum
+from bench.models.core.chunks import LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.special_tokens import special_tokens
+from bench.models.core.states import Rows, States
 from bench.models.functional.unlikelihood import earlier_candidates, unlikelihood, with_token
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.special_tokens import special_tokens
-from bench.models.states import Rows, States
 
 FLOOR = 1e-5
 """Smallest 1 - p of a candidate, as in the released code."""

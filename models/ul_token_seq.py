@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.chunks import LossSum
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.special_tokens import special_tokens
-from bench.models.states import Rows
+from bench.models.core.chunks import LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.special_tokens import special_tokens
+from bench.models.core.states import Rows
 from bench.models.ul_seq import Sequences, sequence_loss
 from bench.models.ul_token import check_alpha, token_losses
 

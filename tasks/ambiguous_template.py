@@ -20,14 +20,14 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from bench.seeds import seed_of
-from bench.tasks.analogies import read, read_lists, split_list
-from bench.tasks.example import Example
-from bench.tasks.manifest import Split
+from bench.base.seeds import seed_of
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
+from bench.tasks.files.ambiguous_template import Numbered, expand, read_templates
+from bench.tasks.files.analogies import read, read_lists, split_list
 from bench.tasks.samples import sample_lines
-from bench.tasks.task import Task, TaskInfo
-from bench.tasks.templates import Numbered, expand, read_templates
-from bench.tasks.words import analogy_embeddings, word_tokenizer
 
 SAMPLE_SEED = 42
 SAMPLE_ANALOGIES = 187  # of each split: 5,984 rows

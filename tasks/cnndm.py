@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks.example import Example
-from bench.tasks.hub_copies import HUB
-from bench.tasks.intake import Intake
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, histalign
-from bench.tasks.published import evaluated_too, published_rows, split_files
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, histalign
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.published import evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
 
 ALSO = {
     "train": ("ctrlsum_train.jsonl",),

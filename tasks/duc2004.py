@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import MissingError
-from bench.tasks.example import Example
-from bench.tasks.found import find
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.gigaword import ADVICE, SIZES, read_pairs, sample_pairs, split_pair
+from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
+from bench.tasks.files.lines import aligned
+from bench.tasks.files.published import NAMES
+from bench.tasks.files.records import read_records
 from bench.tasks.gigaword import PAPER
-from bench.tasks.gigaword_files import ADVICE, SIZES, read_pairs, sample_pairs, split_pair
-from bench.tasks.gigaword_form import gigaword_form, one_unknown
-from bench.tasks.intake import Intake
-from bench.tasks.lines import aligned
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL
-from bench.tasks.published import NAMES
-from bench.tasks.records import read_records
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
 
 REFERENCES = 4
 PLACES = (".", "duc2004", "DUC2004", "sumdata/DUC2004")
@@ -39,8 +39,8 @@ class Duc2004(Task):
     """First sentence to a headline of 75 bytes.
 
     Training and validation rows are Gigaword's. Test: `duc2004.jsonl`, or `input.txt` and `task1_ref0.txt` to
-    `task1_ref3.txt`. What is read is written as Gigaword writes it (`bench.tasks.gigaword_form`); the references stay
-    as they are, so a `#` matches no digit of theirs, and are scored by recall of the first 75 bytes.
+    `task1_ref3.txt`. What is read is written as Gigaword writes it (`bench.tasks.files.gigaword_form`); the
+    references stay as they are, so a `#` matches no digit of theirs, and are scored by recall of the first 75 bytes.
 
     Some articles are in two of the 50 clusters, with other references each time, so a row is named by its place too.
     """

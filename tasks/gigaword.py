@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks.example import Example
-from bench.tasks.gigaword_files import SIZES, read_pairs, sample_pairs
-from bench.tasks.hub_copies import HUB
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, peng
-from bench.tasks.task import Task, TaskInfo
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.gigaword import SIZES, read_pairs, sample_pairs
 
 PAPER = peng(width=256, layers=3, vocabulary=25_000, exemplar_width=32, max_source=200, max_target=50)
 """Peng et al. 2019, appendix A.1. How long a source may be is not given; 200 subwords cut hardly any."""

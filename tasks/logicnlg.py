@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bench.tasks.codec import Codec
-from bench.tasks.example import Example
-from bench.tasks.intake import Skipped
-from bench.tasks.logicnlg_files import Train, missing_files, read_split
-from bench.tasks.logicnlg_hub import REPOSITORY, fetch
-from bench.tasks.manifest import Split
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.logicnlg import REPOSITORY, fetch
+from bench.tasks.files.bad_rows import Skipped
+from bench.tasks.files.logicnlg import Train, missing_files, read_split
+from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
-from bench.tasks.tables import MARKERS, Table, linearise
-from bench.tasks.task import Task, TaskInfo
 
 
 class LogicNLG(Task):

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import UsageError
-from bench.tasks.example import Example
-from bench.tasks.lyrics_files import read_songs
-from bench.tasks.manifest import Split
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.stream_recipes import f2_korean, small
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.stream import Stream
+from bench.tasks.files.lyrics import read_songs
 from bench.tasks.samples import sample_rows
-from bench.tasks.stream import Stream
-from bench.tasks.stream_recipes import f2_korean, small
-from bench.tasks.task import Task, TaskInfo
 
 
 class Lyrics(Task):
-    """Songs as one running text; see `bench.tasks.lyrics_files` for the files.
+    """Songs as one running text; see `bench.tasks.files.lyrics` for the files.
 
     Indexed songs are decoded, and then tokenised like all text, by a BPE trained on the training songs: the paper's has
     40,000 tokens too.

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import UsageError
-from bench.tasks.example import Example
-from bench.tasks.hub_copies import HUB
-from bench.tasks.manifest import Split
-from bench.tasks.nsmc_files import read_films
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.stream_recipes import f2_korean, small
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.stream import Stream
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.nsmc import read_films
 from bench.tasks.samples import sample_rows
-from bench.tasks.stream import Stream
-from bench.tasks.stream_recipes import f2_korean, small
-from bench.tasks.task import Task, TaskInfo
 
 
 class NSMC(Task):

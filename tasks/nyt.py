@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bench.tasks.example import Example
-from bench.tasks.gigaword_form import gigaword_form
-from bench.tasks.intake import BadRow, Skipped
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, peng
-from bench.tasks.nitf import Article, parse
-from bench.tasks.nyt_files import File, Rule, files_of, read_rule
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.files.bad_rows import BadRow, Skipped
+from bench.tasks.files.gigaword_form import gigaword_form
+from bench.tasks.files.nitf import Article, parse
+from bench.tasks.files.nyt import File, Rule, files_of, read_rule
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
 
 LONG = 50
 """Tokens that a summary of the smaller test split has more than (Peng et al. 2019 section 4.2)."""
@@ -47,7 +47,7 @@ class NYT(Task):
     Their recall at the length of the reference (Table 3) is not computed; ROUGE here is F1.
 
     Files: `data/YYYY/MM/DD/*.xml`, or `data/YYYY/MM.tgz` as published. Ids, where there are any beside `data`: see
-    `bench.tasks.nyt_files.read_rule`.
+    `bench.tasks.files.nyt.read_rule`.
 
     Args:
         test: `all` test articles, or the `long` ones, whose summaries have more than 50 tokens.

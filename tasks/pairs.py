@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
-from bench.tasks.example import Example
-from bench.tasks.held_out import held_out, place
-from bench.tasks.intake import Intake
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, histalign
-from bench.tasks.pieces import longest_word
-from bench.tasks.records import FORMATS, read_all
+from bench.tasks.core.example import Example
+from bench.tasks.core.held_out import held_out, place
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, histalign
+from bench.tasks.core.pieces import longest_word
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.sources import Source
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.records import FORMATS, read_all
+from bench.tasks.files.user_files import expanded, files_of
 from bench.tasks.samples import sample_rows
-from bench.tasks.sources import Source
-from bench.tasks.task import Task, TaskInfo
-from bench.tasks.user_files import expanded, files_of
 
 
 class Pair(NamedTuple):

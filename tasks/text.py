@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import DataError, UsageError
-from bench.tasks.example import Example
-from bench.tasks.intake import Intake
-from bench.tasks.manifest import Split
-from bench.tasks.pieces import longest_word, pieces
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.pieces import longest_word, pieces
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.sources import Source
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.text import Document, Unit, held_out, read_documents
+from bench.tasks.files.user_files import expanded, files_of
 from bench.tasks.samples import sample_rows
-from bench.tasks.sources import Source
-from bench.tasks.task import Task, TaskInfo
-from bench.tasks.text_files import Document, Unit, held_out, read_documents
-from bench.tasks.user_files import expanded, files_of
 
 LEAST_REST = 8
 """Words after the prompt that an evaluated passage has at least."""

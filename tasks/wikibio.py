@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.tasks.codec import Codec
-from bench.tasks.example import Example
-from bench.tasks.hub_copies import HUB
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, peng
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.codec import Codec
+from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.wikibio import Fields, Person, read_people
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
-from bench.tasks.wikibio_files import Fields, Person, read_people
-from bench.tasks.words import word_tokenizer
 
 
 class Wikibio(Task):

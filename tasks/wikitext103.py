@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from bench.errors import DataError, UsageError
-from bench.tasks.example import Example
-from bench.tasks.found import find, needed
-from bench.tasks.hub_copies import HUB
-from bench.tasks.intake import Intake
-from bench.tasks.lines import lines
-from bench.tasks.manifest import Split
-from bench.tasks.records import read_records
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.stream_recipes import small
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.encode.stream import Stream
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.expected_files import find, needed
+from bench.tasks.files.lines import lines
+from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
-from bench.tasks.stream import Stream
-from bench.tasks.stream_recipes import small
-from bench.tasks.task import Task, TaskInfo
 
 TITLE = re.compile(r" = [^=].* = ?\n?")
 VALID_SHARE = 10

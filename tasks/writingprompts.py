@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from bench.errors import UsageError
-from bench.tasks.detokenise import detokenise
-from bench.tasks.example import Example
-from bench.tasks.found import find, needed
-from bench.tasks.hub_copies import HUB
-from bench.tasks.intake import Intake
-from bench.tasks.lines import aligned
-from bench.tasks.manifest import Split
-from bench.tasks.published import split_files
-from bench.tasks.records import read_all
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.detokenise import detokenise
+from bench.tasks.files.expected_files import find, needed
+from bench.tasks.files.lines import aligned
+from bench.tasks.files.published import split_files
+from bench.tasks.files.records import read_all
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
 
 COPY = HUB["writingprompts"]
 NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")

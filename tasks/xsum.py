@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import DataError
-from bench.tasks.example import Example
-from bench.tasks.found import find
-from bench.tasks.hub_copies import HUB
-from bench.tasks.intake import Intake
-from bench.tasks.lines import LONGEST_LINE, unpacked
-from bench.tasks.manifest import Split
-from bench.tasks.news_recipes import SMALL, histalign
-from bench.tasks.published import MADE, evaluated_too, published_rows, split_files
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.core.news_recipes import SMALL, histalign
+from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.lines import LONGEST_LINE, unpacked
+from bench.tasks.files.published import MADE, evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
-from bench.tasks.task import Task, TaskInfo
 
 OFFICIAL = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
 SPLITS = {"train": "train", "validation": "valid", "test": "test"}

@@ -66,12 +66,12 @@ def readme(text: str) -> str:
 
 def page() -> str:
     """Return the page of all kept runs: tables and training curves; the texts are not kept."""
-    from bench.leaderboards.analysis import analysed, as_statistics
-    from bench.leaderboards.board import board
-    from bench.leaderboards.extras import extras_of
-    from bench.leaderboards.html import page as written
+    from bench.leaderboards.render.board import board
+    from bench.leaderboards.render.extras import extras_of
+    from bench.leaderboards.render.html import page as written
+    from bench.leaderboards.statistics.analysis import analysed, as_statistics
     from bench.leaderboards.table import tables
-    from bench.store import Store
+    from bench.store.store import Store
 
     found, curves = [], {}
     folders = sorted(path for path in RUNS.iterdir() if path.is_dir())
@@ -85,7 +85,7 @@ def page() -> str:
 
 def opened(text: str) -> tuple[str, dict[str, Any]]:
     """Return a page without its board, and the board: how small a library deflates it is its own matter."""
-    from bench.leaderboards.html import unpacked
+    from bench.leaderboards.render.html import unpacked
 
     (inner,) = re.findall(r'id="board">([^<]*)<', text)
     return text.replace(inner, ""), unpacked(inner)

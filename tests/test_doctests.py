@@ -2,19 +2,24 @@
 
 import doctest
 import importlib
+from collections import defaultdict
 
 import pytest
 
 from tests.shipped import MODULES
 
 EXAMPLES = {name: path for name, path in MODULES.items() if ">>>" in path.read_text(encoding="utf-8")}
+ROOMS = defaultdict(list)
+for name in EXAMPLES:
+    ROOMS[".".join(name.split(".")[:2])].append(name)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples(name):
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted > 0
-    assert found.failed == 0
+@pytest.mark.parametrize("room", ROOMS)
+def test_examples(room):
+    for name in ROOMS[room]:
+        result = doctest.testmod(importlib.import_module(name))
+        assert result.attempted > 0, name
+        assert result.failed == 0, name
 
 
 def test_there_are_examples():

@@ -10,7 +10,7 @@ import pytest
 
 from bench.cli import parser
 from bench.models import METHODS
-from bench.models.objective import Objective
+from bench.models.core.objective import Objective
 from bench.testing import CHECKS, check_objective
 from bench.testing.contract import NAMES, method_of
 from tests.bench.own import Own

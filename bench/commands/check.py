@@ -7,9 +7,9 @@ import json
 
 import torch
 
-from bench.entries import split_names
+from bench.base.entries import split_names
+from bench.config.resolve import method_names
 from bench.models import METHODS
-from bench.resolve import method_names
 from bench.testing import BACKBONES, Result, check_objective
 from bench.testing.report import lines
 

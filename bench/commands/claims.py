@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards import replication
-from bench.leaderboards.claim_files import ClaimFile, Run, names, read
-from bench.leaderboards.evidence import evidence_of
-from bench.leaderboards.replication import Replication
+from bench.leaderboards.claim import replication
+from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
+from bench.leaderboards.claim.evidence import evidence_of
+from bench.leaderboards.claim.replication import Replication
 from bench.leaderboards.table import tables
-from bench.store import Store
+from bench.store.store import Store
 
 
 def claims(given: argparse.Namespace) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, Difference, Record, audit, only_the_objective
-from bench.leaderboards.cells import plain
-from bench.store import CellFolder, Store
+from bench.leaderboards.render.grid import plain
+from bench.store.store import CellFolder, Store
 
 LONGEST = 60
 """Characters of a value."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.config import parse_sets
-from bench.data import SPLITS, differences, opened, place_archive, prepare, problem, stats, where
-from bench.entries import expand, split_names
+from bench.base.entries import expand, split_names
+from bench.cells.splits import SPLITS, differences, opened, place_archive, prepare, problem, stats, where
+from bench.config.config import parse_sets
 from bench.errors import BenchError, UsageError
 from bench.tasks import TASKS
-from bench.tasks.task import Task
+from bench.tasks.core.task import Task
 
 HEADINGS = ("task", "split", "status", "rows", "official", "skipped", "source words", "target words", "all words",
             "repeated", "in train", "sha256")  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.metrics import METRICS
 from bench.metrics.requirements import lacking, words
 from bench.tasks import TASKS
-from bench.tasks.sources import cache_folder
+from bench.tasks.fetch.sources import cache_folder
 
 REQUIRED = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "nltk", "rouge_score",
             "sacrebleu", "wandb", "rich", "yaml")  # fmt: skip
@@ -97,7 +97,7 @@ def device() -> list[tuple[str, str, str]]:
 def data() -> list[tuple[str, str, str]]:
     """Check where each task's data would come from."""
     from bench.errors import MissingError
-    from bench.tasks.sources import resolve
+    from bench.tasks.fetch.sources import resolve
 
     found = []
     for name in TASKS:
@@ -111,7 +111,7 @@ def data() -> list[tuple[str, str, str]]:
 
 def hub() -> list[tuple[str, str, str]]:
     """Check whether pretrained models can be had."""
-    from bench.network import hub_reachable
+    from bench.base.network import hub_reachable
 
     reachable = hub_reachable()
     return [

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.entries import split_names
+from bench.cells.score import cells_of, gold_of
 from bench.commands.score import tasks_of
-from bench.entries import split_names
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.human_study import Rated, study, write_study
-from bench.score import cells_of, gold_of
-from bench.store import CellFolder, StoredRows
+from bench.leaderboards.human.study import Rated, study, write_study
+from bench.store.store import CellFolder, StoredRows
 
 Found = tuple[CellFolder, Mapping[str, Any], StoredRows]
 SETTINGS = ("preset", "backbone", "decoding", "split")
@@ -51,9 +51,9 @@ def make(given: argparse.Namespace) -> int:
 
 def read(given: argparse.Namespace) -> int:
     """Print what raters said."""
-    from bench.leaderboards.human_answers import read_answers, read_key
-    from bench.leaderboards.human_results import as_content, results
-    from bench.leaderboards.human_tables import markdown, terminal
+    from bench.leaderboards.human.answers import read_answers, read_key
+    from bench.leaderboards.human.results import as_content, results
+    from bench.leaderboards.human.tables import markdown, terminal
 
     key = read_key(given.key)
     found = results(read_answers(given.answers, key), key)

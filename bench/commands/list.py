@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Mapping
 
-from bench.entries import Entry
+from bench.base.entries import Entry
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, Metric
 from bench.metrics.columns import SIGNS, expand

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.entries import expand
+from bench.base.entries import expand
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
 from bench.metrics.score import Score
-from bench.tasks.known_answers import ANSWERS, Known
+from bench.tasks.files.known_answers import ANSWERS, Known
 
 Z = 1.959964
 """Of a 95 % interval."""

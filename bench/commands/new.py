@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.entries import all_names
+from bench.base.entries import all_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
 
@@ -30,8 +30,8 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.objective import Objective
-from bench.models.states import Rows
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
 
 
 class {kind}(Objective):

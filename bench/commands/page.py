@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.cells.score import Tasks, gold_of
 from bench.errors import BenchError, MissingError
-from bench.leaderboards.analysis import analysed, as_statistics
-from bench.leaderboards.board import board
-from bench.leaderboards.extras import Asked, extras_of
-from bench.leaderboards.html import write_page
-from bench.leaderboards.overall import overall_lines
+from bench.leaderboards.render.board import board
+from bench.leaderboards.render.extras import Asked, extras_of
+from bench.leaderboards.render.html import write_page
+from bench.leaderboards.statistics.analysis import analysed, as_statistics
+from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.table import Table, tables
-from bench.score import Tasks, gold_of
-from bench.store import Store, StoredRows
-from bench.tasks.task import Task
+from bench.store.store import Store, StoredRows
+from bench.tasks.core.task import Task
 
 __all__ = ["NAME", "Known", "asked_of", "page_of"]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from bench.entries import split_names
+from bench.base.entries import split_names
+from bench.config.resolve import find_method, method_names
 from bench.errors import BenchError
 from bench.models import METHODS
-from bench.perf import Run, Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
-from bench.perf_step import step_runs
-from bench.resolve import find_method, method_names
+from bench.perf.heads import Run, Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
+from bench.perf.steps import step_runs
 
 BASE = "mle fused"
 

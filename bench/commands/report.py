@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bench.cli_options import task_names
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.render import render
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import tables
-from bench.store import Store
+from bench.store.store import Store
 
 
 def run(given: argparse.Namespace) -> int:
@@ -40,8 +40,8 @@ def report(
     if not found:
         why = f" ({'; '.join(notes)})" if notes else ""
         raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
-    from bench.leaderboards.analysis import analysed  # needs numpy
-    from bench.leaderboards.overall import overall_lines
+    from bench.leaderboards.statistics.analysis import analysed  # needs numpy
+    from bench.leaderboards.statistics.overall import overall_lines
 
     notes = [*notes, *overall_lines(found)]
     text = render(found, notes, form, analysed(found))

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.arguments import RunArguments
+from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.papers import PublishedTable, paper_table, papers
+from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 
 if TYPE_CHECKING:
-    from bench.leaderboards.human_results import HumanResults
+    from bench.leaderboards.human.results import HumanResults
 
 WRITTEN = ("key.json", "mturk.csv")
 """What `bench human make` puts beside raters' files."""
@@ -26,10 +26,10 @@ def reproduce(given: argparse.Namespace) -> int:
     if not given.tables:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
         return 0
-    from bench.leaderboards.asked import asks
-    from bench.leaderboards.needs import chosen, needs
-    from bench.leaderboards.reproduction import STRICT_EXIT
-    from bench.plan import chosen_preset
+    from bench.cells.plan import chosen_preset
+    from bench.leaderboards.published.human_tables import asks
+    from bench.leaderboards.published.needs import chosen, needs
+    from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables, preset = chosen(given.tables), chosen_preset(given.preset)
     if given.study and not any(map(asks, tables)):
@@ -50,12 +50,12 @@ def rendered(
 ) -> str:
     """Put tables beside what the store has, and what people said."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.asked import asked, asks
-    from bench.leaderboards.counted import counted
-    from bench.leaderboards.needs import COUNTED, needs
-    from bench.leaderboards.reproduction import reproduce
-    from bench.leaderboards.reproduction_render import content, markdown, terminal
-    from bench.store import Store
+    from bench.leaderboards.published.human_tables import asked, asks
+    from bench.leaderboards.published.needs import COUNTED, needs
+    from bench.leaderboards.published.reproduction import reproduce
+    from bench.leaderboards.published.win_loss import counted
+    from bench.leaderboards.render.reproduction import content, markdown, terminal
+    from bench.store.store import Store
 
     tasks = sorted({need.task for need in needs(tables, made.preset)})
     held = ours.tables(Store(Path(given.results)), tasks, "all", made.limited)[0] if tasks else []
@@ -74,8 +74,8 @@ def rendered(
 
 def answered(folder: Path) -> HumanResults:
     """Return what people said in a study: its folder has `key.json`, and their files beside it."""
-    from bench.leaderboards.human_answers import read_answers, read_key
-    from bench.leaderboards.human_results import results
+    from bench.leaderboards.human.answers import read_answers, read_key
+    from bench.leaderboards.human.results import results
 
     key = read_key(folder / "key.json")
     files = sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".json") and path.name not in WRITTEN)
@@ -101,9 +101,9 @@ class Made:
 
     def make(self, need: Any) -> None:
         """Plan the cells of one need and, if asked, make those that are missing."""
-        from bench.execute import execute
-        from bench.plan import make_plan
-        from bench.progress import Progress
+        from bench.cells.plan import make_plan
+        from bench.cells.progress import Progress
+        from bench.cells.run import execute
 
         running = self.given.run and not self.given.dry_run
         arguments = self.arguments(need)
@@ -179,7 +179,7 @@ def why_none(cell: Any) -> str:
 
 def sets_of(given: Sequence[Sequence[str]], need: Any) -> list[str]:
     """Return the settings that are for this need: those of another task or method, which others take, are left out."""
-    from bench.config import override
+    from bench.config.config import override
     from bench.models import METHODS
     from bench.tasks import TASKS
 
@@ -194,7 +194,7 @@ def sets_of(given: Sequence[Sequence[str]], need: Any) -> list[str]:
 
 def listed() -> list[dict[str, Any]]:
     """Return every table and what it needs."""
-    from bench.leaderboards.needs import COUNTED
+    from bench.leaderboards.published.needs import COUNTED
 
     found = []
     for paper in papers():

@@ -8,19 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.arguments import RunArguments
-from bench.config import read_yaml
-from bench.entries import split_names
+from bench.base.entries import split_names
+from bench.config.arguments import RunArguments
+from bench.config.config import read_yaml
 from bench.errors import BenchError, UsageError
 
 
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for; return the exit code."""
     arguments = collect(given)
-    from bench.execute import execute
-    from bench.grid import run_grid
-    from bench.plan import make_plan
-    from bench.progress import Progress
+    from bench.cells.grid import run_grid
+    from bench.cells.plan import make_plan
+    from bench.cells.progress import Progress
+    from bench.cells.run import execute
 
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:

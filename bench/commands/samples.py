@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.base.entries import all_names, split_names
+from bench.cells.score import Tasks
 from bench.cli_options import task_names
-from bench.config import parse_sets
-from bench.entries import all_names, split_names
+from bench.config.config import parse_sets
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
-from bench.leaderboards.cells import plain
-from bench.leaderboards.needs import address_of, sample_plans
-from bench.leaderboards.papers import papers
+from bench.leaderboards.published.needs import address_of, sample_plans
+from bench.leaderboards.published.papers import papers
+from bench.leaderboards.render.grid import plain
 from bench.leaderboards.samples import Sample, marked, most_different
 from bench.models import METHODS
-from bench.score import Tasks
-from bench.store import TOKENIZER, CellFolder, Store
-from bench.tasks.example import Example
+from bench.store.store import TOKENIZER, CellFolder, Store
+from bench.tasks.core.example import Example
 
 MODES = ("full", "cache")
 FIRST = 3

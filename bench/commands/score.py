@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.config import parse_sets
-from bench.entries import expand, split_names
+from bench.base.entries import expand, split_names
+from bench.cells.score import Tasks, cells_of, computed, differences, gold_of, score_rows
+from bench.config.config import parse_sets
 from bench.errors import BenchError
 from bench.metrics import METRICS
-from bench.score import Tasks, cells_of, computed, differences, gold_of, score_rows
-from bench.store import CellFolder, StoredRows
+from bench.store.store import CellFolder, StoredRows
 
 
 def score(given: argparse.Namespace) -> int:

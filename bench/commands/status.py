@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli_options import task_names
-from bench.store import CellFolder, Store
+from bench.store.store import CellFolder, Store
 
 
 def run(given: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ from bench.errors import MissingError, UsageError
 
 def write(given: argparse.Namespace) -> int:
     """Print what the model writes for each exemplar; return the exit code."""
-    from bench.build import build
-    from bench.checkpoints import load_checkpoint, load_verified
+    from bench.cells.build import build
+    from bench.store.checkpoints import load_checkpoint, load_verified
 
     cell = cell_of(Path(given.cell), given.data_dir)
     content = cell.folder.trained()
@@ -38,9 +38,9 @@ def write(given: argparse.Namespace) -> int:
 
 def cell_of(folder: Path, data_dir: str | None) -> Any:
     """Return the cell that a folder holds, planned anew from its `config.yaml`."""
+    from bench.cells.plan import make_plan
     from bench.cli import parser
     from bench.commands.run import collect
-    from bench.plan import make_plan
 
     file = folder / "config.yaml"
     if not file.is_file():
@@ -57,7 +57,7 @@ def cell_of(folder: Path, data_dir: str | None) -> Any:
 
 def source_of(cell: Any, row: str | None, source: str | None) -> tuple[str, str | None]:
     """Return the source to write for and the exemplar that goes with it: a row's, or the user's own text."""
-    from bench.tasks.codec import Codec
+    from bench.tasks.encode.codec import Codec
 
     if (row is None) == (source is None):
         raise UsageError("say what to write for: --row ID of the evaluation split, or --source TEXT")
@@ -75,9 +75,9 @@ def texts(
     objective: Any, codec: Any, cell: Any, source: str, exemplars: Sequence[str | None], decode: str | None
 ) -> list[dict[str, Any]]:
     """Return what the model writes under each exemplar."""
-    from bench.decoding import parse
-    from bench.generation import generate
-    from bench.seeds import seed_of
+    from bench.base.seeds import seed_of
+    from bench.cells.generation import generate
+    from bench.config.decoding import parse
 
     decoding = parse(decode)[0] if decode else cell.config.decodings[0]
     (ids,) = codec.ids([source])

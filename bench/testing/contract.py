@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from bench.config import parse_sets
-from bench.entries import all_names, load
+from bench.base.entries import all_names, load
+from bench.config.config import parse_sets
+from bench.config.options import options_of
+from bench.config.resolve import NAME, Method, backbone_factory, check_overrides, find_method, method_names
 from bench.errors import UsageError
 from bench.models import METHODS
-from bench.models.objective import Objective
-from bench.options import options_of
-from bench.resolve import NAME, Method, backbone_factory, check_overrides, find_method, method_names
+from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
 from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
 from bench.testing.learning import gradients, overfit, reload
@@ -156,7 +156,7 @@ def method_of(what: type[Objective] | str) -> Method:
         return method
     kind = load(what) if isinstance(what, str) else what
     if not (inspect.isclass(kind) and issubclass(kind, Objective)):
-        raise UsageError(f"'{what}' is not a subclass of bench.models.objective.Objective")
+        raise UsageError(f"'{what}' is not a subclass of bench.models.core.objective.Objective")
     target = f"{kind.__module__}:{kind.__qualname__}"
     for name, entry in METHODS.items():
         if entry.target == target:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from bench.decoding import Decoding, parse
-from bench.generation import generate
-from bench.models.objective import Objective
-from bench.models.states import Rows
-from bench.tasks.codec import Encoded
+from bench.cells.generation import generate
+from bench.config.decoding import Decoding, parse
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+from bench.tasks.encode.codec import Encoded
 from bench.testing.report import Failed
 from bench.testing.subject import Subject
 

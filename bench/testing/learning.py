@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load
 
-from bench.checkpoints import load_checkpoint, save_checkpoint
-from bench.tasks.codec import Encoded
+from bench.store.checkpoints import load_checkpoint, save_checkpoint
+from bench.tasks.encode.codec import Encoded
 from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject, Trainee
 

@@ -16,16 +16,16 @@ from typing import Any
 import torch
 from safetensors.torch import load
 
-from bench.build import exemplars_of
-from bench.checkpoints import save_checkpoint
-from bench.entries import load as load_target
+from bench.base.entries import load as load_target
+from bench.cells.build import exemplars_of
+from bench.cells.launch import free_port, stop
+from bench.cells.training import train
+from bench.cells.worker import end_with
+from bench.config.resolve import Method
 from bench.errors import BenchError
-from bench.launch import free_port, stop
-from bench.resolve import Method
+from bench.store.checkpoints import save_checkpoint
 from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject
-from bench.training import train
-from bench.worker import end_with
 
 WORLD = 2
 BATCH = 5

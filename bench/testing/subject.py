@@ -11,20 +11,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.build import build, exemplars_of
-from bench.cell import Cell
-from bench.config import CellConfig, override, parse_sets
+from bench.base.seeds import seed_of
+from bench.cells.build import build, exemplars_of
+from bench.cells.cell import Cell
+from bench.config.config import CellConfig, override, parse_sets
+from bench.config.resolve import Method, backbone_factory, cell_config
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture, hub
-from bench.models.objective import Objective, Optimiser, Place
-from bench.models.states import IGNORED, Rows, States, slices
-from bench.resolve import Method, backbone_factory, cell_config
-from bench.seeds import seed_of
-from bench.store import CellFolder
-from bench.tasks.codec import Codec, Encoded
-from bench.tasks.example import Example
+from bench.models.core.objective import Objective, Optimiser, Place
+from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.store.store import CellFolder
+from bench.tasks.core.example import Example
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
-from bench.tasks.sources import Source
 
 SMALL = {
     "backbone.vocabulary": 300, "backbone.width": 16, "backbone.heads": 2, "backbone.layers": 1,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bench.models.objective import Objective
-from bench.models.states import Rows, slices
-from bench.tasks.codec import Encoded
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, slices
+from bench.tasks.encode.codec import Encoded
 from bench.testing.distributions import TOLERANCE, difference
 from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import LIMIT, Subject

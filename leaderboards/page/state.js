@@ -79,7 +79,7 @@ function writeHash() {
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 }
 
-// As leaderboards/render.py shows numbers: half goes to even, which toFixed() does not do.
+// As leaderboards/render/formats.py shows numbers: half goes to even, which toFixed() does not do.
 function number(value) {
   if (value === null || value === undefined) return "";
   if (Number.isInteger(value) && Math.abs(value) > 100) return String(value);

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers import PretrainedConfig
 
+from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource
 from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
@@ -16,8 +17,7 @@ from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
 from bench.models.backbones.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import special_ids
-from bench.models.states import IGNORED, Rows, States, last_rows
-from bench.seeds import seed_of
+from bench.models.core.states import IGNORED, Rows, States, last_rows
 
 __all__ = ["BiLSTM", "bilstm"]
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
-from bench.models.states import IGNORED, Rows, States, last_rows
+from bench.models.core.states import IGNORED, Rows, States, last_rows
 
 
 class Causal(Backbone):

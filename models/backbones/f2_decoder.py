@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.small import shared_tokenizer, special_ids
-from bench.seeds import seed_of
 
 
 def f2_decoder(

@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
+from bench.base.network import hub_reachable
 from bench.errors import MissingError
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
-from bench.network import hub_reachable
 
 
 def hub(

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import torch
 
+from bench.base.seeds import seed_of
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
-from bench.seeds import seed_of
 
 Embeddings = Literal["trained", "frozen", "reference"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bench.decoding import Decoding
+from bench.config.decoding import Decoding
 from bench.models.backbones.backbone import Batch
-from bench.models.chunks import LossSum
-from bench.models.head import Head
-from bench.models.objective import Objective
-from bench.models.states import Rows, States
+from bench.models.core.chunks import LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, States
 
 
 class Sound(Objective):

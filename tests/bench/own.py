@@ -7,7 +7,7 @@ from pathlib import Path
 
 FOCAL = """
 import torch
-from bench.models.objective import Objective
+from bench.models.core.objective import Objective
 
 
 class Focal(Objective):

@@ -268,7 +268,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ([*RUN, "--method", "histaling"], 2, "no method 'histaling'; did you mean 'histalign'?"),
         ([*RUN, "--method", "no_such_module:X"], 3, "cannot import 'no_such_module' for 'no_such_module:X'"),
-        ([*RUN, "--method", "bench.keys:key_of"], 2, "'bench.keys:key_of' is not a subclass of"),
+        ([*RUN, "--method", "bench.base.keys:key_of"], 2, "'bench.base.keys:key_of' is not a subclass of"),
         ([*RUN, "--backbone", "smal-causal"], 2, "no backbone 'smal-causal'; did you mean 'small-causal'?"),
         ([*RUN, "--seeds", "1,x"], 2, "--seeds takes whole numbers with commas, not '1,x'"),
         ([*RUN, "--seeds", "1.5"], 2, "--seeds takes whole numbers with commas, not '1.5'"),

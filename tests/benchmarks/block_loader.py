@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from bench.tasks.batches import MicroBatches, Order
-from bench.tasks.bins import Bins, Wanted
-from bench.tasks.bpe import train_bpe
-from bench.tasks.codec import Codec, Encoded
-from bench.tasks.stream import blocks
+from bench.tasks.encode.batches import MicroBatches, Order
+from bench.tasks.encode.bpe import train_bpe
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.encode.stream import blocks
+from bench.tasks.encode.token_store import Bins, Wanted
 
 BLOCK, BATCH, BLOCKS, ROUNDS = 512, 8, 4096, 5
 

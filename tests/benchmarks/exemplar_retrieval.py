@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.memory import peak_megabytes
-from bench.tasks.bag_of_words import Bags, bags_of
-from bench.tasks.exemplars import BATCH, gold_share, leak, retrieve
-from bench.tasks.nearest import index_of, nearest
+from bench.perf.memory import peak_megabytes
+from bench.tasks.exemplars.bag_of_words import Bags, bags_of
+from bench.tasks.exemplars.nearest import index_of, nearest
+from bench.tasks.exemplars.retrieve import BATCH, gold_share, leak, retrieve
 
 TYPES = 100_000
 Best = tuple[Any, Any]  # document and cosine of each query

@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from bench.memory import peak_megabytes
 from bench.models.functional.class_head import ClassHead, class_head_loss, posterior_log_probs
 from bench.models.functional.mefmax import mefmax
+from bench.perf.memory import peak_megabytes
 
 MEGABYTE = 2**20
 

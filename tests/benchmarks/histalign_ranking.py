@@ -27,9 +27,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from bench.memory import peak_megabytes
 from bench.models.functional.cache import scaled_similarity
 from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.perf.memory import peak_megabytes
 
 MARGIN = 0.001  # HistAlign's GPT-2 runs
 VOCABULARY = 50_257

@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor
 
-from bench.metrics.matrix_rank import Precision, rank_of, singular_values
+from bench.metrics.likelihood.matrix_rank import Precision, rank_of, singular_values
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 CACHED = 6

@@ -1,4 +1,4 @@
-"""Time of ROUGE and of the overlap columns: metrics/rouge.py beside rouge-score, by either package.
+"""Time of ROUGE and of the overlap columns: metrics/overlap/rouge.py beside rouge-score, by either package.
 
     python tests/benchmarks/rouge.py [--texts 1000] [--length 100] [--repeats 3]
 
@@ -20,8 +20,8 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rouge-score-rs
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from bench.metrics.overlap_scorer import overlap_scores, rouge_recall_scores, rouge_scores
-from bench.metrics.rouge import text_scores
+from bench.metrics.overlap.overlap_scorer import overlap_scores, rouge_recall_scores, rouge_scores
+from bench.metrics.overlap.rouge import text_scores
 
 THEIRS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 TYPES = 30_000

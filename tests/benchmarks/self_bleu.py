@@ -1,4 +1,4 @@
-"""Time of Self-BLEU and of all diversity columns: metrics/self_bleu.py beside nltk and, where installed, fast-bleu.
+"""Time of Self-BLEU and of all diversity columns: metrics/diversity/self_bleu.py, nltk and, if installed, fast-bleu.
 
     python tests/benchmarks/self_bleu.py [--texts 1000] [--length 100] [--repeats 5] [--hypotheses 6]
 
@@ -23,9 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before fast-bleu's OpenMP start
 import numpy as np
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from bench.metrics.diversity_scorer import diversity_scores
-from bench.metrics.ngrams import count_ngrams
-from bench.metrics.self_bleu import self_bleu_scores
+from bench.metrics.diversity.diversity_scorer import diversity_scores
+from bench.metrics.diversity.ngrams import count_ngrams
+from bench.metrics.diversity.self_bleu import self_bleu_scores
 
 TYPES = 30_000
 ORDERS = (1, 2, 3, 4)

@@ -18,8 +18,8 @@ from typing import Any
 import pandas
 from transformers import TapasTokenizer
 
-from bench.metrics.table_cells import TableText
-from bench.metrics.tapas_table import TapasTable
+from bench.metrics.faithfulness.table_cells import TableText
+from bench.metrics.faithfulness.tapas_table import TapasTable
 
 WORDS = ["the", "a", "of", "in", "was", "is", "it", "river", "aldra", "sorn", "rose", "fell", "year", "length", "long"]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[EMPTY]"]

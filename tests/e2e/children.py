@@ -22,16 +22,16 @@ import torch
 import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
+import bench.cells.generation
+import bench.cells.launch
+import bench.cells.run
+import bench.cells.work
+import bench.cells.worker
 import bench.commands.report
 import bench.commands.run
-import bench.execute
-import bench.generation
-import bench.launch
-import bench.metrics.table_bleu
-import bench.work
-import bench.worker
+import bench.metrics.overlap.table_bleu
 from bench.cli import main
-from bench.store import CellFolder
+from bench.store.store import CellFolder
 from tests.e2e.tiny import Training
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -86,7 +86,7 @@ class Rival:
             return real(folder) if len(seen) > 2 else None  # the plan of the run and the start of the work
 
         CellFolder.trained = later  # type: ignore[method-assign]
-        build = bench.work.build
+        build = bench.cells.work.build
 
         def other(cell: Any) -> Any:
             objective, codec = build(cell)
@@ -94,11 +94,11 @@ class Rival:
                 parameter.data += 0.01
             return objective, codec
 
-        bench.work.build = other
+        bench.cells.work.build = other
 
 
 class Forked:
-    """A worker of `bench.launch` forked from its parent, which costs nothing, in place of a fresh interpreter."""
+    """A worker of `bench.cells.launch` forked from its parent, which costs nothing, in place of a fresh interpreter."""
 
     def __init__(self, scratch: Path, rank: int, environment: dict[str, str]) -> None:
         self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(scratch, rank, environment))
@@ -108,7 +108,7 @@ class Forked:
     def work(scratch: Path, rank: int, environment: dict[str, str]) -> None:
         redirect(scratch / f"log.{rank}")
         os.environ |= environment
-        bench.worker.main(str(scratch / "job.json"))
+        bench.cells.worker.main(str(scratch / "job.json"))
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -129,7 +129,7 @@ class ForkedWorkers:
     """Let `--devices` fork its workers."""
 
     def arm(self) -> None:
-        bench.launch.start = Forked  # type: ignore[assignment]
+        bench.cells.launch.start = Forked  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.chunks import LossSum
-from bench.models.objective import Objective
-from bench.models.states import States
+from bench.models.core.chunks import LossSum
+from bench.models.core.objective import Objective
+from bench.models.core.states import States
 
 
 class Raises(Objective):

@@ -6,16 +6,16 @@ import gzip
 import json
 from pathlib import Path
 
-from bench.build import build
-from bench.cell import Cell
-from bench.checkpoints import load_checkpoint, load_verified
+from bench.base.keys import canonical
+from bench.cells.build import build
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
 from bench.cli import parser
 from bench.commands.run import collect
-from bench.keys import canonical
-from bench.models.objective import Objective
-from bench.plan import make_plan
-from bench.store import TOKENIZER
-from bench.tasks.codec import Codec
+from bench.models.core.objective import Objective
+from bench.store.checkpoints import load_checkpoint, load_verified
+from bench.store.store import TOKENIZER
+from bench.tasks.encode.codec import Codec
 
 TASKS, METHODS = "ambiguous_template,logicnlg", "mle,trime,histalign"
 SETTINGS = (

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.tasks.codec import Codec
-from bench.tasks.exemplars import Exemplars
+from bench.tasks.encode.codec import Codec
+from bench.tasks.exemplars.retrieve import Exemplars
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import children, stores
 
@@ -57,10 +57,10 @@ class Counted:
     """Counts the trainings of this process."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        import bench.work
+        import bench.cells.work
 
-        self.calls, self.real = 0, bench.work.train
-        patch.setattr("bench.work.train", self)
+        self.calls, self.real = 0, bench.cells.work.train
+        patch.setattr("bench.cells.work.train", self)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         self.calls += 1
@@ -98,7 +98,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("exemplars")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.tasks.task.retrieve", in_turn)
+        patch.setattr("bench.tasks.core.task.retrieve", in_turn)
         forget_data(patch, folder / "no-cache")
         ended = call(*recurrent(folder / "results", "adadec,adadec.swapped,adadec.const", task=request.param))
     assert ended.code == 0, ended.err
@@ -179,7 +179,7 @@ class TestFineTuned:
         def fails(*_: Any, **__: Any) -> Any:
             raise RuntimeError("no memory left")
 
-        monkeypatch.setattr("bench.work.train", fails)
+        monkeypatch.setattr("bench.cells.work.train", fails)
         ended = bench(*transformer(tmp_path, "mle.continued,trime"))
         assert (ended.code, len(json.loads(ended.out)["failed"])) == (1, 3)
         (line,) = [line for line in ended.complaints if "mle.continued" in line]
@@ -261,7 +261,7 @@ class TestExemplars:
     def test_a_leak_is_told_before_the_training_on_any_number_of_devices(
         self, bench: Bench, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bench.tasks.task.leak", lambda *_: "exemplars leak")
+        monkeypatch.setattr("bench.tasks.core.task.leak", lambda *_: "exemplars leak")
         (warning,) = bench(*recurrent(tmp_path / "one", "adadec")).err.splitlines()
         assert warning == "warning: logicnlg · adadec · bilstm · seed 0: exemplars leak"
         again = bench(*recurrent(tmp_path / "one", "adadec", "--decode", "topk=3"))
@@ -275,6 +275,6 @@ class Leaking(children.ForkedWorkers):
 
     def arm(self) -> None:
         super().arm()
-        import bench.tasks.task
+        import bench.tasks.core.task
 
-        bench.tasks.task.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]
+        bench.tasks.core.task.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]

@@ -17,16 +17,16 @@ import torch
 from safetensors.torch import load
 from torch import Tensor
 
-from bench.checkpoints import save_checkpoint
-from bench.decoding import parse
+from bench.cells.evaluation import evaluate, merge
+from bench.cells.evaluators import Evaluation
+from bench.cells.launch import free_port
+from bench.cells.score import score_cell
+from bench.cells.work import store_rows
+from bench.config.decoding import parse
 from bench.errors import BenchError
-from bench.evaluate import evaluate, merge
-from bench.launch import free_port
 from bench.models.mle import MLE
-from bench.row_makers import Evaluation
-from bench.score import score_cell
-from bench.tasks.batches import Order, evaluation_batches, share
-from bench.work import store_rows
+from bench.store.checkpoints import save_checkpoint
+from bench.tasks.encode.batches import Order, evaluation_batches, share
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import Training, left, small
@@ -176,7 +176,7 @@ class TestMerge:
             batches = evaluation_batches(rows, size)
             return [*batches, *batches[: -len(batches) % 2]]
 
-        monkeypatch.setattr("bench.evaluate.evaluation_batches", padded)
+        monkeypatch.setattr("bench.cells.evaluation.evaluation_batches", padded)
         cell, objective, codec = stores.loaded(stores.arguments(matrix, task="logicnlg", method="mle"))
         (key, what), *_ = cell.evaluations.items()
         parts = [list(evaluate(objective, cell.task, codec, what, rank, 2)) for rank in range(2)]

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import pytest
 
-from bench.execute import clean
-from bench.files import DAY_S, signature
-from bench.store import CellFolder
+from bench.base.files import DAY_S, signature
+from bench.cells.run import clean
+from bench.store.store import CellFolder
 from tests.e2e import children, stores
 
 Start = Callable[..., BaseProcess]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench.evaluate import evaluate
+from bench.cells.evaluation import evaluate
 from bench.metrics import METRICS
 from bench.tasks import TASKS
-from bench.tasks.batches import evaluation_batches
+from bench.tasks.encode.batches import evaluation_batches
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import stores
 
@@ -38,7 +38,7 @@ def decoded(matrix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = Path(shutil.copytree(matrix, tmp_path_factory.mktemp("decoded") / "results"))
     with pytest.MonkeyPatch.context() as patch:
         forget_data(patch, results / "no-cache")
-        patch.setattr("bench.work.train", refuse)
+        patch.setattr("bench.cells.work.train", refuse)
         found = call(*arguments(results))
     assert found.code == 0, found.err
     return results
@@ -94,7 +94,7 @@ def test_decodings_differ(decoded: Path) -> None:
 
 def test_running_again_does_nothing(bench: Bench, decoded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("train", "build", "evaluate"):
-        monkeypatch.setattr(f"bench.work.{name}", refuse)
+        monkeypatch.setattr(f"bench.cells.work.{name}", refuse)
     before = state(cell(decoded))
     found = bench(*arguments(decoded))
     assert found.code == 0
@@ -121,7 +121,7 @@ def test_samples_do_not_depend_on_batch_order(
     def reversed_batches(rows: Any, size: int) -> Any:
         return [batch[::-1] for batch in evaluation_batches(rows, size)][::-1]
 
-    monkeypatch.setattr("bench.evaluate.evaluation_batches", reversed_batches)
+    monkeypatch.setattr("bench.cells.evaluation.evaluation_batches", reversed_batches)
     for path in cell(again).glob("rows-*"):
         path.unlink()
     assert bench(*arguments(again)).code == 0
@@ -159,7 +159,7 @@ def test_one_deleted_scores_file_comes_back_alone(
     bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("train", "build", "evaluate"):
-        monkeypatch.setattr(f"bench.work.{name}", refuse)
+        monkeypatch.setattr(f"bench.cells.work.{name}", refuse)
     before = state(cell(again))
     gone = sorted(cell(again).glob("scores-*"))[0]
     gone.unlink()
@@ -172,7 +172,7 @@ def test_one_deleted_scores_file_comes_back_alone(
 def test_one_deleted_rows_file_comes_back_alone(
     bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.work.train", refuse)
+    monkeypatch.setattr("bench.cells.work.train", refuse)
     before = state(cell(again))
     gone = sorted(cell(again).glob("rows-*"))[0]
     gone.unlink()

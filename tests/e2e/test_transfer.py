@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.store import TOKENIZER
+from bench.store.store import TOKENIZER
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import children, stores
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import mirror
+from bench.cells import wandb_logger as mirror
 from tests.conftest import Ended
 from tests.e2e import stores
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.keys import key_of
-from bench.metrics.items import Items
-from bench.store import CellFolder, Store
+from bench.base.keys import key_of
+from bench.metrics.sums import Items
+from bench.store.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
 NO_DIRECTION = ("rank/",)

@@ -7,8 +7,8 @@ import io
 import json
 from pathlib import Path
 
-from bench.leaderboards.human_answers import slots_of
-from bench.leaderboards.human_study import Rated, study
+from bench.leaderboards.human.answers import slots_of
+from bench.leaderboards.human.study import Rated, study
 
 HOSTILE = (
     "<script>window.hurt=1</script>", "</script><script>window.hurt=1</script>", "<!--<script>", "-->",

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from bench.leaderboards.controls import DIVERSITY, controlled_by, keep_matched, matched_method
-from bench.leaderboards.render import render
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import tables
 from bench.models import METHODS
-from bench.store import Store
+from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
 
 METRIC = {"bleu-1": 30.0, "bleu-3": 20.0}

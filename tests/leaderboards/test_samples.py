@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench.keys import key_of
-from bench.leaderboards.papers import papers
+from bench.base.keys import key_of
+from bench.leaderboards.published.papers import papers
 from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, words_of
-from bench.metrics.copying import words_of as copying_words
+from bench.metrics.diversity.copying import words_of as copying_words
 from tests.leaderboards.handmade import PROVENANCE, trained
 
 ESCAPES = ["\x1b[31mred", "\x1b]0;title\x07", "a\rb", "\x9b2J", "\u202egnp.exe", "a\x08\x08b", "[bold]x[/bold]",

@@ -2,11 +2,11 @@
 
 import pytest
 
+from bench.base.keys import key_of
 from bench.errors import StoreError
-from bench.keys import key_of
-from bench.leaderboards.render import render
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import metric_name, tables
-from bench.store import Store
+from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import torch.distributed
 from torchmetrics import Metric
 
-from bench.metrics.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
-from bench.metrics.diversity_metric import Distinct, MSJaccard, SelfBLEU
-from bench.metrics.ngram_diversity_metric import NgramDiversity, SimctgDiversity
-from bench.metrics.repetition_metric import Repetition, SequenceRepetition
+from bench.metrics.diversity.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
+from bench.metrics.diversity.diversity_metric import Distinct, MSJaccard, SelfBLEU
+from bench.metrics.diversity.ngram_diversity_metric import NgramDiversity, SimctgDiversity
+from bench.metrics.diversity.repetition_metric import Repetition, SequenceRepetition
 from tests.e2e.children import enter
 from tests.metrics.diversity_cases import Text
 

@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.metrics import (
-    chrf,
-    coherence,
-    copying,
-    entity_precision,
-    mauve,
-    rouge,
-    table_bleu,
-)
-from bench.metrics.chrf_metric import CorpusOverlap
-from bench.metrics.coherence_metric import Coherence
-from bench.metrics.copying_metric import CopyRate
-from bench.metrics.dae import dae
-from bench.metrics.embedder import embed
-from bench.metrics.entity_precision_metric import EntityPrecision
-from bench.metrics.factcc import factcc
-from bench.metrics.mauve_metric import Mauve
-from bench.metrics.nli_acc import Linked, nli, row_cells
-from bench.metrics.overlap_scorer import F1_KINDS, MAX_BYTES, RECALL_KINDS, RECALL_SEVERAL
-from bench.metrics.rouge_metric import Rouge
-from bench.metrics.sp_acc import programs_of, read_programs, sp_acc
-from bench.metrics.table_bleu_metric import TableBLEU
-from bench.metrics.table_cells import table_texts
-from bench.metrics.tapas import tapas
-from bench.metrics.tapex import tapex
-from bench.metrics.verifier_metrics import DAE, FactCC, NLIAcc, SPAcc, TapasAcc, TapexAcc
-from bench.metrics.verifiers import share_of
+from bench.metrics.diversity import copying, mauve
+from bench.metrics.diversity.copying_metric import CopyRate
+from bench.metrics.diversity.mauve_metric import Mauve
+from bench.metrics.faithfulness import coherence, entity_precision
+from bench.metrics.faithfulness.coherence_metric import Coherence
+from bench.metrics.faithfulness.dae import dae
+from bench.metrics.faithfulness.embedder import embed
+from bench.metrics.faithfulness.entity_precision_metric import EntityPrecision
+from bench.metrics.faithfulness.factcc import factcc
+from bench.metrics.faithfulness.nli_acc import Linked, nli, row_cells
+from bench.metrics.faithfulness.sp_acc import programs_of, read_programs, sp_acc
+from bench.metrics.faithfulness.table_cells import table_texts
+from bench.metrics.faithfulness.tapas import tapas
+from bench.metrics.faithfulness.tapex import tapex
+from bench.metrics.faithfulness.verifier_metrics import DAE, FactCC, NLIAcc, SPAcc, TapasAcc, TapexAcc
+from bench.metrics.faithfulness.verifiers import share_of
+from bench.metrics.overlap import chrf, rouge, table_bleu
+from bench.metrics.overlap.chrf_metric import CorpusOverlap
+from bench.metrics.overlap.overlap_scorer import F1_KINDS, MAX_BYTES, RECALL_KINDS, RECALL_SEVERAL
+from bench.metrics.overlap.rouge_metric import Rouge
+from bench.metrics.overlap.table_bleu_metric import TableBLEU
 from tests.metrics.family_case import GOLD, ROWS, SUMS, Case, scalars, spread
 from tests.metrics.family_rows import (
     TAGGER,

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.metrics import (
+from bench.metrics.diversity import mauve
+from bench.metrics.faithfulness import (
     dae,
     dae_arcs,
     embedder,
     entity_precision,
     factcc,
-    mauve,
     nli_acc,
     sp_acc,
     spacy_models,
@@ -29,8 +29,8 @@ from bench.metrics import (
     tapex,
     verifiers,
 )
-from bench.metrics.collapsed_arcs import Arc
-from bench.metrics.ptb_tokens import ptb_tokens
+from bench.metrics.faithfulness.collapsed_arcs import Arc
+from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from tests.metrics import tiny_dae, tiny_encoders, tiny_nli, tiny_verifiers
 
 Rows = Sequence[Mapping[str, Any]]

@@ -7,28 +7,19 @@ from typing import Any
 
 import torch
 
-from bench.metrics import (
-    cache_accuracy,
-    cache_hits,
-    distinct,
-    divergence,
-    ms_jaccard,
-    ngram_diversity,
-    perplexity,
-    repetition,
-    self_bleu,
-)
-from bench.metrics.cache_accuracy_metric import CacheAccuracy
-from bench.metrics.cache_hits_metric import CacheHits
-from bench.metrics.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
-from bench.metrics.diversity_metric import Distinct, MSJaccard, SelfBLEU
-from bench.metrics.diversity_scorer import DISTINCT
-from bench.metrics.frequency_groups import GROUPS, frequency_groups, group_of_tokens
-from bench.metrics.matrix_rank import rank_of, singular_values
-from bench.metrics.matrix_rank_metric import MatrixRank
-from bench.metrics.ngram_diversity_metric import NgramDiversity, SimctgDiversity
-from bench.metrics.perplexity_metric import Perplexity
-from bench.metrics.repetition_metric import Repetition, SequenceRepetition
+from bench.metrics.diversity import distinct, divergence, ms_jaccard, ngram_diversity, repetition, self_bleu
+from bench.metrics.diversity.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
+from bench.metrics.diversity.diversity_metric import Distinct, MSJaccard, SelfBLEU
+from bench.metrics.diversity.diversity_scorer import DISTINCT
+from bench.metrics.diversity.frequency_groups import GROUPS, frequency_groups, group_of_tokens
+from bench.metrics.diversity.ngram_diversity_metric import NgramDiversity, SimctgDiversity
+from bench.metrics.diversity.repetition_metric import Repetition, SequenceRepetition
+from bench.metrics.likelihood import cache_accuracy, cache_hits, perplexity
+from bench.metrics.likelihood.cache_accuracy_metric import CacheAccuracy
+from bench.metrics.likelihood.cache_hits_metric import CacheHits
+from bench.metrics.likelihood.matrix_rank import rank_of, singular_values
+from bench.metrics.likelihood.matrix_rank_metric import MatrixRank
+from bench.metrics.likelihood.perplexity_metric import Perplexity
 from tests.metrics.family_case import GOLD, ROWS, SUMS, Case, scalars, spread
 from tests.metrics.family_rows import (
     Gold,

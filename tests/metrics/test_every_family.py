@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.cells.evaluation import merge
+from bench.cells.launch import free_port
 from bench.errors import BenchError
-from bench.evaluate import merge
-from bench.launch import free_port
 from bench.metrics import METRICS, columns
-from bench.metrics.items import items_from
+from bench.metrics.sums import items_from
 from tests.e2e import children
 from tests.metrics import family_rows
 from tests.metrics.family_cases import CASES, VERDICTS

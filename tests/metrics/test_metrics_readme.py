@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from bench.cells.score import values_of
 from bench.cli import parser
 from bench.metrics import METRICS, Metric
 from bench.metrics.requirements import words
-from bench.score import values_of
-from bench.store import StoredRows
+from bench.store.store import StoredRows
 from tests.metrics import family_case, family_rows, test_every_family
 from tests.metrics.family_cases import CASES
 from tests.shipped import ROOT

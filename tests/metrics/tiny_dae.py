@@ -3,7 +3,7 @@
 import torch
 from transformers import ElectraConfig
 
-from bench.metrics import dae
+from bench.metrics.faithfulness import dae
 from tests.metrics import tiny_verifiers
 
 

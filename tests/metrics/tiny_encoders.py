@@ -5,7 +5,7 @@ import json
 import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
-from bench.metrics import sp_acc
+from bench.metrics.faithfulness import sp_acc
 from tests.metrics import tiny_verifiers
 
 

@@ -3,7 +3,7 @@
 import torch
 from transformers import BertConfig
 
-from bench.metrics.nli_model import NLIModel
+from bench.metrics.faithfulness.nli_model import NLIModel
 from tests.metrics import tiny_verifiers
 
 FILE = "model_ep4.pt"

@@ -83,7 +83,7 @@ def without_head(folder, head):
 
 def balanced(verifier, encoded):
     """Move the last bias so that half of the pairs get each answer: a constant answer would show nothing."""
-    from bench.metrics.verifiers import _padded
+    from bench.metrics.faithfulness.verifiers import _padded
 
     with torch.no_grad():
         logits = torch.cat([verifier.model(**_padded(verifier, [one])).logits for one in encoded])

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Batch
+from bench.models.core.states import IGNORED, Rows, slices
 from bench.models.f2softmax import F2Softmax
-from bench.models.states import IGNORED, Rows, slices
-from tests.decoding import tiny
+from tests.bench.cells import tiny_decoders as tiny
 
 V = tiny.VOCABULARY
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
 from bench.models.backbones.causal import strictly_past
-from bench.models.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED, Rows, States
 
 
 class GivenLogits(Backbone):

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.objective import Objective
-from bench.models.states import IGNORED
-from tests.decoding import tiny
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED
+from tests.bench.cells import tiny_decoders as tiny
 
 KINDS = ["gpt2", "bart"]
 STILL: dict[str, dict[str, Any]] = {

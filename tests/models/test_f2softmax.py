@@ -10,16 +10,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bench.decoding import parse
+from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.causal import Causal
-from bench.models.chunks import summed
+from bench.models.core.chunks import summed
+from bench.models.core.states import IGNORED, States, last_rows, slices
 from bench.models.f2softmax import PARTITIONS, F2Softmax
 from bench.models.functional.mefmax import Classes, mefmax
 from bench.models.mle import MLE
-from bench.models.states import IGNORED, States, last_rows, slices
-from tests.decoding import tiny
+from tests.bench.cells import tiny_decoders as tiny
 from tests.models.f2_cases import V, batch_of, counts, made, rows_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "f2"

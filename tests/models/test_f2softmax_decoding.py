@@ -8,13 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.decoding import parse
+from bench.cells.generation import generate
+from bench.config.decoding import parse
 from bench.errors import UsageError
-from bench.generation import generate
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.mle import MLE
-from tests.decoding import oracle, tiny
+from tests.bench.cells import decoding_oracle as oracle
+from tests.bench.cells import tiny_decoders as tiny
 from tests.models.f2_cases import V, counts, made, rows_of
 
 

@@ -9,16 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.models.chunks import summed
+from bench.models.core.chunks import summed
+from bench.models.core.states import IGNORED, blocks, rows_of
 from bench.models.face import FACE
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
 from bench.models.mle import MLE
-from bench.models.states import IGNORED, blocks, rows_of
-from tests.decoding import tiny
+from tests.bench.cells import tiny_decoders as tiny
 from tests.models import still
+from tests.models.functional.test_frequency_weights import CASES, load, released_counts, steps
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import KINDS, batch
-from tests.models.test_face_functions import CASES, load, released_counts, steps
 
 FORMS = ["opr", "opo", "gpr", "gpo"]
 VARIANTS = ["paper", "released", "f2_code"]

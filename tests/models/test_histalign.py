@@ -16,11 +16,11 @@ from torch import Tensor
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
-from bench.models.chunks import LossSum
+from bench.models.core.chunks import LossSum
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, States
 from bench.models.functional.ranking import ranked_hinge
 from bench.models.histalign import HistAlign
-from bench.models.objective import Objective
-from bench.models.states import IGNORED, Rows, States
 from bench.models.trime import TRIME
 from tests.models import golden_cases
 

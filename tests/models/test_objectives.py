@@ -9,19 +9,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.entries import expand
+from bench.base.entries import expand
+from bench.config.resolve import Reading, find_method
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
-from bench.models.objective import Objective
-from bench.models.states import IGNORED, States, slices
 from bench.models.trime import TRIME
-from bench.resolve import Reading, find_method
-from bench.tasks.codec import Codec, Encoded
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
-from bench.tasks.sources import Source
 
 NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.partition(".")[0]].baseline
          and (method := find_method(name)).reading == Reading() and not method.own_backbone

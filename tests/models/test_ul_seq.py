@@ -12,22 +12,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.build import continue_with
+from bench.cells.build import continue_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.chunks import LossSum
-from bench.models.continuations import Cut, write
+from bench.models.core.chunks import LossSum
+from bench.models.core.continuations import Cut, write
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.objective import Objective
-from bench.models.states import IGNORED
 from bench.models.ul_seq import Sequences, ULSeq, draw
 from bench.models.ul_token import ULToken
 from bench.models.ul_token_seq import ULTokenSeq
-from tests.decoding import tiny
+from tests.bench.cells import tiny_decoders as tiny
 from tests.models import still
+from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import KINDS, padded
-from tests.models.test_unlikelihood_functions import cases, load
 
 METHODS = [ULSeq, ULTokenSeq]
 VARIANTS = ["paper", "released"]

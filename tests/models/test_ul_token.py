@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
-from bench.models.chunks import summed
+from bench.models.core.chunks import summed
+from bench.models.core.states import IGNORED, blocks, rows_of
 from bench.models.mle import MLE
-from bench.models.states import IGNORED, blocks, rows_of
 from bench.models.ul_token import ULToken
 from tests.models import still
+from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import KINDS, batch
-from tests.models.test_unlikelihood_functions import cases, load
 
 VARIANTS = ["paper", "released", "f2_code"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}

@@ -12,7 +12,7 @@ from transformers import PretrainedConfig
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.bilstm import BiLSTM
 from bench.models.backbones.bilstm_model import BiLSTMModel, Design
-from bench.tasks.codec import pad_right
+from bench.tasks.encode.codec import pad_right
 
 VOCABULARY, WIDTH, END = 41, 16, 2
 EXEMPLARS = ["none", "attend", "adapt", "both", "constant"]

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from bench.tasks.sources import Source
-from bench.tasks.task import Task
+from bench.tasks.core.task import Task
+from bench.tasks.fetch.sources import Source
 
 REAL = Path(os.environ.get("BENCH_DATA", "/nowhere"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from bench.tasks.ambiguous_template import AmbiguousTemplate
-from bench.tasks.codec import Codec
+from bench.tasks.encode.codec import Codec
 
 
 def made() -> tuple[AmbiguousTemplate, Codec]:

@@ -10,7 +10,7 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.cnndm import CNNDM, without_mark
-from bench.tasks.codec import Codec
+from bench.tasks.encode.codec import Codec
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 
 

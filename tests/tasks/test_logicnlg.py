@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.errors import MissingError
-from bench.tasks.codec import Codec
+from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
-from bench.tasks.sources import Source
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.bpe import train_bpe
+from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.lyrics import Lyrics
 from tests.tasks.news_files import contents, loaded, write
 

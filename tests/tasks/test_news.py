@@ -10,7 +10,7 @@ import pytest
 
 from bench.metrics.columns import is_named
 from bench.tasks import TASKS
-from bench.tasks.hub import write_lines
+from bench.tasks.fetch.hub import write_lines
 from bench.tasks.xsum import XSum
 from tests.conftest import Ended
 from tests.tasks.news_files import contents, loaded

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
-from bench.tasks import nsmc_files
-from bench.tasks.codec import Codec
+from bench.tasks.encode.codec import Codec
+from bench.tasks.files import nsmc as nsmc_files
 from bench.tasks.nsmc import NSMC
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
-from bench.tasks import nitf
-from bench.tasks.intake import BadRow
-from bench.tasks.nitf import parse
+from bench.tasks.files import nitf
+from bench.tasks.files.bad_rows import BadRow
+from bench.tasks.files.nitf import parse
+from bench.tasks.files.nyt import Rule, read_rule
 from bench.tasks.nyt import NYT
-from bench.tasks.nyt_files import Rule, read_rule
 from tests.tasks.news_files import contents, loaded
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE nitf SYSTEM "http://nowhere.invalid/nitf-3-3.dtd">\n'
@@ -90,7 +90,7 @@ def ids(task: Any, split: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def none_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """By day no article of the made corpus is for validation."""
-    monkeypatch.setattr("bench.tasks.nyt_files._place", lambda id: float(f"0.{id}"))
+    monkeypatch.setattr("bench.tasks.files.nyt._place", lambda id: float(f"0.{id}"))
 
 
 @pytest.mark.parametrize("layout", ["folders", "archives", "mixed", "bare"])

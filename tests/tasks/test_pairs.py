@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
+from bench.tasks.fetch.sources import Source
 from bench.tasks.pairs import Pairs
-from bench.tasks.sources import Source
 from tests.tasks.news_files import REAL, contents, loaded, write
 
 ROWS = [(f'question {i}, or "{i}"?', f"answer\n{i}") for i in range(60)]

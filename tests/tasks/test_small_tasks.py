@@ -13,7 +13,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from bench.tasks import TASKS
-from bench.tasks.bpe import SPECIAL, train_bpe
+from bench.tasks.encode.bpe import SPECIAL, train_bpe
 from bench.tasks.samples import sample_rows
 from tests.conftest import call, forget_data
 

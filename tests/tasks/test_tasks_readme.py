@@ -15,8 +15,8 @@ import pytest
 from bench.cli import parser
 from bench.errors import DataError
 from bench.tasks import TASKS
-from bench.tasks.sources import Source
-from bench.tasks.task import Task
+from bench.tasks.core.task import Task
+from bench.tasks.fetch.sources import Source
 from tests.shipped import ROOT
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import BenchError, DataError, MissingError, UsageError
-from bench.tasks.codec import IGNORED, Codec
-from bench.tasks.sources import Source
+from bench.tasks.encode.codec import IGNORED, Codec
+from bench.tasks.fetch.sources import Source
 from bench.tasks.text import LEAST_REST, Text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.sources import Source
+from bench.tasks.fetch.sources import Source
 from bench.tasks.wikitext103 import WikiText103, articles
 
 REAL = Path(os.environ.get("BENCH_DATA", "/nowhere")) / "wikitext" / "wikitext-103"

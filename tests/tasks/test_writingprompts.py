@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
-from bench.tasks.codec import Codec
-from bench.tasks.detokenise import detokenise
+from bench.tasks.encode.codec import Codec
+from bench.tasks.files.detokenise import detokenise
 from bench.tasks.writingprompts import WritingPrompts
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 

@@ -1,0 +1,1 @@
+"""Cells: planned, trained, evaluated and scored."""

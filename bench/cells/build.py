@@ -1,0 +1,105 @@
+"""Build: from a cell to an objective with its initial weights and the codec of its backbone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.base.seeds import seed_of
+from bench.cells.cell import Cell
+from bench.config.resolve import backbone_factory
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.backbones.hub import hub
+from bench.models.core.objective import Objective
+from bench.store.checkpoints import load_part, load_verified, stored_tensor
+from bench.tasks.encode.codec import Codec, tokenizer_hash
+
+WARM_BATCHES = 8
+"""Training batches that a method may look at before its first step."""
+
+
+def build(cell: Cell) -> tuple[Objective, Codec]:
+    """Return the objective with its initial weights, and the codec.
+
+    Weights are a pure function of the seed: every rank and every restart builds the same ones.
+    """
+    config = cell.config
+    factory, options = backbone_factory(config.backbone), dict(config.backbone_options)
+    if cell.donor and options.get("tokenizer") == "":
+        options["tokenizer"] = str(cell.donor.path)
+    backbone = factory(config.backbone, cell.task, config.seed, **options)
+    torch.manual_seed(seed_of(config.seed, "method"))
+    objective = cell.method.objective(backbone, **config.method_options)
+    codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
+    objective.run_seed, objective.max_target = config.seed, config.trainer.max_target
+    objective.continue_greedily = continue_with(objective)
+    if objective.uses_token_counts:
+        objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
+    if config.trainer.precision.endswith("-true"):
+        types = {"32": torch.float32, "bf16": torch.bfloat16, "64": torch.float64}
+        objective = objective.to(types[config.trainer.precision.split("-")[0]])
+    return objective, codec
+
+
+def continue_with(objective: Objective) -> Any:
+    """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
+    from bench.cells.generation import generate
+    from bench.config.decoding import Decoding
+
+    return lambda batch, limit: generate(objective, batch, Decoding("greedy"), limit)
+
+
+def start(objective: Objective, cell: Cell, codec: Codec) -> None:
+    """Take over the weights a cell starts from, before its first step; what is new is fitted to them.
+
+    Raises:
+        UsageError: when they are of another model, or of one with another vocabulary.
+    """
+    if cell.start is not None:
+        content = cell.start.trained()
+        assert content is not None
+        if content["model"]["tokenizer_sha256"] != tokenizer_hash(codec.tokenizer):
+            raise UsageError(
+                f"weights of '{cell.start.path}' do not fit: its tokenizer is another one than that of backbone "
+                f"{cell.config.backbone}; leave backbone.tokenizer empty, on a backbone that has this option"
+            )
+        new = load_part(objective, load_verified(cell.start, content), cell.start.path)
+    else:
+        new = backbone_factory(cell.config.backbone) is hub
+    if new:
+        objective.warm_start(first_batches(cell, codec))
+
+
+def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
+    """Yield some training batches, the same on every rank."""
+    rows = cell.task.encoded("train", codec, exemplars=exemplars_of(cell))
+    size = cell.config.trainer.batch_size
+    starts = range(0, len(rows), size)
+    for at in islice(starts, WARM_BATCHES):
+        yield codec.picked(rows, np.arange(at, min(at + size, len(rows))))  # type: ignore[misc]
+
+
+def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
+    """Return the exemplars a cell's method reads, by row id, or None."""
+    if not cell.method.reads_exemplars:
+        return None
+    return cell.task.exemplars(split, bool(cell.config.method_options.get("equal_targets", True)))
+
+
+def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
+    """Return the token counts a method is made for: those of the cell it starts from, else of its own training text."""
+    if cell.start is not None:
+        found = stored_tensor(cell.start, "counts")
+        if found is not None and found.shape == (vocabulary_size,):
+            return found.long()
+    return target_counts(cell, codec, vocabulary_size)
+
+
+def target_counts(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
+    """Count how often each token is a training target, [V]; frequency classes are made of it."""
+    return torch.from_numpy(cell.task.encoded("train", codec).target_counts(vocabulary_size))

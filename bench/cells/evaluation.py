@@ -1,0 +1,113 @@
+"""Evaluation: a trained model to rows. Nothing is averaged here, and ranks never talk to each other.
+
+Each rank takes whole batches in turn and returns their rows; whoever collects them checks that they are exactly the
+split. So any number of processes gives the same rows, also more processes than rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from bench.cells.evaluators import MAKERS, Context, Evaluation, Examples, autocast
+from bench.errors import BenchError
+from bench.metrics.diversity.frequency_groups import group_of_tokens
+from bench.metrics.diversity.ngrams import Integers
+from bench.models.baselines import Baseline
+from bench.models.core.objective import Objective
+from bench.tasks.core.task import Task
+from bench.tasks.encode.batches import chosen, evaluation_batches
+from bench.tasks.encode.codec import Codec, Encoded
+
+VERSION = 3
+"""In the key of every rows file; raise it when rows of the same model would come out otherwise."""
+
+
+def evaluate(
+    objective: Objective, task: Task, codec: Codec, what: Evaluation, rank: int = 0, world: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Yield this rank's rows of an evaluation, in batch order.
+
+    Args:
+        objective: a trained method on its device.
+        task: gives the examples.
+        codec: turns them into batches.
+        what: which rows, and how.
+        rank: this process.
+        world: number of processes.
+    """
+    examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
+    context = Context(examples, codec, what, groups_of(task, codec) if what.references else None)
+    size = len(encoded) if what.kind == "spectrum" else what.batch_size
+    batches = evaluation_batches(encoded, max(1, size))
+    was_training = objective.training
+    objective.eval()
+    try:
+        for number, batch in enumerate(batches):
+            if number % world == rank:
+                with torch.no_grad(), autocast(what.precision, objective.device):
+                    yield from MAKERS[what.kind](objective, context, batch)
+    finally:
+        objective.train(was_training)
+
+
+def wanted_rows(
+    task: Task, codec: Codec, what: Evaluation, equal_targets: bool = True
+) -> tuple[Examples, Sequence[Encoded]]:
+    """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
+    if what.cut is not None:
+        return {}, cut_rows(task, codec, what)[0]
+    wanted = set(what.ids)
+    examples = {e.id: e for e in task.split(what.split).examples if e.id in wanted}
+    read = exemplars_of(task, what, equal_targets)
+    ordered = [examples[name] for name in what.ids]
+    return examples, task.encode(ordered, codec, prompts=what.kind == "generation", exemplars=read)
+
+
+def cut_rows(task: Task, codec: Codec, what: Evaluation) -> tuple[list[Encoded], int]:
+    """Return the wanted rows that are cut from running text, and how many rows the split has."""
+    rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
+    wanted = set(chosen([row.id for row in rows], what.cut or None))
+    return [row for row in rows if row.id in wanted], len(rows)
+
+
+def groups_of(task: Task, codec: Codec) -> Integers:
+    """Return the frequency group of every token id in the training text, [V]."""
+    return group_of_tokens(task.encoded("train", codec).target_counts(len(codec.tokenizer)))
+
+
+def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a baseline, which writes texts without a model."""
+    ids = set(what.ids)
+    read = exemplars_of(task, what, True) or {}
+    targets = [example.target for example in task.split("train").examples]
+    words = round(sum(len(text.split()) for text in targets) / max(1, len(targets)))
+    for example in task.split(what.split).examples:
+        if example.id in ids:
+            text = baseline.write(task.plain_source(example), read.get(example.id, ""), words)
+            yield {"id": example.id, "text": text, "truncated": 0}
+
+
+def exemplars_of(task: Task, what: Evaluation, equal_targets: bool) -> Mapping[str, str] | None:
+    """Return the exemplar of every row by id, or None for a method that reads none."""
+    if not what.exemplars:
+        return None
+    return task.exemplars(what.split, equal_targets, swap=what.exemplars == "swapped")
+
+
+def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: str) -> list[dict[str, Any]]:
+    """Join the rows of all ranks, sorted by id; refuse anything but exactly the wanted ids, each once.
+
+    Raises:
+        BenchError: when rows are missing, repeated or not wanted.
+    """
+    rows = {row["id"]: row for part in parts for row in part}
+    count = sum(len(part) for part in parts)
+    if count != len(rows) or set(rows) != set(ids):
+        raise BenchError(
+            f"{what}: expected {len(set(ids))} rows, one per id; got {count} rows with {len(rows)} ids, "
+            f"{len(set(ids) - set(rows))} missing and {len(set(rows) - set(ids))} not asked for"
+        )
+    return [rows[name] for name in sorted(rows)]

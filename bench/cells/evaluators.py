@@ -1,0 +1,213 @@
+"""Row makers: a batch of one kind of evaluation to its rows. Rows hold sums, counts and texts, never an average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.seeds import seed_of
+from bench.config.decoding import Decoding
+from bench.metrics.diversity.frequency_groups import GROUPS
+from bench.metrics.diversity.ngrams import Integers
+from bench.metrics.likelihood.matrix_rank import singular_values
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, slices
+from bench.tasks.core.example import Example
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.encode.encoded import Tokens
+
+TOP = 25
+"""Tokens kept of each ranking of a probe row."""
+
+
+Examples = Mapping[str, Example]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of one trained cell.
+
+    Args:
+        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        ids: the rows, a declared subset or a whole split.
+        decoding: for generation only.
+        of_rows: hash of the ids of the subset or split this belongs to (a probe takes one row a prompt of them).
+        exemplars: `own` or, for a control, `swapped`: another row's; empty for methods that read none.
+        shown_as: the method its numbers stand under, where that is a control of the trained one.
+        references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
+        cut: where rows are cut from running text, which the tokenizer decides, how many of them; 0 for all. `ids` is
+            empty then, and known once the model is.
+    """
+
+    kind: str
+    split: str
+    ids: tuple[str, ...]
+    batch_size: int
+    max_new_tokens: int = 0
+    decoding: Decoding | None = None
+    seed: int = 0
+    precision: str = "32-true"
+    of_rows: str = ""
+    exemplars: str = ""
+    shown_as: str = ""
+    references: bool = False
+    cut: int | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the rows of one evaluation are made from, beside the model and a batch.
+
+    Args:
+        examples: by id; none where rows are cut from running text.
+        codec: of the backbone.
+        what: the evaluation.
+        groups: [V] frequency group of each token id, where rows of texts count them.
+    """
+
+    examples: Examples
+    codec: Codec
+    what: Evaluation
+    groups: Integers | None = None
+
+
+def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Negative log-likelihood of each target in nats, summed in float64, and how many of its tokens the memory has."""
+    inputs = to_device(context.codec.train_batch(batch), objective.device)
+    states = objective.backbone.states(inputs)  # type: ignore[arg-type]
+    sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
+    seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
+    for rows, nll in objective.nll(states):
+        at = rows.start + rows.group
+        sums.index_add_(0, at, nll.double())
+        seen.index_add_(1, at, torch.stack([rows.positive.any(1), hits(rows)]).long())
+    for row, nll_sum, cached, hit in zip(batch, sums.tolist(), *seen.tolist(), strict=True):
+        yield {"id": row.id, "nll_sum": nll_sum, "n_tokens": len(row.target), "n_words": row.n_words,
+               "n_bytes": row.n_bytes, "n_cached": cached, "n_cache_hits": hit,
+               "truncated": row.truncated}  # fmt: skip
+
+
+def hits(rows: Rows) -> Tensor:
+    """Return at which positions the memory's most similar readable entry holds the target, [n] bool; ties to the last.
+
+    Where nothing is readable there is no hit.
+    """
+    if not rows.memory.shape[1]:
+        return torch.zeros(len(rows), dtype=torch.bool, device=rows.hidden.device)
+    scores = rows.similarity().masked_fill(~rows.readable, -torch.inf)
+    last = scores.shape[1] - 1 - scores.flip(1).argmax(1)
+    return rows.positive.gather(1, last[:, None]).squeeze(1)
+
+
+def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
+    codec = context.codec
+    before = len(codec.frame[0]) if codec.architecture == "encoder-decoder" else 0  # e.g. the <s> of BART's targets
+    first = [replace(row, target=row.target[: before + 1]) for row in batch]
+    states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
+    for rows in slices(states):
+        ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
+        for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):
+            row = batch[rows.start + group]
+            if position - (0 if codec.architecture == "encoder-decoder" else len(row.source) - 1) != before:
+                continue
+            wanted = [first_pieces(word, codec) for word in context.examples[row.id].fields["words"]]
+            yield {"id": row.id, **{mode: ids[at] for mode, ids in ranked.items()}, "wanted": wanted}
+
+
+def ranking(scores: Tensor) -> list[list[int]]:
+    """Return the best tokens of each row, best first, ties to the lower id; tokens with no score at all left out."""
+    order = torch.sort(scores, dim=-1, descending=True, stable=True)
+    values, ids = order.values[:, :TOP], order.indices[:, :TOP]
+    return [row[:n] for row, n in zip(ids.tolist(), (values > -torch.inf).sum(1).tolist(), strict=True)]
+
+
+def first_pieces(word: str, codec: Codec) -> list[int]:
+    """Return the first token of a word with and without a leading space; finding either counts.
+
+    Source: the released evaluation of Ambiguous Template (HistAlign section 5.3).
+    """
+    return sorted({ids[0] for ids in codec.ids([" " + word, word]) if ids})
+
+
+def generation(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Text and token ids of each continuation; samples depend on run seed and id only."""
+    from bench.cells.generation import generate
+
+    codec, what = context.codec, context.what
+    assert what.decoding is not None
+    seeds = [seed_of(what.seed, "sample", what.decoding.name, row.id) for row in batch]
+    prompts = to_device(codec.prompt_batch(batch), objective.device)
+    found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
+    for row, ids in zip(batch, found, strict=True):
+        text = text_of(codec, ids)
+        truth = true_continuation(context, row, ids) if what.references else {}
+        yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
+
+
+def true_continuation(context: Context, row: Encoded, written: Tokens) -> dict[str, Any]:
+    """Return prompt and true continuation as text, the latter's tokens, and how often both are of each frequency group.
+
+    The frequency groups of F2-Softmax section 4.3 are of the tokens of the training text.
+    """
+    ids = [int(token) for token in row.target[: context.what.max_new_tokens]]
+    counts = {} if context.groups is None else {
+        name: np.bincount(context.groups[np.asarray(tokens, np.int64)], minlength=len(GROUPS)).tolist()
+        for name, tokens in (("groups", written), ("reference_groups", ids))
+    }  # fmt: skip
+    return {"prompt": text_of(context.codec, row.source), "reference": text_of(context.codec, ids),
+            "reference_ids": ids, **counts}  # fmt: skip
+
+
+def text_of(codec: Codec, ids: Tokens) -> str:
+    """Return tokens as text, special ones left out."""
+    return str(codec.tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
+
+
+def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Singular values of the log-probability matrix A [N, V] over every position of the rows, in float64.
+
+    The model runs in float64: from float32 states the rounding itself would have full rank.
+    Source: HistAlign section 4.1 and Table 1 (500 examples).
+    """
+    codec, what = context.codec, context.what
+    exact = deepcopy(objective).double()
+    full = [replace(row, source=row.source[:1], target=(*row.source[1:], *row.target)) for row in batch]
+    if codec.architecture == "encoder-decoder":
+        full = batch
+    parts = []
+    with torch.autocast(objective.device.type, enabled=False):
+        for at in range(0, len(full), what.batch_size):
+            piece = codec.train_batch(full[at : at + what.batch_size])
+            states = exact.backbone.states(to_device(piece, objective.device))  # type: ignore[arg-type]
+            parts += [exact.log_probs(rows) for rows in slices(states)]
+        matrix = torch.cat(parts)
+        values = singular_values(matrix)
+    yield {"id": "singular_values", "shape": list(matrix.shape), "values": values.tolist(), "rows": len(batch)}
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+    """Return the autocast context of a precision setting."""
+    if precision.endswith("-mixed"):
+        return torch.autocast(device.type, dtype=torch.bfloat16 if precision.startswith("bf16") else torch.float16)
+    return nullcontext()
+
+
+def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
+    """Move a batch's tensors."""
+    return {name: value.to(device) if isinstance(value, Tensor) else value for name, value in batch.items()}
+
+
+MAKERS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dict[str, Any]]]] = {
+    "likelihood": likelihood,
+    "probe": probe,
+    "generation": generation,
+    "spectrum": spectrum,
+}

@@ -1,0 +1,149 @@
+"""Grid: every method gets the settings it does best with on the validation split, and the whole search is recorded.
+
+The papers tune so: HistAlign chose learning rates and weights on validation data (A.1), AdaDec stopped by it (A.1). A
+comparison at one shared learning rate can be decided by that rate alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.cells.cell import Cell
+from bench.cells.plan import Plan, make_plan
+from bench.cells.progress import Progress
+from bench.cells.run import Outcome, execute
+from bench.config.arguments import RunArguments
+from bench.config.config import override
+from bench.errors import UsageError
+from bench.models import METHODS
+from bench.store.provenance import provenance
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One combination of a grid for one task and method: its cells over seeds and their mean validation loss.
+
+    Args:
+        sets: the combination, as typed after --set.
+        keys: trained keys, by seed.
+        nll: nats per target token of the validation split, mean over seeds; None when a seed has none.
+    """
+
+    sets: tuple[str, ...]
+    keys: dict[int, str]
+    nll: float | None
+
+
+def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return every combination of a grid as `--set` texts.
+
+    >>> combinations(["optim.lr=1e-5,3e-5", "method.alpha=1"])
+    [('optim.lr=1e-5', 'method.alpha=1'), ('optim.lr=3e-5', 'method.alpha=1')]
+
+    Raises:
+        UsageError: for an axis without values, or given twice.
+    """
+    read: dict[str, list[str]] = {}
+    for axis in axes:
+        name, _, values = axis.partition("=")
+        override(name, values)  # refuses what is no section.name
+        found = [value.strip() for value in values.split(",") if value.strip()]
+        if not found:
+            raise UsageError(f"--grid takes section.name=value,value, not '{axis}'")
+        if name in read:
+            raise UsageError(f"--grid has '{name}' twice; give all its values at once, with commas")
+        read[name] = found
+    return [tuple(f"{name}={value}" for name, value in zip(read, values, strict=True))
+            for values in itertools.product(*read.values())]  # fmt: skip
+
+
+def run_grid(axes: Sequence[str], arguments: RunArguments, progress: Progress) -> tuple[Plan, Outcome]:
+    """Train every combination, pick by validation loss, and evaluate what was picked.
+
+    One combination is picked for all seeds of a method, by the mean over them. The test split is never looked at while
+    picking.
+
+    Returns:
+        The plan of what was picked, and what became of everything.
+    """
+    chosen, outcome = combinations(axes), Outcome()
+    tried: dict[tuple[str, str], list[Tried]] = {}
+    for number, sets in enumerate(chosen, start=1):
+        progress.say(f"grid {number} of {len(chosen)}: {', '.join(sets)}")
+        tuning = (*sets, "evaluation.split=valid", "evaluation.rows=all")
+        plan = make_plan(replace(arguments, sets=(*arguments.sets, *tuning), kinds=("likelihood",)))
+        outcome.add(execute(plan, arguments, progress))
+        for name, cells in by_method(plan).items():
+            tried.setdefault(name, []).append(valid_loss(sets, cells))
+    picked = {name: best(found) for name, found in tried.items()}
+    whole = Plan(arguments.preset)
+    for plan in picked_plans(arguments, picked, progress):
+        whole.join(plan)
+    outcome.add(execute(whole, arguments, progress))
+    for cell in whole.cells:
+        name = (cell.config.task, cell.method.trained_name)
+        if name in picked and picked[name] is not None:
+            record(cell, axes, tried[name])
+    return whole, outcome
+
+
+def by_method(plan: Plan) -> dict[tuple[str, str], list[Cell]]:
+    """Return the cells a grid tunes, by task and method."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        if cell.evaluations:
+            found.setdefault((cell.config.task, cell.method.trained_name), []).append(cell)
+    return found
+
+
+def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
+    """Return a combination's validation loss from the stored rows of its cells."""
+    losses: list[float] = []
+    for cell in cells:
+        for key in cell.evaluations:
+            if stored := cell.folder.rows(key):
+                nll = sum(row["nll_sum"] for row in stored.rows)
+                losses.append(nll / sum(row["n_tokens"] for row in stored.rows))
+    whole = len(losses) == len(cells) > 0
+    return Tried(sets, {c.config.seed: c.key for c in cells}, sum(losses) / len(losses) if whole else None)
+
+
+def best(tried: Sequence[Tried]) -> Tried | None:
+    """Return the combination with the lowest validation loss, the first of equal ones; None when none has any."""
+    held = [one for one in tried if one.nll is not None]
+    return min(held, key=lambda one: one.nll) if held else None  # type: ignore[arg-type, return-value]
+
+
+def picked_plans(
+    arguments: RunArguments, picked: dict[tuple[str, str], Tried | None], progress: Progress
+) -> list[Plan]:
+    """Plan every method with what was picked for it; a control that reads another's cell takes that one's."""
+    found = []
+    whole = make_plan(arguments, progress.say)
+    names = dict.fromkeys((cell.config.task, cell.method.asked, cell.method.trained_name) for cell in whole.cells
+                          if cell.evaluations)  # fmt: skip
+    for task, asked, trained in names:
+        one = picked.get((task, trained))
+        if one is None and not METHODS[trained].baseline if trained in METHODS else one is None:
+            progress.warn(f"{task} · {asked}: no combination of the grid has a validation loss")
+            continue
+        sets = one.sets if one is not None else ()
+        found.append(make_plan(replace(arguments, tasks=(task,), methods=(asked,), sets=(*arguments.sets, *sets))))
+    return found
+
+
+def record(cell: Cell, axes: Sequence[str], tried: Sequence[Tried]) -> None:
+    """Store the whole grid beside the cell that was picked from it."""
+    content: dict[str, Any] = {
+        "axes": list(axes),
+        "picked": cell.key,
+        "by": "mean over seeds of nats per target token on the validation split",
+        "tried": [{"sets": list(one.sets), "keys": {str(s): k for s, k in sorted(one.keys.items())}, "nll": one.nll}
+                  for one in tried],
+    }  # fmt: skip
+    if cell.folder.trained() is not None:
+        cell.folder.write_grid(key_of(content), content, provenance())

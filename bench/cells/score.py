@@ -1,0 +1,184 @@
+"""Scoring: stored rows to stored numbers, without a model, the same bits however many processes made the rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.cells.cell import Cell
+from bench.config.config import Override
+from bench.config.options import fill, options_of
+from bench.errors import DataError, MissingError
+from bench.metrics import METRICS, Metric
+from bench.metrics.score import Gold, Score
+from bench.metrics.sums import Items
+from bench.store.provenance import provenance
+from bench.store.store import CellFolder, StoredRows
+from bench.tasks import TASKS
+from bench.tasks.core.task import Task
+from bench.tasks.fetch.sources import resolve
+
+NEEDS = "not applicable: needs "
+"""How a metric says that it was not computed for want of something."""
+
+__all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
+
+
+def score_cell(cell: Cell) -> list[dict[str, Any]]:
+    """Score every rows file of a cell that this run asks for, unless it is scored already."""
+    found = []
+    for key, what in cell.evaluations.items():
+        stored = cell.folder.rows(key)
+        if stored is None:
+            continue
+        for family in cell.task.info.metrics:
+            metric = METRICS[family]
+            if metric.kind == what.kind:
+                found.append(score_rows(cell.folder, cell.task, family, stored)[0])
+    return found
+
+
+def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) -> tuple[dict[str, Any], bool]:
+    """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
+    started, metric = time.monotonic(), METRICS[family]
+    gold = gold_of(task, stored, metric.gold)
+    key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
+    known = folder.scores(key)
+    if known is not None and not lacking(known) and is_whole(folder, known):
+        return known, False
+    values, items = computed(metric, stored, gold, task)
+    content = {
+        "family": family,
+        "version": metric.version,
+        "rows": stored.key,
+        "rows_sha256": stored.sha256,
+        "of": stored.content,
+        **values,
+    }
+    if known is not None and lacking(content):
+        return known, False
+    if items:
+        content["items"] = folder.write_items(items)
+    folder.write_scores(key, content, provenance(started), replace=known is not None)
+    return content, True
+
+
+def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
+    """Return whether what a scores file's columns are made of is beside it."""
+    return "items" not in content or folder.items_path(content["items"]).is_file()
+
+
+def lacking(content: Mapping[str, Any]) -> bool:
+    """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
+    every = [*content["values"], *content.get("human", ())]
+    return any(value["value"] is None and NEEDS in value["signature"] for value in every)
+
+
+def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
+    """Compute the `values` of a family and, of what people wrote in place of the model, the `human` ones."""
+    return computed(metric, stored, gold)[0]
+
+
+def computed(
+    metric: Metric, stored: StoredRows, gold: Gold, task: Task | None = None
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Items]]:
+    """Return `values_of` a family, and what the values are made of, rows that a task says belong together as one."""
+    score = metric.load()
+    scores: list[Score] = score(stored.rows, gold)
+    found = {"values": [value.as_dict() for value in scores]}
+    items = {value.name: value.items for value in scores if value.items is not None}
+    if task is not None and items and "cut" not in stored.content:
+        groups = [task.cluster_of(name) for name in sorted(str(row["id"]) for row in stored.rows)]
+        items = {name: one.together(groups) if len(set(groups)) < len(groups) else one for name, one in items.items()}
+    if metric.human and all("reference_ids" in row for row in stored.rows):
+        found["human"] = [value.as_dict() for value in score([by_people(row) for row in stored.rows], gold)]
+    return found, items
+
+
+def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an open-ended text as if the true continuation had been generated."""
+    renamed = {"text": "reference", "token_ids": "reference_ids", "groups": "reference_groups"}
+    return {**row, **{name: row[true] for name, true in renamed.items() if true in row}}
+
+
+def gold_of(task: Task, stored: StoredRows, wanted: Sequence[str]) -> Gold:
+    """Return what the metrics compare a rows file with, for exactly its rows."""
+    ids = {row["id"] for row in stored.rows}
+    if "cut" in stored.content:
+        return {name: {} for name in sorted(ids)}
+    split = task.split(stored.content["split"])
+    return task.gold([e for e in split.examples if e.id in ids], wanted)
+
+
+@dataclass
+class Tasks:
+    """The tasks of stored cells, each read once, and only if its rows are those the cells were evaluated on.
+
+    Args:
+        data_dir: what `--data-dir` said.
+        sets: overrides for options that a record leaves out because they only say where data is.
+    """
+
+    data_dir: Path | None = None
+    sets: Sequence[Override] = ()
+    known: dict[str, Task] = field(default_factory=dict)
+
+    def of(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
+        """Return the task of a trained cell.
+
+        Raises:
+            MissingError: this version has no such task.
+            DataError: the data here has other rows.
+        """
+        config = record["config"]
+        name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
+        if name not in self.known:
+            self.known[name] = self._made(config)
+        task, split = self.known[name], stored.content["split"]
+        if (found := task.manifest(split).sha256) != stored.content["split_sha256"]:
+            raise DataError(
+                f"{config['task']}: rows were made from a {split} split {stored.content['split_sha256'][:12]}, here is "
+                f"{found[:12]} ({task.source.why}); name the data with --data-dir or --set task.path=..."
+            )
+        return task
+
+    def _made(self, config: Mapping[str, Any]) -> Task:
+        if config["task"] not in TASKS:
+            raise MissingError(f"there is no task '{config['task']}' in this version; its rows cannot be scored")
+        kind: type[Task] = TASKS[config["task"]].load()
+        options = options_of(kind)
+        places = {one.name: one.value for one in self.sets if one.section == "task" and one.name in kind.places}
+        task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
+        task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
+        return task
+
+
+def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
+    """Yield the trained cells at or below some folders.
+
+    Raises:
+        MissingError: a folder is not there or has none.
+    """
+    for place in places:
+        found = [CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))]
+        if not found:
+            raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
+        yield from found
+
+
+def differences(stored: Mapping[str, Any], computed: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Say how values computed anew differ from stored ones."""
+    old, new = ({(of, value["name"]): value for of in ("values", "human") for value in every.get(of, ())}
+                for every in (stored, computed))  # fmt: skip
+    shown = {key: f"human {key[1]}" if key[0] == "human" else key[1] for key in (*old, *new)}
+    found = [f"{shown[key]}: is not computed any more" for key in old if key not in new]
+    found += [f"{shown[key]}: was not computed then" for key in new if key not in old]
+    for key in (key for key in old if key in new):
+        for what in ("value", "n", "signature"):
+            if old[key][what] != new[key][what]:
+                found.append(f"{shown[key]}: {what} stored {old[key][what]!r}, computed {new[key][what]!r}")
+    return found

@@ -1,0 +1,285 @@
+"""Work: what is done inside one process for one cell. One process does all of it; several share it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bench.base.files import write_atomic
+from bench.base.keys import canonical, sha256
+from bench.cells.build import build, exemplars_of, start, target_counts
+from bench.cells.cell import Cell, described, evaluation_content
+from bench.cells.evaluation import cut_rows, evaluate, merge, written
+from bench.cells.training import train
+from bench.errors import BenchError
+from bench.models.baselines import Baseline
+from bench.models.core.objective import Objective
+from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
+from bench.store.provenance import provenance
+from bench.store.store import TOKENIZER, CellFolder
+from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
+
+Cut = tuple[Sequence[str], int]
+"""Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
+
+OnStep = Callable[[int, int, dict[str, float]], None]
+
+
+def work(
+    cell: Cell,
+    rows_keys: Collection[str],
+    *,
+    rank: int = 0,
+    world: int = 1,
+    accumulate: int = 1,
+    strategy: str | None = None,
+    workers: int = 0,
+    scratch: Path | None = None,
+    on_step: OnStep | None = None,
+    on_stage: Callable[[str], None] = lambda stage: None,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> None:
+    """Train a cell unless it is trained, then make the rows it misses.
+
+    Args:
+        cell: what.
+        rows_keys: evaluations whose rows are missing.
+        rank: this process; rank 0 stores what was trained.
+        workers: processes beside each of them that prepare batches.
+        world: processes. One stores its rows itself; several leave their shares in `scratch` for `collect`.
+        on_step: told about training steps.
+        on_stage: told what comes next.
+        on_note: told what a user should know.
+    """
+    started = time.monotonic()
+    if issubclass(cell.method.kind, Baseline):
+        write_baseline(cell, rows_keys, rank, world, scratch, on_stage, started)
+        return
+    objective, codec = build(cell)
+    content = cell.folder.trained()
+    if content is None:
+        on_stage("training")
+        if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
+            on_note(f"{cell.label}: {leak}")
+        start(objective, cell, codec)
+        found = train(objective, cell.task, codec, cell.config.trainer, cell.config.seed,
+                      world=world, accumulate=accumulate, strategy=strategy, exemplars=exemplars_of(cell),
+                      workers=workers, on_step=on_step)  # fmt: skip
+        if rank == 0:
+            store_trained(cell, objective, codec, found, world, started)
+        content = stored_by_first(cell.folder)
+    if content["status"] != "ok" or not rows_keys:
+        return
+    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+    objective.to(device_of(rank))
+    needs_counts = any(w.decoding and w.decoding.distribution == "decoupled" for w in cell.evaluations.values())
+    if needs_counts:
+        objective.token_counts = target_counts(cell, codec, objective.backbone.vocabulary_size)
+    for key in rows_keys:
+        decoding = cell.evaluations[key].decoding
+        if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
+            on_note(f"{cell.label}: {note}")
+        make_rows(cell, key, objective, codec, rank, world, scratch, on_stage)
+
+
+def write_baseline(
+    cell: Cell, rows_keys: Collection[str], rank: int, world: int, scratch: Path | None,
+    on_stage: Callable[[str], None], started: float,
+) -> None:  # fmt: skip
+    """Store that there is nothing to train, then this rank's share of the texts."""
+    baseline: Baseline = cell.method.kind()  # type: ignore[assignment, call-arg]
+    if rank == 0 and cell.folder.trained() is None:
+        content = {**about(cell), "status": "ok", "train": {"steps": 0, "curve": []}}
+        cell.folder.write_trained(content, {**provenance(started), "world": world})
+    for key in rows_keys:
+        on_stage("writing")
+        rows = list(written(baseline, cell.task, cell.evaluations[key]))
+        leave_rows(cell, key, rows[rank::world], rank, scratch, started)
+
+
+def leak_of(cell: Cell) -> str | None:
+    """Return a warning when exemplars give training targets away and not those of the evaluation, or None."""
+    equal_targets = bool(cell.config.method_options.get("equal_targets", True))
+    return cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets)
+
+
+def stored_by_first(folder: CellFolder) -> dict[str, Any]:
+    """Return what is stored of the training, waiting for the first rank to store it.
+
+    Every rank evaluates what is stored, which another run may have trained at the same time.
+    """
+    while (content := folder.trained()) is None:
+        time.sleep(0.05)
+    return content
+
+
+def device_of(rank: int) -> torch.device:
+    """Return the device of a process."""
+    return torch.device("cuda", rank % torch.cuda.device_count()) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def make_rows(
+    cell: Cell, key: str, objective: Objective, codec: Codec, rank: int, world: int, scratch: Path | None,
+    on_stage: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Evaluate this rank's share; store it, or leave it in `scratch`."""
+    started = time.monotonic()
+    what = cell.evaluations[key]
+    on_stage(what.kind + (f" {what.decoding.name}" if what.decoding else ""))
+    cut = None if what.cut is None else named(*cut_rows(cell.task, codec, what))
+    part = list(evaluate(objective, cell.task, codec, what, rank, world))
+    leave_rows(cell, key, part, rank, scratch, started, cut)
+
+
+def named(rows: Sequence[Encoded], n_all: int) -> Cut:
+    """Return rows that are cut from running text by their ids."""
+    return [row.id for row in rows], n_all
+
+
+def leave_rows(
+    cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float,
+    cut: Cut | None = None,
+) -> None:  # fmt: skip
+    """Store rows, or leave this rank's share in `scratch`; `cut` says which rows are wanted, if that is not planned."""
+    if scratch is None:
+        store_rows(cell, key, [part], started, cut)
+        return
+    if cut is not None and rank == 0:
+        write_atomic(scratch / f"{key}.cut", canonical(cut), replace=True)
+    data = b"".join(canonical(row) + b"\n" for row in part)
+    write_atomic(scratch / f"{key}.{rank}", data, replace=True)
+
+
+def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None) -> None:
+    """Check that the parts are exactly the wanted rows and store them."""
+    what = cell.evaluations[key]
+    ids, n_all = (what.ids, len(cell.task.split(what.split).examples)) if cut is None else cut
+    ids = ("singular_values",) if what.kind == "spectrum" else ids
+    rows = merge(parts, ids, f"{cell.label}, {what.kind}")
+    split = cell.task.split(what.split)
+    whole = len(ids) == n_all or what.kind == "spectrum"
+    named = {"n": len(split.examples) if whole else len(ids), "sha256": what.of_rows}  # one name for blocks and windows
+    content = {
+        "trained": cell.key,
+        **evaluation_content(what),
+        **({} if cut is None else {"ids": named}),
+        "status": split.status,
+        "split_sha256": cell.task.manifest(what.split).sha256,
+        "whole_split": whole,
+        "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
+        "broken": sum("\ufffd" in row.get("text", "") for row in rows),  # texts with half a character
+    }
+    cell.folder.write_rows(key, content, rows, provenance(started))
+
+
+def store_trained(
+    cell: Cell, objective: Objective, codec: Codec, found: dict[str, Any], world: int, started: float
+) -> None:
+    """Put the checkpoint in its place, then the record that vouches for it."""
+    folder = cell.folder
+    data = save_checkpoint(objective)
+    digest = sha256(data)
+    write_atomic(folder.checkpoint(digest), data, replace=True)
+    write_atomic(folder.path / "config.yaml", config_yaml(cell).encode(), replace=True)
+    backend = getattr(codec.tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        write_atomic(folder.path / TOKENIZER, backend.to_str().encode(), replace=True)
+    content = {
+        **about(cell),
+        "batch_invariant": objective.batch_invariant,
+        "status": found["status"],
+        "train": {name: value for name, value in found.items() if name != "status"},
+        "model": {
+            "parameters": sum(p.numel() for p in objective.parameters()),
+            "trained_parameters": sum(p.numel() for p in objective.parameters() if p.requires_grad),
+            "architecture": codec.architecture,
+            "tokenizer_sha256": tokenizer_hash(codec.tokenizer),
+            "checkpoint_sha256": digest,
+        },
+    }
+    folder.write_trained(content, {**provenance(started), "world": world})
+
+
+def about(cell: Cell) -> dict[str, Any]:
+    """Return what a record of a trained cell says of any method."""
+    return {
+        "key": cell.key,
+        "config": described(cell),
+        "method": dict(cell.method.code),
+        "start": origin(cell),
+        "seed_scheme": "sha256-counter/1",
+        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
+    }
+
+
+def origin(cell: Cell) -> dict[str, Any] | None:
+    """Return what a record says of the cell its weights start from, or None."""
+    record = cell.start.trained() if cell.start else None
+    if record is None:
+        return None
+    config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
+    return {"key": record["key"], "config": config, "method": record["method"],
+            "data": {"train": record["data"]["train"]}, "start": record.get("start")}  # fmt: skip
+
+
+def config_yaml(cell: Cell) -> str:
+    """Return the file that repeats a cell: `--config` reads it back to the same keys.
+
+    A control that only reads another method's cell has no file of its own: this is that cell's.
+    """
+    import yaml
+
+    config, method = cell.config.as_dict(), cell.method
+    content = {
+        "task": config["task"],
+        "method": method.trained_name if method.only_reads else method.asked,
+        "seeds": [cell.config.seed],
+        "preset": config["preset"],
+        "backbone": config["backbone"],
+        "decode": ",".join(config["decodings"]),
+        "set": as_sets(cell),
+    }
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def as_sets(cell: Cell) -> dict[str, Any]:
+    """Return a configuration as `section.name: value` lines that `--config` reads back.
+
+    Those of the cell it is fine-tuned from stand first; they are its own too where no line for its method follows.
+    """
+    sections = {"task": "task_options", "method": "method_options", "backbone": "backbone_options",
+                "trainer": "trainer", "evaluation": "evaluation"}  # fmt: skip
+    config = cell.config.as_dict()
+    lines = {f"{section}.{name}": value for section, key in sections.items() for name, value in config[key].items()}
+    if cell.parent is None:
+        return lines
+    older = as_sets(cell.parent)
+    for name, value in lines.items():
+        said = [known for line, known in older.items() if line.rpartition(":")[2] == name]
+        if not said or any(known != value for known in said):
+            older[f"{cell.config.method}:{name}"] = value
+    return older
+
+
+def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:
+    """Store the rows that several processes have left in `scratch`."""
+    import json
+
+    for key in rows_keys:
+        parts = []
+        for rank in range(world):
+            path = scratch / f"{key}.{rank}"
+            if not path.exists():
+                raise BenchError(f"{cell.label}: process {rank} left no rows for {cell.evaluations[key].kind}")
+            parts.append([json.loads(line) for line in path.read_bytes().splitlines()])
+        found = scratch / f"{key}.cut"
+        cut = tuple(json.loads(found.read_bytes())) if found.exists() else None
+        store_rows(cell, key, parts, started, cut)
+        for rank in range(world):
+            with suppress(OSError):
+                (scratch / f"{key}.{rank}").unlink()

@@ -1,0 +1,217 @@
+"""Configuration: frozen, typed, resolved once at the edge and written out whole beside every result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from bench.config.decoding import Decoding
+from bench.config.options import coerce
+from bench.errors import UsageError, did_you_mean
+
+PRESETS = ("auto", "small", "paper")
+SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
+ALIASES = {
+    "task.eval_rows": "evaluation.rows",
+    "task.eval_split": "evaluation.split",
+    **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
+}
+AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "spectrum_rows": 1}
+"""Smallest value of an option; 0 for a number that is not here."""
+
+AT_MOST = {"warmup": 1}
+ONE: tuple[tuple[type, ...], str] = ((str,), "one value")
+MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
+KEYS: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("task", "method", "seeds", "decode"), MANY),
+    **dict.fromkeys(("backbone", "preset", "precision"), ONE),
+    "set": ((dict,), "'section.name: value' lines"),
+}
+"""What a configuration file may hold, and in what shape."""
+
+T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
+
+
+@dataclass(frozen=True)
+class TrainerConfig:
+    """How a cell is trained. All of it is in the cell's key.
+
+    Args:
+        steps: optimiser steps; 0 means `epochs` decides.
+        epochs: passes over the training rows, when `steps` is 0.
+        batch_size: rows of one optimiser step, over all ranks and micro-batches.
+        warmup: share of the steps.
+        clip: gradient norm.
+        max_source: most source tokens.
+        max_target: most target tokens, and most new tokens when decoding.
+        limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
+        init_from: folder of a trained cell whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
+            tokenizer is taken over.
+    """
+
+    steps: int = 0
+    epochs: float = 0.0
+    batch_size: int = 32
+    lr: float = 1e-3
+    warmup: float = 0.0
+    schedule: Literal["linear", "constant"] = "linear"
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
+    max_source: int = 256
+    max_target: int = 64
+    limit: int | None = None
+    init_from: str = ""
+
+    def n_steps(self, rows: int) -> int:
+        """Optimiser steps for a training split of so many rows."""
+        return self.steps or max(1, round(self.epochs * rows / self.batch_size))
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """What is evaluated. In the key of the rows, never in the key of the training.
+
+    Args:
+        split: which split.
+        rows: a declared subset, chosen by id; None for all.
+        batch_size: rows of one evaluation batch; it decides the last bits.
+        spectrum_rows: rows whose log-probability matrix the rank is taken of.
+    """
+
+    split: Literal["valid", "test"] = "test"
+    rows: int | None = None
+    batch_size: int = 32
+    spectrum_rows: int = 500
+
+
+@dataclass(frozen=True)
+class CellConfig:
+    """One cell of the matrix, every default written out."""
+
+    task: str
+    method: str
+    backbone: str
+    seed: int
+    preset: str
+    trainer: TrainerConfig
+    evaluation: EvaluationConfig
+    decodings: tuple[Decoding, ...]
+    task_options: Mapping[str, Any] = field(default_factory=dict)
+    method_options: Mapping[str, Any] = field(default_factory=dict)
+    backbone_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, for keys and `config.yaml`."""
+        content = asdict(self)
+        content["decodings"] = [decoding.name for decoding in self.decodings]
+        return content
+
+
+@dataclass(frozen=True)
+class Override:
+    """One `section.name=value`, for everything or for one task, method or backbone only (`logicnlg:task.x=1`)."""
+
+    scope: str | None
+    section: str
+    name: str
+    value: Any
+
+    @property
+    def text(self) -> str:
+        """As typed."""
+        return f"{self.scope + ':' if self.scope else ''}{self.section}.{self.name}"
+
+
+def override(key: str, value: Any) -> Override:
+    """Read one override.
+
+    >>> override("histalign:method.alpha", "0.5")
+    Override(scope='histalign', section='method', name='alpha', value='0.5')
+    """
+    scope, _, dotted = key.rpartition(":")
+    dotted = ALIASES.get(dotted, dotted)
+    section, dot, name = dotted.partition(".")
+    if not dot or not name:
+        raise UsageError(f"'{key}' is not section.name; sections are {', '.join(SECTIONS)}")
+    if section not in SECTIONS:
+        raise UsageError(f"no section '{section}' in '{key}'{did_you_mean(section, SECTIONS)}")
+    return Override(scope or None, section, name, value)
+
+
+def parse_sets(texts: Iterable[str]) -> list[Override]:
+    """Read `--set key=value` arguments."""
+    found = []
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes section.name=value, not '{text}'")
+        found.append(override(key.strip(), value.strip()))
+    return found
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a configuration file: strict keys, each once; values stay text, checked by the type of what they set.
+
+    Raises:
+        UsageError: naming file and what is wrong with it.
+    """
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        root: Any = yaml.compose(text, Loader=yaml.BaseLoader)
+        content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  every scalar stays text: no, 012, 1e-4
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"cannot read the configuration '{path}': {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
+    for mapping in (root, *(value for _, value in root.value if value.id == "mapping")):
+        _refuse_repeats(mapping, path)
+    for name, value in content.items():
+        if name not in KEYS:
+            raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(name, KEYS)}")
+        _check_shape(name, value, path)
+    return content
+
+
+def _refuse_repeats(node: Any, path: Path) -> None:
+    """Refuse a key that stands twice in a mapping; YAML would let the last one win."""
+    names = [key.value for key, _ in node.value]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"'{path}' has the key '{name}' twice")
+
+
+def _check_shape(name: str, value: Any, path: Path) -> None:
+    """Refuse what is nested deeper than its key can hold; nothing at all is the default."""
+    kinds, expected = KEYS[name]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if value != "" and not (isinstance(value, kinds) and all(isinstance(v, str) for v in inner)):
+        raise UsageError(f"'{name}' in '{path}' holds {expected}, nothing nested deeper")
+
+
+def section_values(overrides: Iterable[Override], section: str, scopes: Iterable[str]) -> dict[str, Any]:
+    """Return the values that overrides give a section; a scoped one wins over a general one, later over earlier."""
+    scopes = set(scopes)
+    mine = [o for o in overrides if o.section == section and (o.scope is None or o.scope in scopes)]
+    return {o.name: o.value for o in sorted(mine, key=lambda o: o.scope is not None)}
+
+
+def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
+    """Build a configuration from values of any type; unknown names and values out of range are refused."""
+    hints = get_type_hints(kind)
+    names = [f.name for f in fields(kind)]
+    for name in values:
+        if name not in names:
+            near = did_you_mean(f"{what}.{name}", [f"{what}.{known}" for known in names])
+            raise UsageError(f"no option '{what}.{name}'{near}")
+    found = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
+    for name, value in found.items():
+        least, most = AT_LEAST.get(name, 0), AT_MOST.get(name, float("inf"))
+        if isinstance(value, (int, float)) and not least <= value <= most:
+            bounds = f"at least {least}" + (f" and at most {most}" if name in AT_MOST else "")
+            raise UsageError(f"{what}.{name} is {bounds}, not {value}")
+    return kind(**found)

@@ -1,0 +1,64 @@
+"""Perf of whole training steps: a GPT-2 body, the method's loss, its backward pass and AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.config.resolve import find_method
+from bench.models.backbones.causal import Causal
+from bench.models.core.objective import Objective, Optimiser
+from bench.perf.heads import Run, Size, zipf
+
+
+def step_runs(names: Sequence[str], size: Size, layers: int, device: torch.device) -> dict[str, Run]:
+    """Return one training step of each method by name; a method that makes its own texts takes a sequence step too."""
+    found: dict[str, Run] = {}
+    for name in names:
+        objective = _objective(name, size, layers).to(device)
+        batch = {key: value.to(device) if isinstance(value, Tensor) else value for key, value in _batch(size).items()}
+        optimiser = objective.configure_optimizers()["optimizer"]
+        found[name] = _step(objective, batch, optimiser, 0)
+    return found
+
+
+def _step(objective: Objective, batch: dict[str, Any], optimiser: torch.optim.Optimizer, step: int) -> Run:
+    def once() -> tuple[Tensor, list[Tensor]]:
+        loss = objective.training_step({**batch, "step": step}, 0)  # type: ignore[typeddict-item]
+        loss.backward()
+        objective.end_of_step(lambda tensor: tensor)
+        optimiser.step()
+        optimiser.zero_grad()
+        return loss.detach(), []
+
+    return once
+
+
+def _objective(name: str, size: Size, layers: int) -> Objective:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    from bench.cells.build import continue_with
+
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=size.vocabulary, n_positions=size.positions + 1, n_embd=size.width, n_layer=layers, n_head=8,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    )  # fmt: skip
+    objective = find_method(name).objective(Causal(GPT2LMHeadModel(config), None))
+    objective.optimiser, objective.continue_greedily = Optimiser(steps=1000), continue_with(objective)
+    if objective.uses_token_counts:
+        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
+        objective.prepare((share / share.sum() * 10**8).long())
+    return objective
+
+
+def _batch(size: Size) -> dict[str, Any]:
+    ids = zipf((size.batch, size.positions + 1), size.vocabulary, torch.Generator().manual_seed(0))
+    labels = ids.clone()
+    labels[:, 0] = -100
+    tokens = size.batch * size.positions
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels, "step_tokens": tokens,
+            "step_rows": size.batch}  # fmt: skip

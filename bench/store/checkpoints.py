@@ -1,0 +1,110 @@
+"""Checkpoints: parameters and buffers as safetensors, loaded only when they are what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load, save
+
+from bench.base.keys import sha256
+from bench.errors import StoreError, UsageError
+from bench.models.core.objective import Objective
+from bench.store.store import CellFolder
+
+AGAIN = "remove '{}' and run the same command again to train it anew"
+
+
+def save_checkpoint(objective: Objective) -> bytes:
+    """Return all parameters and buffers as safetensors, each shared tensor once."""
+    seen: set[int] = set()
+    kept = {}
+    for name, tensor in objective.state_dict().items():
+        if tensor.data_ptr() not in seen or tensor.numel() == 0:
+            seen.add(tensor.data_ptr())
+            kept[name] = tensor.detach().cpu().contiguous()
+    return save(kept)
+
+
+def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """Return a cell's tensors if the checkpoint has the hash that was stored.
+
+    Raises:
+        StoreError: when it is missing or damaged.
+    """
+    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
+    if sha256(data) != content["model"]["checkpoint_sha256"]:
+        raise StoreError(f"checkpoint '{path}' does not have the hash it was stored with; {AGAIN.format(folder.path)}")
+    try:
+        return load(data)
+    except SafetensorError as error:
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
+
+
+def load_checkpoint(objective: Objective, found: dict[str, torch.Tensor], where: Path) -> None:
+    """Load tensors into an objective of the same shape; tied tensors follow the one that was stored.
+
+    Raises:
+        StoreError: when they are of another model.
+    """
+    here = objective.state_dict()
+    unexpected = [name for name in found if name not in here]
+    unlike = [name for name in found if name in here and found[name].shape != here[name].shape]
+    missing = absent(here, found)
+    if unexpected or unlike or missing:
+        raise StoreError(
+            f"checkpoint in '{where}' is of another model: missing {missing[:3]}, unknown {unexpected[:3]}, of another "
+            f"shape {unlike[:3]}"
+        )
+    objective.load_state_dict(found, strict=False)
+
+
+def load_part(objective: Objective, found: dict[str, torch.Tensor], where: Path) -> bool:
+    """Load what another method's cell has for this one; return whether parameters of this one were not there.
+
+    Raises:
+        UsageError: when its backbone is another one.
+    """
+    here = objective.state_dict()
+    unlike = [name for name, tensor in found.items() if name in here and here[name].shape != tensor.shape]
+    backbones = [name for name in [*absent(here, found), *absent(found, here)] if name.startswith("backbone.")]
+    if unlike or backbones:
+        name = min(unlike or backbones)
+        wanted, came = (list(side[name].shape) if name in side else "nothing" for side in (here, found))
+        raise UsageError(
+            f"weights of '{where}' do not fit: '{name}' should be {wanted}, it has {came}; give both cells the same "
+            f"backbone and vocabulary"
+        )
+    objective.load_state_dict({name: tensor for name, tensor in found.items() if name in here}, strict=False)
+    own = {name for name, _ in objective.named_parameters() if not name.startswith("backbone.")}
+    return bool(own - set(found))
+
+
+def absent(here: Mapping[str, torch.Tensor], found: Mapping[str, torch.Tensor]) -> list[str]:
+    """Return the names that are here and not found, unless a tensor they are tied to is found."""
+    tied = {here[name].data_ptr() for name in found if name in here}
+    return [name for name, tensor in here.items() if name not in found and tensor.data_ptr() not in tied]
+
+
+def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
+    """Return one tensor of a cell's checkpoint, or None where it has none.
+
+    Raises:
+        StoreError: when the checkpoint is missing or damaged.
+    """
+    content = folder.trained()
+    if content is None:
+        return None
+    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.get_tensor(name) if name in file.keys() else None  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error

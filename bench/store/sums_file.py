@@ -1,0 +1,81 @@
+"""Items file: what the columns of one scores file are made of, small: whole numbers in as few bytes as hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.errors import StoreError
+from bench.metrics.sums import Form, Items
+
+__all__ = ["packed_items", "unpacked_items"]
+
+WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
+EXACT = 2.0**53
+"""From here on a float64 is not the only one for its whole number."""
+
+
+def packed_items(items: Mapping[str, Items]) -> bytes:
+    """Return a safetensors file: each statistic once, and which of them a column has in what form.
+
+    Columns that share statistics (the n-gram matches of BLEU-1, -2 and -3, a count of one a row) share their bytes.
+    """
+    from safetensors.numpy import save
+
+    held: dict[bytes, str] = {}
+    tensors: dict[str, NDArray[Any]] = {}
+    about = {}
+    for name, one in sorted(items.items()):
+        places = []
+        for values in one.values.T:
+            narrow = _narrow(values)
+            content = str(narrow.dtype).encode() + narrow.tobytes()
+            if content not in held:
+                held[content] = f"{len(held):03}"
+                tensors[held[content]] = narrow
+            places.append(held[content])
+        form = one.form
+        about[name] = {"kind": form.kind, "scale": form.scale, "weights": list(form.weights),
+                       "smoothing": form.smoothing, "of": places}  # fmt: skip
+    return save(tensors, metadata={"columns": json.dumps(about, sort_keys=True)})
+
+
+def unpacked_items(content: bytes, where: str) -> dict[str, Items]:
+    """Return the items of each column.
+
+    Args:
+        content: of a file that `packed_items` made.
+        where: named in the message.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(content)
+        start = int.from_bytes(content[:8], "little")
+        about = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+        return {
+            name: Items(
+                Form(one["kind"], one["scale"], tuple(one["weights"]), one["smoothing"]),
+                np.stack([tensors[place].astype(np.float64) for place in one["of"]], axis=1),
+            )
+            for name, one in about.items()
+        }
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again") from error
+
+
+def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return values in the smallest type that holds every one exactly."""
+    if (values % 1 == 0).all() and (np.abs(values) < EXACT).all():
+        for kind in WHOLE:
+            if values.min() >= np.iinfo(kind).min and values.max() <= np.iinfo(kind).max:
+                return np.ascontiguousarray(values.astype(kind))
+    return np.ascontiguousarray(values)

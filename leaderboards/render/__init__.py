@@ -1,0 +1,1 @@
+"""Leaderboards as terminal text, Markdown, LaTeX, CSV, JSON and HTML."""

@@ -1,0 +1,1 @@
+"""Statistics over sums: intervals, tests, agreement and trade-offs."""

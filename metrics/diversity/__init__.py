@@ -1,0 +1,1 @@
+"""Metrics of diversity and repetition."""

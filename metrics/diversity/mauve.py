@@ -1,0 +1,163 @@
+"""MAUVE of stored texts against their true continuations (Pillutla et al. 2021), by the package mauve-text.
+
+A text is the last hidden state of GPT-2 large at its last token. The package would compute these too, anew for every
+model; here they are kept on disk by a hash of the texts and of what reads them, so that true continuations are read
+once. The package's own defaults do the rest. Empty texts are left out, as it does without saying; how many is said
+here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
+from bench.metrics.score import Gold, Row, Score, check_ids, explained
+
+__all__ = ["Features", "features_of", "load_reader", "mauve", "mauve_scores"]
+
+READERS = ("openai-community/gpt2-large", "gpt2-large")
+VARIABLE = "BENCH_MAUVE"
+SETTINGS = {"buckets": "n/10", "pca": 0.9, "redo": 5, "iterations": 500, "scaling": 5, "seed": 25, "points": 25}
+"""Defaults of mauve-text 0.4, handed over by name all the same."""
+FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Features:
+    """Texts as a language model reads them.
+
+    Args:
+        values: `[texts, d]` in float32, in the order of the texts that are not empty.
+        cut: how many texts were longer than the model reads.
+        empty: how many texts were left out.
+    """
+
+    values: NDArray[np.float32]
+    cut: int
+    empty: int
+
+
+def mauve(references: NDArray[np.float32], texts: NDArray[np.float32]) -> float | None:
+    """Return MAUVE in percent of features `[n, d]` and `[m, d]`; None below two of either.
+
+    Raises:
+        NoVerifier: mauve-text is not installed.
+    """
+    try:
+        from mauve import compute_mauve
+    except ImportError as error:
+        raise NoVerifier("needs mauve-text: pip install 'objective-bench[mauve]'") from error
+    if min(len(references), len(texts)) < FEWEST:
+        return None
+    found = compute_mauve(
+        p_features=references,
+        q_features=texts,
+        num_buckets="auto",
+        kmeans_explained_var=SETTINGS["pca"],
+        kmeans_num_redo=SETTINGS["redo"],
+        kmeans_max_iter=SETTINGS["iterations"],
+        mauve_scaling_factor=SETTINGS["scaling"],
+        seed=SETTINGS["seed"],
+        divergence_curve_discretization_size=SETTINGS["points"],
+    )
+    return 100.0 * float(found.mauve)
+
+
+def load_reader(checkpoint: str | None = None) -> Embedder:
+    """Load the language model that reads texts: the one asked for, or GPT-2 large under either of its hub names.
+
+    Raises:
+        NoVerifier: it is not on this machine or lacks weights.
+    """
+    for name in READERS if checkpoint is None else (checkpoint,):
+        try:
+            return load(name, pooling="last")
+        except NoVerifier as why:
+            last = why
+    raise last
+
+
+def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Features:
+    """Return the features of texts, from the folder if they are there, else made and kept there."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as read
+    from safetensors.numpy import save
+
+    kept = [text for text in texts if text]
+    key = hashlib.sha256(json.dumps([reader.signature, kept]).encode()).hexdigest()
+    path, empty = folder / f"{key}.safetensors", len(texts) - len(kept)
+    try:
+        held = read(path.read_bytes())
+        return Features(held["values"], int(held["cut"][0]), empty)
+    except (OSError, KeyError, SafetensorError):  # not there, or not whole
+        values, cut = embed(reader, kept)
+    made = Features(values.numpy(), cut, empty)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as file:
+        file.write(save({"values": made.values, "cut": np.array([cut])}))
+    os.replace(file.name, path)
+    return made
+
+
+def mauve_scores(
+    rows: Sequence[Row], gold: Gold, loader: Callable[[str | None], Embedder] = load_reader
+) -> list[Score]:
+    """Score generated texts by MAUVE against the true continuations of the same prompts.
+
+    Beside it stand how many of these texts are empty, and so left out, and how many of both sides were cut.
+
+    Args:
+        rows: `{"id", "text", "reference"}`; the value is None where rows have no `reference`.
+        gold: for its ids only.
+        loader: loads the language model; None and the reason where it cannot.
+
+    Raises:
+        ValueError: other ids than the gold's, or a reference in some rows only.
+    """
+    check_ids(rows, gold)
+    rows = sorted(rows, key=lambda row: str(row["id"]))
+    without = [row["id"] for row in rows if "reference" not in row]
+    if len(without) == len(rows):
+        return _nothing(len(rows), "rows without a reference")
+    if without:
+        raise ValueError(
+            f"expected a reference in all {len(rows)} rows or in none, {len(without)} lack it: {without[:3]}"
+        )
+    try:
+        mauve(np.zeros((0, 1), np.float32), np.zeros((0, 1), np.float32))  # before the large model is loaded
+        reader = loader(os.environ.get(VARIABLE) or None)
+    except NoVerifier as why:
+        return _nothing(len(rows), str(why))
+    folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
+    true, made = [features_of(reader, [row[field] for row in rows], folder) for field in ("reference", "text")]
+    value, signed = mauve(true.values, made.values), f"{_signature()}|{reader.signature}|version:2"
+    found = Score("mauve", value, "percent", True, len(made.values), signed)
+    return [
+        explained(found, f"fewer than {FEWEST} texts that are not empty"),
+        Score("mauve/empty", float(made.empty), "count", None, len(rows), signed),
+        Score("mauve/truncated", float(true.cut + made.cut), "count", None, len(rows), signed),
+    ]
+
+
+def _nothing(n: int, why: str) -> list[Score]:
+    units = {"mauve": "percent", "mauve/empty": "count", "mauve/truncated": "count"}
+    return [
+        explained(Score(name, None, unit, True if name == "mauve" else None, n, "mauve|version:2"), why)
+        for name, unit in units.items()
+    ]
+
+
+def _signature() -> str:
+    """Name the package and its options."""
+    options = "|".join(f"{name}:{value}" for name, value in SETTINGS.items())
+    return f"mauve|mauve-text:{version('mauve-text')}|{options}|empty:left out|scale:percent"

@@ -1,0 +1,121 @@
+"""MS-Jaccard: how much two sets of texts share, as multisets of n-grams (Alihosseini et al. 2019).
+
+For each order the smaller count of every n-gram, summed, over the larger, summed; MS-Jaccard-n is the geometric mean of
+orders 1 to n, in percent.
+
+Definitions, which differ in what a count is relative to:
+
+`original`: the number of texts, so that longer texts count as unlike. `f2_code`: all n-grams of the side; and, as in
+the F2-Softmax authors' code, each text is padded with n-1 symbols at both ends, leaves n-1 shorter and n-1 empty slices
+of padding behind, equal for all texts, and an n-gram that a side lacks has frequency 1e-10. That padding raises
+MS-Jaccard-3 of 100-token texts by several points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.metrics.diversity.ngrams import NgramCounts, Texts, count_ngrams, flatten
+
+__all__ = ["DEFINITIONS", "Definition", "ms_jaccard", "ms_jaccard_from_counts", "signature"]
+
+Definition = Literal["original", "f2_code"]
+DEFINITIONS: tuple[Definition, ...] = ("original", "f2_code")
+MISSING = 1e-10
+
+
+def ms_jaccard(
+    texts: Texts, references: Texts, max_n: int = 3, definition: Definition = "original"
+) -> list[float | None]:
+    """Return MS-Jaccard-1 to -`max_n` in percent; 100 for equal sets, 0 without a shared n-gram (`f2_code`: near 0).
+
+    None from the first order on that no text or no reference is long enough for: nothing is compared there (the
+    authors' codes divide by zero, or compare padding). The two sets need not have equally many texts.
+
+    Args:
+        texts: token ids of the generated texts.
+        references: token ids of the true texts.
+        max_n: largest order.
+        definition: what counts are relative to.
+
+    >>> ms_jaccard([[1, 2, 3, 4]], [[1, 2, 3, 5]], 2)  # 3/5 of the tokens, 2/4 of the pairs
+    [60.0, 54.77225575051661]
+    """
+    if definition == "original":
+        return ms_jaccard_from_counts(count_ngrams([*texts, *references], max_n), len(texts))
+    _check(definition)
+    sides = (texts, references)
+    longest = [max(map(len, side), default=0) for side in sides]
+    counts = count_ngrams(_padded([*texts, *references], max_n - 1), max_n)
+    ratios = []
+    for n, of_order in enumerate(counts[: min(longest)], start=1):
+        found = zip(of_order.sides(len(texts)), sides, strict=True)
+        frequencies = [_f2_frequencies(part, side, n, max_n) for part, side in found]
+        ratios.append(_f2_ratio(*frequencies))
+    return _geometric_means(ratios, max_n)
+
+
+def ms_jaccard_from_counts(counts: Sequence[NgramCounts], n_texts: int) -> list[float | None]:
+    """Return MS-Jaccard for n = 1, 2, ... by the original definition from a pass that other metrics share.
+
+    Args:
+        counts: of orders 1, 2, ... in turn, over all texts and then all references.
+        n_texts: how many of them are texts.
+    """
+    ratios = []
+    for of_order in counts:
+        ours, theirs = of_order.sides(n_texts)
+        if not (ours.any() and theirs.any()):
+            break
+        ours, theirs = ours * (of_order.n_texts - n_texts), theirs * n_texts  # per text, both times both numbers: exact
+        ratios.append(int(np.minimum(ours, theirs).sum()) / int(np.maximum(ours, theirs).sum()))
+    return _geometric_means(ratios, len(counts))
+
+
+def signature(n: int, definition: Definition) -> str:
+    """Name everything the score depends on but the tokenizer, for the store and the leaderboard.
+
+    >>> signature(2, "original")
+    'ms-jaccard|n:2|definition:original|counts:per text|mean:geometric 1..n|scale:percent|version:1'
+    """
+    _check(definition)
+    counts = "per text" if definition == "original" else f"share, padded, missing {MISSING:g}"
+    return f"ms-jaccard|n:{n}|definition:{definition}|counts:{counts}|mean:geometric 1..n|scale:percent|version:1"
+
+
+def _check(definition: str) -> None:
+    if definition not in DEFINITIONS:
+        raise ValueError(f"definition {definition!r} is unknown; there are: {', '.join(DEFINITIONS)}")
+
+
+def _geometric_means(ratios: Sequence[float], max_n: int) -> list[float | None]:
+    """Return the mean of the first 1, 2, ... ratios in percent; None for orders without one."""
+    means: list[float | None] = [100.0 * math.prod(ratios[:n]) ** (1 / n) for n in range(1, len(ratios) + 1)]
+    return means + [None] * (max_n - len(means))
+
+
+def _padded(texts: Texts, width: int) -> list[list[int]]:
+    """Return the texts with `width` symbols of padding at both ends; padding comes after all tokens."""
+    padding = [1 + int(flatten(texts)[0].max(initial=-1))] * width
+    return [[*padding, *text, *padding] for text in texts]
+
+
+def _f2_frequencies(counts: NDArray[np.int64], side: Texts, n: int, max_n: int) -> NDArray[np.float64]:
+    """Return the frequency of every n-gram of a side, and of its slices of padding, `[kinds + n]`."""
+    counts = counts.copy()
+    if n < max_n:  # the last is padding only: the largest order's makes too many, n-1 of an empty text are right
+        counts[-1] = (n - 1) * sum(not len(text) for text in side)
+    slices = [len(side)] * (n - 1)  # of n-1, n-2, ... 1 symbols; and n-1 empty ones
+    everything = np.concatenate([counts, slices, [len(side) * (n - 1)]])
+    return everything / everything.sum()
+
+
+def _f2_ratio(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+    known = (ours > 0) | (theirs > 0)
+    ours, theirs = (np.where(side[known] > 0, side[known], MISSING) for side in (ours, theirs))
+    return math.fsum(np.minimum(ours, theirs).tolist()) / math.fsum(np.maximum(ours, theirs).tolist())

@@ -1,0 +1,1 @@
+"""Metrics of faithfulness to a source."""

@@ -1,0 +1,168 @@
+"""NLI model: BERT over a statement and a table, then an encoder over statement and cells (Chen et al. 2020, ACL).
+
+BERT reads the statement, the title and the rows at once under a mask: the statement sees everything, the title itself,
+a row the statement, the title and itself. A cell is the mean of its pieces' states. Three layers then read the pieces
+of the statement together with the cells; every position sees the statement, only the statement sees cells. The logits
+come from the first piece. Parameters have the names of the authors' file. Their layer norm is not PyTorch's: the
+standard deviation has n - 1 below it, and epsilon is added to it and not to the variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from bench.metrics.faithfulness.checkpoints import NoVerifier
+
+__all__ = ["CELLLESS", "PAD", "UNUSED", "NLIModel", "load_weights", "mask_of"]
+
+HEADS = 4
+LAYERS = 3
+UNUSED = ("gnn.", "embedding.", "BASE.pooler.", "BASE.embeddings.position_ids")
+"""Keys of the authors' file, or of other versions of BERT, that no logit depends on."""
+PAD = -1
+"""Block of a padding position."""
+CELLLESS = -1
+"""Cell of a position that is in none."""
+
+
+class NLIModel(nn.Module):
+    """Logits of (refuted, entailed) for statements of linked tables.
+
+    Args:
+        config: a `BertConfig`; the layers on top are as wide as it.
+    """
+
+    def __init__(self, config: Any) -> None:
+        from transformers import BertModel
+
+        super().__init__()
+        self.BASE = BertModel(config, add_pooling_layer=False)
+        self.biflow = _JointEncoder(config.hidden_size)
+        self.classifier = nn.Linear(config.hidden_size, 2)
+
+    def forward(self, ids: Tensor, block: Tensor, cell: Tensor) -> Tensor:
+        """Return logits [B, 2].
+
+        Args:
+            ids: word pieces [B, T]: statement, title, rows.
+            block: [B, T], 0 in the statement, 1 in the title, 2 and up in a row, `PAD` after the end.
+            cell: [B, T], number of the cell a piece is in, `CELLLESS` for none.
+        """
+        # Of the masks that BERT takes, only one that is added is obeyed by every kind of attention.
+        hidden = (~mask_of(block)).to(torch.float32)[:, None] * -1e4
+        read = self.BASE(input_ids=ids, token_type_ids=(block > 0).long(), attention_mask=hidden)
+        states: Tensor = read.last_hidden_state  # [B, T, d]
+        belongs = cell[:, None] == torch.arange(int(cell.max()) + 1, device=cell.device)[:, None]  # [B, cells, T]
+        sizes = belongs.sum(dim=-1, keepdim=True)
+        cells = (belongs.to(states.dtype) @ states) / sizes.clamp(min=1)
+        said = (block == 0)[:, : int((block == 0).sum(dim=1).max())]
+        joint = self.biflow(states[:, : said.shape[1]], said, cells, sizes[..., 0] > 0)
+        logits: Tensor = self.classifier(joint[:, 0])
+        return logits
+
+
+def mask_of(block: Tensor) -> Tensor:
+    """Return which positions see which, [B, T, T], from their blocks [B, T].
+
+    >>> mask_of(torch.tensor([[0, 1, 2, 3, PAD]])).int()[0].tolist()
+    [[1, 1, 1, 1, 0], [0, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 0, 0, 0]]
+    """
+    by, of = block[:, :, None], block[:, None, :]
+    return (of != PAD) & ((by == 0) | (by == of) | ((by >= 2) & (of <= 1)))
+
+
+class _JointEncoder(nn.Module):
+    """Reads the statement and the cells together."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(2, size)  # what a position is of
+        self.encoders = nn.ModuleList([_Layer(size) for _ in range(LAYERS)])
+
+    def forward(self, said: Tensor, is_said: Tensor, cells: Tensor, is_cell: Tensor) -> Tensor:
+        """Return [B, S + C, d] for statements [B, S, d] and cells [B, C, d], of which the bools say what is there."""
+        kinds = self.embedding.weight
+        states = torch.cat([said + kinds[0], cells + kinds[1]], dim=1)
+        from_said = torch.cat([is_said, is_cell], dim=1)[:, None].expand(-1, said.shape[1], -1)
+        from_cell = torch.cat([is_said, torch.zeros_like(is_cell)], dim=1)[:, None].expand(-1, cells.shape[1], -1)
+        seen = torch.cat([from_said, from_cell], dim=1)[:, None]
+        for layer in self.encoders:
+            states = layer(states, seen)
+        return states
+
+
+class _Layer(nn.Module):
+    """Self-attention, then two linear layers, each added and normed."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.mhatt = _Attention(size)
+        inner = nn.ModuleDict({"linear": nn.Linear(size, 4 * size)})
+        self.ffn = nn.ModuleDict({"mlp": nn.ModuleDict({"fc": inner, "linear": nn.Linear(4 * size, size)})})
+        self.norm1, self.norm2 = _Norm(size), _Norm(size)
+
+    def forward(self, states: Tensor, seen: Tensor) -> Tensor:
+        states = self.norm1(states + self.mhatt(states, seen))
+        mlp: Any = self.ffn["mlp"]
+        normed: Tensor = self.norm2(states + mlp["linear"](mlp["fc"]["linear"](states).relu()))
+        return normed
+
+
+class _Attention(nn.Module):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.linear_v, self.linear_k = nn.Linear(size, size), nn.Linear(size, size)
+        self.linear_q, self.linear_merge = nn.Linear(size, size), nn.Linear(size, size)
+
+    def forward(self, states: Tensor, seen: Tensor) -> Tensor:
+        q, k, v = (linear(states).unflatten(-1, (HEADS, -1)).transpose(1, 2)
+                   for linear in (self.linear_q, self.linear_k, self.linear_v))  # fmt: skip
+        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        merged: Tensor = self.linear_merge(mixed.transpose(1, 2).flatten(-2))
+        return merged
+
+
+class _Norm(nn.Module):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.a_2, self.b_2 = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+
+    def forward(self, states: Tensor) -> Tensor:
+        spread = states.std(dim=-1, keepdim=True) + 1e-6
+        return self.a_2 * (states - states.mean(dim=-1, keepdim=True)) / spread + self.b_2
+
+
+def load_weights(model: NLIModel, weights: object, name: str) -> NLIModel:
+    """Give a model all of its weights.
+
+    Args:
+        model: of the right size; it is changed.
+        weights: by key; those under `UNUSED` may be there and are not read.
+        name: of the checkpoint, for messages.
+
+    Raises:
+        NoVerifier: these are no weights, some are missing, of another shape, or belong to another model.
+    """
+    if not isinstance(weights, Mapping) or not all(isinstance(one, Tensor) for one in weights.values()):
+        raise NoVerifier(f"{name} is no state dict but {type(weights).__name__}: bench doctor")
+    wanted = model.state_dict()
+    given = {key: one for key, one in weights.items() if not key.startswith(UNUSED)}
+    missing, unexpected = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
+    if missing:
+        raise NoVerifier(f"{name} lacks {len(missing)} weights, such as {missing[0]}: bench doctor")
+    if unexpected:
+        raise NoVerifier(
+            f"{name} has {len(unexpected)} weights of another model, such as {unexpected[0]}: bench doctor"
+        )
+    for key, one in given.items():
+        if one.shape != wanted[key].shape:
+            raise NoVerifier(
+                f"{name} has {key} {list(one.shape)}, expected {list(wanted[key].shape)} by config.json: bench doctor"
+            )
+    model.load_state_dict(given)
+    return model

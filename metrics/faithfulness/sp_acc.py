@@ -1,0 +1,233 @@
+"""SP-Acc: the share of sentences that a logical form supports, over programs from a file (Chen et al. 2020, ACL).
+
+The authors' search writes the programs that may mean a sentence, each with its value on the table; a ranker says which
+of them do. Their search is not part of this project (its result depends on how fast the machine is): its output file is
+read. The rule is that of their code: of at most 36 programs the best-ranked one decides, and of more than 8 it is
+enough that one of the best three is true; a sentence without a program fails.
+
+The ranker is BERT and a linear layer over its pooled output. Give it as a folder with `config.json` and `vocab.txt` of
+bert-base-uncased and the authors' `model.pt` as `pytorch_model.bin`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.verifiers import Verifier
+from bench.metrics.score import Gold, Row, Score, check_ids
+
+__all__ = [
+    "ADDED",
+    "Parsed",
+    "encoded_program",
+    "is_supported",
+    "load_ranker",
+    "programs_of",
+    "rank",
+    "read_programs",
+    "sp_acc",
+    "sp_acc_scores",
+    "spaced",
+]
+
+MOST_PROGRAMS = 36
+MANY_PROGRAMS = 8
+TOP = 3
+MAX_LENGTH = 120
+# Tokens that the ranker has beside BERT's, in the order of its embeddings.
+ADDED = [f"[{name}]" for name in (
+    "count", "none", "only", "after", "zero", "before", "top", "bottom", "first", "second", "third", "fourth", "fifth",
+    "last", "uniq", "avg", "sum", "max", "mean", "argmax", "argmin", "hop", "most_freq", "half", "one_third", "diff",
+    "add", "greater", "eq", "not_eq", "and", "filter_eq", "filter_not_eq", "filter_less", "filter_greater",
+    "filter_greater_eq", "filter_less_eq", "all_eq", "all_not_eq", "all_less", "all_less_eq", "all_greater",
+    "all_greater_eq", "exist",
+)] + ["all_rows"]  # fmt: skip
+
+
+class Parsed(NamedTuple):
+    """A sentence, its programs with their values (`...=True`, `...=False`), and the title of its table."""
+
+    sentence: str
+    programs: tuple[str, ...]
+    title: str
+
+
+def read_programs(path: Path) -> list[Parsed]:
+    """Read what the authors' search wrote: `[[sentence, [program=True or =False, ...], title], ...]`.
+
+    Raises:
+        ValueError: another form; it says which entry.
+    """
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for number, entry in enumerate(entries if isinstance(entries, list) else [entries]):
+        match entry:
+            case [str(sentence), [*programs], str(title)] if all(_has_value(program) for program in programs):
+                found.append(Parsed(sentence, tuple(programs), title))
+            case _:
+                raise ValueError(
+                    f"expected [sentence, [program=True or =False, ...], title] in {path.name}, entry {number}"
+                )
+    return found
+
+
+def _has_value(program: object) -> bool:
+    return isinstance(program, str) and ("=True" in program or "=False" in program)
+
+
+def programs_of(sentences: Sequence[str], titles: Sequence[str], parsed: Sequence[Parsed]) -> list[Parsed]:
+    """Return the entry of each sentence; the title decides between unlike entries of one sentence.
+
+    Raises:
+        ValueError: a sentence has no entry, or unlike ones for one title.
+    """
+    by_sentence: dict[str, set[Parsed]] = {}
+    for one in parsed:
+        by_sentence.setdefault(one.sentence, set()).add(one)
+    found = []
+    for sentence, title in zip(sentences, titles, strict=True):
+        known = by_sentence.get(sentence, set())
+        if len(known) > 1:
+            known = {one for one in known if one.title == title}
+        if len(known) != 1:
+            raise ValueError(
+                f"expected one entry of programs for each sentence, got {len(known)} for '{sentence[:60]}'"
+            )
+        found.append(next(iter(known)))
+    return found
+
+
+def is_supported(values: Sequence[bool], ranks: Sequence[float]) -> bool:
+    """Return whether a sentence is supported, from its programs' values and the ranker's scores.
+
+    >>> is_supported([False, True], [0.9, 0.1]), is_supported([False, True] + [False] * 7, [0.9, 0.8] + [0.1] * 7)
+    (False, True)
+    """
+    values, ranks = values[:MOST_PROGRAMS], ranks[:MOST_PROGRAMS]
+    best = sorted(range(len(values)), key=lambda i: -ranks[i])
+    return any(values[i] for i in best[: TOP if len(values) > MANY_PROGRAMS else 1])
+
+
+def spaced(program: str) -> str:
+    """Return a program as the ranker reads it: tokens apart, functions in brackets, without its value.
+
+    >>> spaced("eq{count{all_rows}; 2}=True")
+    '[eq] { [count] { all_rows } ; 2 }'
+    """
+    body = program[: program.rfind("}") + 1]
+    tokens = [token for part in re.split(r"([{};])", body) if (token := part.lstrip(" "))]
+    calls = [after == "{" for after in [*tokens[1:], ""]]
+    return " ".join(f"[{token}]" if call else token for token, call in zip(tokens, calls, strict=True))
+
+
+def encoded_program(sentence: str, program: str, title: str, tokenizer: Any) -> dict[str, list[int]]:
+    """Return the ranker's input for one program, without padding: `input_ids`, `token_type_ids`, `attention_mask`."""
+    plain = [verifiers.plain_text(text, tokenizer) for text in (title, sentence)]
+    parts = [f"[CLS] title : {plain[0]} [SEP]", f"{plain[1]} [SEP]", f"{spaced(program)} [SEP]"]
+    pieces = [tokenizer.encode(part, add_special_tokens=False) for part in parts]
+    types = [kind for kind, some in zip((1, 0, 1), pieces, strict=True) for _ in some][:MAX_LENGTH]
+    ids = [piece for some in pieces for piece in some][:MAX_LENGTH]
+    return {"input_ids": ids, "token_type_ids": types, "attention_mask": [1] * len(ids)}
+
+
+@cache
+def _ranker_class() -> Any:
+    from torch.nn import Linear
+    from transformers import BertModel, BertPreTrainedModel
+    from transformers.modeling_outputs import SequenceClassifierOutput
+
+    class ProgramRanker(BertPreTrainedModel):
+        """BERT and a linear layer over its pooled output, under the names of the authors' file."""
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.base = BertModel(config)
+            self.proj = Linear(config.hidden_size, 2)
+            self.post_init()
+
+        def forward(self, **inputs: Any) -> Any:
+            return SequenceClassifierOutput(logits=self.proj(self.base(**inputs).pooler_output))
+
+    return ProgramRanker
+
+
+def load_ranker(checkpoint: str, device: str | None = None) -> Verifier:
+    """Load the ranker; arguments and errors as for `verifiers.load`."""
+    from transformers import BertTokenizer
+
+    vocabulary = verifiers.find(checkpoint) / "vocab.txt"
+    if not vocabulary.is_file():
+        raise verifiers.NoVerifier(f"needs vocab.txt beside the ranker {vocabulary.parent.name}: bench doctor")
+    words = len(vocabulary.read_text(encoding="utf-8").splitlines()) + len(ADDED)
+    ranker = verifiers.load(
+        checkpoint, _ranker_class(), BertTokenizer, "meant", position=1, device=device, vocabulary=words
+    )
+    ranker.tokenizer.add_tokens(ADDED)
+    return ranker
+
+
+def rank(parsed: Sequence[Parsed], ranker: Verifier) -> list[list[float]]:
+    """Return for each sentence how well each of its first 36 programs fits, the larger the better."""
+    encoded = [encoded_program(one.sentence, program, one.title, ranker.tokenizer)
+               for one in parsed for program in one.programs[:MOST_PROGRAMS]]  # fmt: skip
+    found = iter(verifiers.logits_of(ranker, encoded))
+    margins = ((row[ranker.label] - row[1 - ranker.label]) for row in found)
+    return [[next(margins) for _ in one.programs[:MOST_PROGRAMS]] for one in parsed]
+
+
+def sp_acc(parsed: Sequence[Parsed], ranker: Verifier) -> list[bool]:
+    """Return for each sentence whether a logical form supports it."""
+    values = [["=True" in program for program in one.programs] for one in parsed]
+    return [is_supported(*both) for both in zip(values, rank(parsed, ranker), strict=True)]
+
+
+def sp_acc_scores(
+    rows: Sequence[Row],
+    gold: Gold,
+    *,
+    programs: str | None = None,
+    checkpoint: str | None = None,
+    device: str | None = None,
+) -> list[Score]:
+    """Score sentences by the share that a logical form supports.
+
+    Args:
+        rows: `{"id", "text"}`.
+        gold: `{id: {"title"}}`; needed only where one sentence is about two tables.
+        programs: file of the authors' search over these sentences; by default what BENCH_SP_PROGRAMS names.
+        checkpoint: folder of the ranker; by default what BENCH_SP_RANKER names.
+        device: by default the GPU if there is one.
+
+    Raises:
+        ValueError: other ids than the gold's, or a file of another form.
+    """
+    check_ids(rows, gold)
+    rows = sorted(rows, key=lambda row: str(row["id"]))
+    programs = verifiers.named(programs, "BENCH_SP_PROGRAMS")
+    checkpoint = verifiers.named(checkpoint, "BENCH_SP_RANKER")
+    why_not = ""
+    if not Path(programs).is_file():
+        why_not = "needs a file of programs from the authors' search: bench doctor"
+    elif not checkpoint:
+        why_not = "needs the authors' ranker: bench doctor"
+
+    parsed: list[Parsed] = []
+    if not why_not:
+        titles = [str(gold[row["id"]].get("title") or "") for row in rows]
+        known = read_programs(Path(programs))
+        try:
+            parsed = programs_of([row["text"] for row in rows], titles, known)
+        except ValueError as problem:  # another system's file
+            why_not = f"needs the programs of these sentences in {Path(programs).name}: {problem}"
+
+    def decide(ranker: Verifier) -> list[list[bool]]:
+        return [[one] for one in sp_acc(parsed, ranker)]
+
+    signed = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
+    return verifiers.scored("sp-acc", len(rows), signed, lambda: load_ranker(checkpoint, device), decide, why_not)

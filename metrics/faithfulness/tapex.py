@@ -1,0 +1,95 @@
+"""TAPEX-Acc: the share of sentences that a table verifier holds for entailed (Liu et al. 2022, ICLR; LogicNLG, PLOG).
+
+The input is the sentence and the table row by row in one line of lower-case text, as the released tokenizer writes it:
+a cell of 15 byte-pair pieces or more keeps its first 15, and past 1,024 pieces the end of the table is cut. That
+tokenizer class is gone from `transformers`; BART's with a space before the first word gives the same ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.table_cells import Cells, TableText, missing_tables, table_texts
+from bench.metrics.faithfulness.verifiers import Verifier
+from bench.metrics.score import Gold, Row, Score, check_ids
+
+__all__ = ["CHECKPOINT", "linear_table", "load_tapex", "tapex", "tapex_scores"]
+
+CHECKPOINT = "microsoft/tapex-large-finetuned-tabfact"
+MAX_LENGTH = 1024
+CELL_PIECES = 15
+
+
+def load_tapex(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verifier:
+    """Load the verifier; arguments and errors as for `verifiers.load`."""
+    from transformers import BartForSequenceClassification, BartTokenizer
+
+    return verifiers.load(
+        checkpoint, BartForSequenceClassification, BartTokenizer, "entailed", position=1, device=device,
+        add_prefix_space=True,
+    )  # fmt: skip
+
+
+def linear_table(table: TableText, tokenizer: Any) -> str:
+    """Return a table as one line, `col : a | b row 1 : x | y row 2 : ...`, in lower case."""
+    parts = ["col : " + " | ".join(table.header)]
+    for number, row in enumerate(table.rows, start=1):
+        parts.append(f"row {number} : " + " | ".join(_cut(cell.lower(), tokenizer) for cell in row))
+    return " ".join(parts).lower()
+
+
+def _cut(cell: str, tokenizer: Any) -> str:
+    """Return a cell's first pieces; a cell that is cut starts with a space, as its first piece does."""
+    if not cell.strip():
+        return cell
+    pieces = tokenizer.tokenize(cell)
+    if len(pieces) < CELL_PIECES:
+        return cell
+    return str(tokenizer.convert_tokens_to_string(pieces[:CELL_PIECES]))
+
+
+def tapex(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verifier) -> list[bool]:
+    """Return for each sentence whether its table entails it.
+
+    Raises:
+        ValueError: not as many tables as sentences.
+    """
+    if len(tables) != len(sentences):
+        raise ValueError(f"expected a table per sentence, got {len(tables)} and {len(sentences)}")
+    tokenizer, encoded = verifier.tokenizer, []
+    lines: dict[int, str] = {}
+    for table, sentence in zip(tables, sentences, strict=True):
+        if id(table) not in lines:  # several sentences are of one table
+            lines[id(table)] = linear_table(table, tokenizer)
+        # A special token inside the sentence would be a second end of the text, which the model refuses.
+        text = f"{verifiers.plain_text(sentence, tokenizer).lower()} {lines[id(table)]}"
+        encoded.append(dict(tokenizer(text, truncation=True, max_length=MAX_LENGTH)))
+    return verifiers.verdicts(verifier, encoded)
+
+
+def tapex_scores(
+    rows: Sequence[Row], gold: Gold, *, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None
+) -> list[Score]:
+    """Score sentences by the share that their tables entail.
+
+    Args:
+        rows: `{"id", "text"}`.
+        gold: `{id: {"table": {"header", "rows"}}}`.
+        checkpoint: a folder, or a hub id that is in the cache; by default what BENCH_TAPEX names, else `CHECKPOINT`.
+        cells: how the text of cells is read.
+        device: by default the GPU if there is one.
+
+    Raises:
+        ValueError: other ids than the gold's.
+    """
+    check_ids(rows, gold)
+    rows = sorted(rows, key=lambda row: str(row["id"]))
+    gold_rows, texts = [gold[row["id"]] for row in rows], [row["text"] for row in rows]
+    return verifiers.scored(
+        "tapex-acc", len(rows), f"tapex-acc|cells:{cells}|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}",
+        lambda: load_tapex(verifiers.named(checkpoint, "BENCH_TAPEX", CHECKPOINT), device),
+        lambda verifier: [[one] for one in tapex(table_texts(gold_rows, cells), texts, verifier)],
+        missing_tables(gold_rows),
+    )  # fmt: skip

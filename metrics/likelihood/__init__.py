@@ -1,0 +1,1 @@
+"""Metrics of likelihoods, probes and spectra."""

@@ -1,0 +1,1 @@
+"""Metrics of overlap with references."""

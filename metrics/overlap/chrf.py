@@ -1,0 +1,180 @@
+"""Corpus chrF and corpus BLEU as sacrebleu has them, with lengths checked first and a whole signature.
+
+sacrebleu scores three hypotheses against five references as 100, and its signature leaves out the order of BLEU's
+n-grams; both are mended here. A corpus whose hypotheses have no 4-gram at all has BLEU 0, even where hypotheses and
+references are alike: sacrebleu's rule, kept. chrF is 100 there.
+
+BLEU's tokenizer is chosen by the script of the references and named in the signature: 13a, or single characters
+(`char`) where more than half of their letters are Korean, Chinese, Japanese, Thai, Lao, Burmese or Khmer. (sacrebleu's
+ko-mecab and ja-mecab need dictionaries of their own.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any, Literal
+
+from bench.metrics.overlap.table_bleu import check_pairs
+
+__all__ = [
+    "BLEU_ORDER",
+    "BLEU_TOKENIZERS",
+    "BleuTokenizer",
+    "bleu_signature",
+    "bleu_tokenizer",
+    "chrf_signature",
+    "corpus_bleu",
+    "corpus_chrf",
+    "score_of_counts",
+    "text_counts",
+]
+
+BleuTokenizer = Literal["13a", "char"]
+BLEU_TOKENIZERS: tuple[BleuTokenizer, ...] = ("13a", "char")
+BLEU_ORDER = 4
+ASCII = re.compile(r"[\x00-\x7f]+")
+BY_CHARACTER = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1100, 0x11FF),  # Korean letters
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x318F),  # kana, Chinese phonetic letters, Korean letters
+    (0x31A0, 0x31FF),
+    (0x3400, 0x9FFF),  # Chinese characters
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),  # Korean syllables
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFFDC),
+    (0x20000, 0x3FFFF),
+)
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenizer: BleuTokenizer | None = None
+) -> float:
+    """Return corpus BLEU-4 in percent.
+
+    Args:
+        hypotheses: one text for each row.
+        references: for each of them, one or more texts.
+        tokenizer: None to choose it by `bleu_tokenizer`.
+
+    Raises:
+        ValueError: as many references as hypotheses are needed, at least one of each, and all must be text.
+
+    >>> round(corpus_bleu(["the river is very long"], [["the river is very wide", "rivers"]]), 6)
+    66.87403
+    """
+    return score_of_counts("bleu", _summed("bleu", hypotheses, references, tokenizer or bleu_tokenizer(references)))
+
+
+def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Return corpus chrF2 in percent: characters up to 6-grams, no words; arguments and errors as for `corpus_bleu`.
+
+    Each hypothesis counts beside the reference that it scores best with.
+
+    >>> round(corpus_chrf(["강이 길다"], [["강이 길다", "산이 높다"]]), 6)
+    100.0
+    """
+    return score_of_counts("chrf", _summed("chrf", hypotheses, references))
+
+
+def _summed(
+    name: Literal["bleu", "chrf"],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    tokenizer: BleuTokenizer = "13a",
+) -> list[int]:
+    counts = text_counts(name, hypotheses, references, tokenizer)
+    if not counts:
+        raise ValueError(f"{name} of no texts is undefined; expected at least one hypothesis")
+    return [sum(column) for column in zip(*counts, strict=True)]
+
+
+def text_counts(
+    name: Literal["bleu", "chrf"],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    tokenizer: BleuTokenizer = "13a",
+) -> list[list[int]]:
+    """Return what a corpus score adds up, for every text.
+
+    BLEU: lengths of hypothesis and nearest reference, matches of orders 1 to 4, n-grams of the hypothesis of orders 1
+    to 4. chrF: for orders 1 to 6 n-grams of hypothesis, of reference, and matches.
+
+    Raises:
+        ValueError: another number of references than of hypotheses, or what is no text.
+
+    >>> text_counts("bleu", ["a b c"], [["a b", "b c"]])
+    [[3, 2, 3, 2, 0, 0, 3, 2, 1, 0]]
+    """
+    if not check_pairs(hypotheses, references):
+        return []
+    streams = [list(stream) for stream in zip_longest(*references)]  # None where a text has fewer references
+    found: list[list[int]] = _metric(name, tokenizer)._extract_corpus_statistics(list(hypotheses), streams)
+    return found
+
+
+def score_of_counts(name: Literal["bleu", "chrf"], counts: Sequence[int]) -> float:
+    """Return the score in percent of sums of `text_counts`.
+
+    >>> round(score_of_counts("bleu", [5, 5, 4, 3, 2, 1, 5, 4, 3, 2]), 6)
+    66.87403
+    """
+    return float(_metric(name)._compute_score_from_stats(list(counts)).score)
+
+
+def _metric(name: Literal["bleu", "chrf"], tokenizer: BleuTokenizer = "13a") -> Any:
+    """Return sacrebleu's metric; `force` only silences its doubts about texts that are tokenized already."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    if name not in ("bleu", "chrf"):
+        raise ValueError(f"score {name!r} is unknown; there are: bleu, chrf")
+    if name == "chrf":
+        return CHRF()
+    if tokenizer not in BLEU_TOKENIZERS:
+        raise ValueError(f"tokenizer {tokenizer!r} is unknown; there are: {', '.join(BLEU_TOKENIZERS)}")
+    return BLEU(tokenize=tokenizer, max_ngram_order=BLEU_ORDER, force=True)
+
+
+def bleu_tokenizer(references: Sequence[Sequence[str]]) -> BleuTokenizer:
+    """Return the tokenizer for the script that most letters of the references are of.
+
+    >>> bleu_tokenizer([["강이 길다 (Han)"]]), bleu_tokenizer([["река длинная"]])
+    ('char', '13a')
+    """
+    letters = by_character = 0
+    for text in (text for texts in references for text in texts):
+        letters += sum(map(str.isalpha, text))
+        for c in ASCII.sub("", text):
+            by_character += c.isalpha() and any(first <= ord(c) <= last for first, last in BY_CHARACTER)
+    return "char" if 2 * by_character > letters else "13a"
+
+
+def bleu_signature(references: Sequence[Sequence[str]], tokenizer: BleuTokenizer | None = None) -> str:
+    """Name everything corpus BLEU depends on: sacrebleu's own signature, and the order that it leaves out.
+
+    >>> bleu_signature([["a"], ["b", "c"]]).partition("|version")[0]
+    'sacrebleu-bleu|order:4|nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp'
+    """
+    own = _metric("bleu", tokenizer or bleu_tokenizer(references))
+    return f"sacrebleu-bleu|order:{BLEU_ORDER}|{_signed(own, references)}"
+
+
+def chrf_signature(references: Sequence[Sequence[str]]) -> str:
+    """Name everything corpus chrF depends on.
+
+    >>> chrf_signature([["a"]]).partition("|version")[0]
+    'sacrebleu-chrf|beta:2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no'
+    """
+    own = _metric("chrf")
+    return f"sacrebleu-chrf|beta:{own.beta}|{_signed(own, references)}"
+
+
+def _signed(own: Any, references: Sequence[Sequence[str]]) -> str:
+    numbers = {len(texts) for texts in references}
+    own.num_refs = numbers.pop() if len(numbers) == 1 else -1
+    return str(own.get_signature())

@@ -1,0 +1,1 @@
+"""What every objective shares: base class, states, head and slices."""

@@ -1,0 +1,174 @@
+"""Continuations: what a model writes by itself from training text, and the batch that scores it.
+
+A sequence-level loss is made in two passes: greedy continuations without gradient and with a cache, then one pass over
+prompt and continuation with gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How prompts are cut from text that has no source.
+
+    Args:
+        prefix: tokens of a prompt.
+        continuation: tokens written behind it.
+        pieces: `one` prompt from a drawn place of each row; `all` the pieces of `prefix` tokens that a row begins with,
+            as many as there would be rows of prompt and continuation, at least one.
+    """
+
+    prefix: int = 50
+    continuation: int = 100
+    pieces: Literal["one", "all"] = "one"
+
+    def of(self, n_tokens: int, place: float) -> tuple[list[tuple[int, int]], int]:
+        """Return prompts as (start, stop), and the length of a continuation, for a text of so many tokens.
+
+        A short text gives a third of its tokens to the prompt and two thirds to the continuation.
+
+        Args:
+            n_tokens: of the text, without a start token.
+            place: in [0, 1), where a drawn prompt lies.
+
+        >>> Cut().of(320, 0.5), Cut().of(30, 0.5)
+        (([(135, 185)], 100), ([(10, 20)], 20))
+        >>> Cut(pieces="all").of(320, 0.5), Cut(pieces="all").of(30, 0.5)
+        (([(0, 50), (50, 100)], 100), ([(0, 10)], 20))
+        """
+        prefix, continuation = min(self.prefix, n_tokens // 3), min(self.continuation, 2 * n_tokens // 3)
+        if self.pieces == "one":
+            starts = [int(place * (n_tokens - prefix + 1))]
+        else:
+            starts = [prefix * at for at in range(max(1, n_tokens // (self.prefix + self.continuation)))]
+        return [(start, start + prefix) for start in starts], continuation
+
+
+@dataclass(frozen=True)
+class Written:
+    """One continuation: of which row of the batch, from which prompt (decoder-only), and its tokens."""
+
+    row: int
+    prompt: list[int]
+    tokens: list[int]
+
+
+def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Written]:
+    """Continue each row of a training batch greedily; a row may have several prompts or, if it is too short, none.
+
+    A row whose loss leaves out more than a start token has a source, and the source is its prompt; the continuation
+    goes to the end token or to the most target tokens of the task. Any other row is running text, cut by `cut`; its
+    prompts begin with the row's start token. An encoder-decoder reads its source and writes from the start.
+
+    Args:
+        objective: with `continue_greedily` and `max_target` as the program sets them.
+        batch: a training batch.
+        cut: how running text is cut.
+        place: where a drawn prompt lies, in [0, 1).
+
+    Raises:
+        UsageError: when nothing can continue prompts.
+    """
+    if objective.continue_greedily is None:
+        raise UsageError(f"{objective.name} needs objective.continue_greedily, which continues prompts; it is not set")
+    if objective.backbone.architecture == "encoder-decoder":
+        source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
+        found = objective.continue_greedily(source, objective.max_target)
+        return [Written(row, [], tokens) for row, tokens in enumerate(found)]
+    prompts = [
+        (row, *prompt) for row, text, start in texts(batch) for prompt in _prompts(objective, text, start, cut, place)
+    ]
+    if not prompts:
+        return []
+    ids = padded_left([tokens for _, tokens, _ in prompts], like=batch["input_ids"])
+    found = objective.continue_greedily(ids, max(most for _, _, most in prompts))
+    return [Written(row, tokens, new[:most]) for (row, tokens, most), new in zip(prompts, found, strict=True)]
+
+
+def texts(batch: Batch) -> Iterator[tuple[int, list[int], int]]:
+    """Yield the rows of a decoder-only batch that have a target: index, real tokens, and where the targets begin."""
+    columns = (batch["input_ids"].tolist(), batch["attention_mask"].tolist(), batch["labels"].tolist())
+    for row, (ids, mask, labels) in enumerate(zip(*columns, strict=True)):
+        real = [at for at, kept in enumerate(mask) if kept]
+        start = next((place for place, at in enumerate(real) if labels[at] != IGNORED), None)
+        if start is not None:
+            yield row, [ids[at] for at in real], start
+
+
+def _prompts(objective: Objective, ids: list[int], start: int, cut: Cut, place: float) -> list[tuple[list[int], int]]:
+    """Prompts of one row, each with its most new tokens."""
+    if start > 1:
+        return [(ids[:start], objective.max_target)]
+    places, most = cut.of(len(ids) - start, place)
+    prompts = [ids[:start] + ids[start + left : start + right] for left, right in places]
+    return [(prompt, most) for prompt in prompts if prompt and most]
+
+
+def padded_left(rows: Sequence[Sequence[int]], like: Tensor) -> Any:
+    """Return prompts that end at the last column, as generation reads them: `input_ids` and `attention_mask`."""
+    longest = max(len(row) for row in rows)
+    return {
+        "input_ids": like.new_tensor([[0] * (longest - len(row)) + list(row) for row in rows]),
+        "attention_mask": like.new_tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows]),
+    }
+
+
+def scoring_batch(objective: Objective, batch: Batch, written: Sequence[Written]) -> Batch:
+    """Return the batch whose targets are the tokens of some continuations, one row each, in their order.
+
+    Args:
+        objective: whose backbone will read it.
+        batch: what was continued.
+        written: at least one continuation.
+    """
+    labels, like = [[*[IGNORED] * len(one.prompt), *one.tokens] for one in written], batch["input_ids"]
+    if objective.backbone.architecture == "encoder-decoder":
+        rows = torch.tensor([one.row for one in written], device=like.device)
+        kept: Any = {name: value[rows] for name, value in batch.items() if isinstance(value, Tensor)}
+        return {**kept, "labels": padded_right(labels, IGNORED, like)}  # type: ignore[typeddict-item]
+    ids = [one.prompt + one.tokens for one in written]
+    return {
+        "input_ids": padded_right(ids, 0, like),
+        "attention_mask": padded_right([[1] * len(row) for row in ids], 0, like),
+        "labels": padded_right(labels, IGNORED, like),
+    }
+
+
+def padded_right(rows: Sequence[Sequence[int]], fill: int, like: Tensor) -> Tensor:
+    """Stack rows of unequal length, [B, longest]."""
+    longest = max(len(row) for row in rows)
+    return like.new_tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
+
+
+@contextmanager
+def without_dropout(module: nn.Module) -> Iterator[None]:
+    """Put every part in evaluation mode, and each back in its own afterwards.
+
+    A recurrent layer of torch only loses its dropout: cuDNN refuses a backward pass through one in evaluation mode.
+    """
+    modes = [(part, part.training) for part in module.modules()]
+    rates = [(part, part.dropout) for part in module.modules() if isinstance(part, nn.RNNBase)]
+    try:
+        module.eval()
+        for recurrent, _ in rates:
+            recurrent.train()
+            recurrent.dropout = 0.0
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+        for recurrent, rate in rates:
+            recurrent.dropout = rate

@@ -1,0 +1,280 @@
+"""Objective: the base of every method. A method is a next-token distribution, a loss and, rarely, a model.
+
+The smallest new method fills one hook::
+
+    class Focal(Objective):
+        name = "focal"
+        paper = "Lin et al. 2017"
+
+        def row_loss(self, log_probs, rows, targets):
+            nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+            return (1 - torch.exp(-nll)) ** 2 * nll
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+
+from bench.errors import UsageError
+from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
+from bench.models.core.head import Head, PlainHead
+from bench.models.core.states import Rows, States, slices
+from bench.models.functional.cache import cache_scores
+from bench.models.functional.copying import copy_log_probs
+from bench.models.functional.decoupled import decoupled_log_probs
+from bench.models.functional.mefmax import mefmax
+
+if TYPE_CHECKING:
+    from bench.config.decoding import Decoding
+    from bench.models.backbones.backbone import Backbone, Batch
+
+SLICE = 256
+"""Positions handled at once in training and evaluation."""
+
+Continue = Callable[["Batch", int], list[list[int]]]
+"""Prompts as `bench.cells.generation.generate` takes them, and the most new tokens -> the new tokens of each row."""
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """AdamW and its schedule, as a recipe states them."""
+
+    lr: float = 1e-3
+    warmup: float = 0.0  # share of the steps
+    schedule: str = "linear"  # after the warm-up: linear decay to zero, or constant
+    weight_decay: float = 0.0
+    steps: int = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a method would run: what `why_not` looks at.
+
+    Args:
+        architecture: of the backbone.
+        copies: whether the backbone mixes copying into its distribution.
+        fields: extra fields the task's rows have.
+        open_ended: whether the task continues text, with the loss on all of it.
+        target_tokens: about how many tokens a training target has on average.
+    """
+
+    architecture: str
+    copies: bool = False
+    fields: frozenset[str] = frozenset()
+    open_ended: bool = False
+    target_tokens: float = math.inf
+
+
+class Objective(LightningModule):
+    """A training objective over any backbone.
+
+    Hooks work on `Rows`, a slice of at most 256 positions that carry a target:
+
+    - `log_probs(rows) -> [n, V]`: the model's next-token distribution; sums to one for every method.
+    - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
+    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
+      log-sum-exp and a few columns; the same value without ever keeping [n, V].
+    - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
+      or for a head of one's own.
+    - `step_loss(batch) -> LossSum`: only for a loss that makes its own texts.
+    - `decode_log_probs(rows, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
+
+    Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
+    (what is counted over ranks).
+
+    Args:
+        backbone: turns a batch into `States` and hidden states into logits.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    version: ClassVar[int] = 1
+    architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
+    fields: ClassVar[frozenset[str]] = frozenset()
+    parent: ClassVar[str] = ""  # fine-tuned from this method's cell
+    own_backbone: ClassVar[str] = ""  # in place of the task's
+    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, e.g. of its own backbone
+    uses_token_counts: ClassVar[bool] = False
+    runs_on_copying: ClassVar[bool] = True
+    min_target_tokens: ClassVar[int] = 0
+    batch_invariant: bool = True
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.optimiser = Optimiser()
+        self.copies_of_step = 1  # ranks x micro-batches of an optimiser step: both average what must be a sum
+        self.token_counts: Tensor | None = None  # [V] training targets, set by the program before decoding
+        self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
+        self.run_seed = 0  # of the cell; for draws that are a function of (seed, step)
+        self.max_target = 64  # most target tokens of the task
+        self.continue_greedily: Continue | None = None  # set by the program: prompts -> new tokens, without gradient
+
+    @classmethod
+    def why_not(cls, place: Place) -> str | None:
+        """Return why the method does not fit a backbone and a task, or None."""
+        if place.architecture not in cls.architectures:
+            return f"works on {' and '.join(cls.architectures)} backbones, not on {place.architecture} ones"
+        if place.copies and not cls.runs_on_copying:
+            return "has a head of its own, which a copying backbone cannot mix with its copies"
+        if missing := cls.fields - place.fields:
+            return f"needs the task field {', '.join(sorted(missing))}"
+        if place.target_tokens < cls.min_target_tokens:
+            return f"needs targets of {cls.min_target_tokens} tokens; these have about {place.target_tokens:.0f}"
+        return None
+
+    # Hooks ------------------------------------------------------------------------------------------------------
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Log-probabilities of the next token, [n, V]; each row sums to one."""
+        return torch.log_softmax(self.logits(rows), dim=-1)
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        """Loss of each position in nats, [n]. Default: negative log-likelihood."""
+        return -log_probs.gather(1, targets[:, None]).squeeze(1)
+
+    def head_loss(self, rows: Rows, head: Head) -> Losses:
+        """Loss of each position [n] from the head's log-sum-exp and columns, and sums of named parts of it."""
+        raise NotImplementedError(f"{type(self).__name__} has no fast form of its loss")
+
+    def position_loss(self, rows: Rows) -> Losses:
+        """Loss of each position [n], and sums of named parts of it for the log; over logits in the graph."""
+        if self.has_fast_form:
+            return self.head_loss(rows, PlainHead(self.logits(rows)))
+        return self.row_loss(self.log_probs(rows), rows, rows.targets), {}
+
+    def loss(self, states: States) -> LossSum:
+        """Sum the loss over all target tokens of a batch, slice by slice."""
+        head = self.backbone.linear_head() if self.has_fast_form and states.copying is None else None
+        if head is not None:
+            return summed_by_head(states, self.head_loss, head, self.own_parameters(), SLICE)
+        return summed(states, self.position_loss, self.head_parameters(), SLICE)
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        """Loss of one micro-batch."""
+        return self.loss(self.backbone.states(batch))
+
+    @classmethod
+    def resolved(cls, decoding: Decoding) -> Decoding:
+        """Return what a decoding is for this method, where its own distribution is not the whole posterior."""
+        return decoding
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        """Log-probabilities that decoding sees, [n, V]."""
+        log_probs = self.log_probs(rows)
+        if decoding.distribution != "decoupled":
+            return log_probs
+        classes = self.classes.to(log_probs.device)
+        one_class = decoding.mode in ("greedy", "beam")
+        return decoupled_log_probs(log_probs, classes, decoding.k, decoding.p, one_class)
+
+    def decoding_note(self, decoding: Decoding) -> str | None:
+        """Return one line a user should know about a decoding of this model, or None."""
+        return None
+
+    def prepare(self, counts: Tensor) -> None:
+        """Make what depends on how often each token is a training target, [V]; called once, before weights are loaded.
+
+        For methods that say `uses_token_counts`.
+        """
+
+    def warm_start(self, batches: Iterable[Batch]) -> None:
+        """Fit what is new to weights that are not: called before the first step on a pretrained backbone."""
+
+    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+        """Called on every rank before the optimiser steps; `reduce` sums a tensor over ranks."""
+
+    # Parts ------------------------------------------------------------------------------------------------------
+
+    @property
+    def has_fast_form(self) -> bool:
+        """Whether `head_loss` is the loss: no class below the one that defines it redefines the slow form."""
+        order = type(self).__mro__
+        where = {name: next(i for i, kind in enumerate(order) if name in vars(kind))
+                 for name in ("head_loss", "row_loss", "log_probs")}  # fmt: skip
+        return vars(order[where["head_loss"]])["head_loss"] is not Objective.head_loss and where["head_loss"] <= min(
+            where["row_loss"], where["log_probs"]
+        )
+
+    def logits(self, rows: Rows) -> Tensor:
+        """Unnormalised scores of the next token in at least float32, [n, V]; of a copying backbone with its copies."""
+        scores = self.backbone.head(rows.hidden)
+        scores = scores if scores.dtype == torch.float64 else scores.float()
+        return scores if rows.copying is None else copy_log_probs(scores, rows.copying, rows.copy_tokens)
+
+    def components(self, rows: Rows) -> dict[str, Tensor]:
+        """Unnormalised log-scores of the next token by where they come from, each [n, V].
+
+        `head` is the softmax head, `cache` the memory alone (-inf for a token it does not hold), `full` their sum,
+        eq. 3 of HistAlign. Every method has all three, so a probe can ask what an objective changed.
+        """
+        head = self.logits(rows)
+        cache = cache_scores(rows.similarity(), rows.memory_tokens, rows.readable, head.shape[-1])
+        return {"head": head, "cache": cache, "full": torch.logaddexp(head, cache.to(head.dtype))}
+
+    @cached_property
+    def classes(self) -> Tensor:
+        """Frequency class of each token by MefMax over `token_counts`, [V]; decoupled decoding draws these first."""
+        if self.token_counts is None:
+            raise UsageError("decoupled decoding needs token_counts, how often each token is a training target")
+        return mefmax(self.token_counts).of_token
+
+    def own_parameters(self) -> list[nn.Parameter]:
+        """The method's own parameters."""
+        return [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
+
+    def head_parameters(self) -> list[nn.Parameter]:
+        """Every parameter that hooks may touch: the head's and the method's own."""
+        return [*self.backbone.head_parameters(), *self.own_parameters()]
+
+    def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
+        """Yield slices with the negative log-likelihood of their targets in nats, [n], whatever the loss is."""
+        for rows in slices(states, SLICE):
+            yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
+
+    # Lightning --------------------------------------------------------------------------------------------------
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """One micro-batch; its sum is divided by the target tokens of the whole optimiser step."""
+        found = self.step_loss(batch)
+        share = self.copies_of_step / batch["step_tokens"]
+        self.logged = {name: value * share for name, value in {"loss": found.total.detach(), **found.terms}.items()}
+        return found.total * share
+
+    def on_before_optimizer_step(self, optimizer: Any) -> None:
+        """Let the method close its books over all ranks."""
+        self.end_of_step(lambda tensor: self.trainer.strategy.reduce(tensor, reduce_op="sum"))
+
+    def configure_optimizers(self) -> Any:
+        """AdamW; no decay on biases and normalisation; linear warm-up, then linear decay or constant."""
+        settings = self.optimiser
+        trained = [p for p in self.parameters() if p.requires_grad]
+        groups = [
+            {"params": [p for p in trained if p.ndim >= 2], "weight_decay": settings.weight_decay},
+            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.lr)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: lr_factor(step, settings))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def lr_factor(step: int, settings: Optimiser) -> float:
+    """Return the learning rate of a step as a share of its peak.
+
+    >>> [lr_factor(s, Optimiser(steps=10, warmup=0.2)) for s in (0, 1, 2, 6)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    warm = round(settings.warmup * settings.steps)
+    if step < warm:
+        return (step + 1) / warm
+    if settings.schedule == "constant":
+        return 1.0
+    return max(0.0, (settings.steps - step) / max(1, settings.steps - warm))

@@ -1,0 +1,1 @@
+"""What every task shares: its base class, examples, manifests and recipes."""

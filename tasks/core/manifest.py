@@ -1,0 +1,85 @@
+"""Manifests: what the rows of a split are, so that a number can say which rows it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.base.keys import canonical
+from bench.tasks.core.example import Example
+
+STATUSES = ("official", "subset", "proxy", "own", "sample")
+
+
+@dataclass(frozen=True)
+class Split:
+    """The rows of one split and where they come from.
+
+    Args:
+        examples: the rows, in file order.
+        status: `official` (as many rows as published), `subset` (fewer or more), `proxy` (another text standing
+            in), `own` (a user's own text, which nobody has published as a split), `sample` (made by this project).
+            Everything but `official` is a watermark wherever a number shows.
+        origin: the folder or generator, for people.
+        skipped: rows of the source that could not be used, as (file, row, reason); in a test split only what is too
+            short by the task's own rule.
+    """
+
+    name: str
+    examples: Sequence[Example]
+    status: str
+    origin: str
+    skipped: tuple[tuple[str, str, str], ...] = ()
+
+    def manifest(self) -> Manifest:
+        """Count and hash the rows."""
+        digest, size = hashlib.sha256(), 0
+        for example in self.examples:
+            row = canonical(row_content(example)) + b"\n"
+            digest.update(row)
+            size += len(row)
+        return Manifest(self.name, self.status, len(self.examples), size, digest.hexdigest(), len(self.skipped))
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Rows, bytes and SHA-256 of the canonical rows of a split."""
+
+    split: str
+    status: str
+    rows: int
+    bytes: int
+    sha256: str
+    skipped: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content for a stored file or a key."""
+        return asdict(self)
+
+
+def row_content(example: Example) -> dict[str, Any]:
+    """Return what identifies a row: everything a model or a metric can see of it."""
+    return {
+        "id": example.id,
+        "source": example.source,
+        "target": example.target,
+        "references": list(example.references),
+        "fields": {name: plain(value) for name, value in example.fields.items()},
+    }
+
+
+def plain(value: Any) -> Any:
+    """Turn a field's value into JSON content.
+
+    >>> plain({"pair": ("a", "b")})
+    {'pair': ['a', 'b']}
+    """
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return value

@@ -1,0 +1,345 @@
+"""Task: the base of every task. A task says what its rows are; batching, splits and statuses are done here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from lightning.pytorch import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Manifest, Split, plain
+from bench.tasks.core.published_hashes import as_published
+from bench.tasks.encode.batches import MicroBatches, Order, chosen, unchanged
+from bench.tasks.encode.bpe import train_bpe
+from bench.tasks.encode.codec import Codec, Encoded, byte_count
+from bench.tasks.encode.rows import rows_of
+from bench.tasks.encode.stream import Stream
+from bench.tasks.encode.token_store import Array, Rows
+from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.exemplars.retrieve import Exemplars, gold_share, leak, retrieve, swapped
+from bench.tasks.fetch.hub import fetch
+from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.fetch.sources import Source, cache_folder
+from bench.tasks.files.bad_rows import Intake, OnBadRow
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What a reader wants to know of a task before running it.
+
+    Args:
+        summary: one line.
+        source: link to the publisher.
+        licence: of the data, as stated by its publisher.
+        sizes: official rows of each split.
+        evaluations: of `likelihood`, `probe`, `spectrum`, `generation`.
+        metrics: metric families that score it.
+        fields: extra fields its rows have, which some methods need.
+        language: ISO 639-1 code.
+        hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
+        folders: names its folder may have below a data folder, beside the task's own.
+        open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
+    """
+
+    summary: str
+    source: str
+    licence: str
+    sizes: Mapping[str, int]
+    evaluations: tuple[str, ...]
+    metrics: tuple[str, ...]
+    fields: frozenset[str] = frozenset()
+    language: str = "en"
+    hub: str = ""
+    open_ended: bool = False
+    folders: tuple[str, ...] = ()
+
+    @property
+    def all_fields(self) -> frozenset[str]:
+        """The task's own fields, and an exemplar for every row that has a source."""
+        return self.fields if self.open_ended else self.fields | {"exemplar"}
+
+
+UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
+
+
+@dataclass
+class Feed:
+    """How training rows are fed: set by the program before `fit`."""
+
+    codec: Codec
+    batch: int
+    steps: int
+    seed: int
+    rows: Rows
+    accumulate: int = 1
+    lengths: Array | None = None  # of the rows, where those of about one length are to meet
+    workers: int = 0
+
+
+class Task(LightningDataModule, ABC):
+    """A text-generation task.
+
+    Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
+    (truncation by rule), `ends`, `tokenizer` and `reference_embeddings`. Options are keyword-only constructor
+    arguments, so `--set task.<name>=...` finds them.
+    """
+
+    name: str
+    version: ClassVar[int] = 1
+    info: ClassVar[TaskInfo]
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
+    ends: ClassVar[bool] = True
+    places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
+    markers: tuple[str, ...] = ()
+    stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
+    prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
+    given: Mapping[str, Any]  # options as they were given
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Remember the options, which decide what rows become."""
+        made = super().__new__(cls)
+        made.given = options
+        return made
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_bad_row: OnBadRow = "fail"
+        self.source = Source(None, "built-in sample")
+        self.limit: int | None = None
+        self.feed: Feed | None = None
+        self._splits: dict[str, Split] = {}
+        self._manifests: dict[str, Manifest] = {}
+        self.on_search: Callable[[int, int], None] | None = None  # told how many exemplars are found, of how many
+        self._exemplars: dict[tuple[str, bool], Exemplars] = {}
+
+    # What a task fills in ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> Split:
+        """Read one split from the publisher's files; raise DataError naming file and row for a malformed one."""
+
+    @abstractmethod
+    def sample(self, split: str) -> Sequence[Example]:
+        """Return the built-in rows of a split, made by this project."""
+
+    @classmethod
+    def fetch(cls, folder: Path) -> str:
+        """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
+        return fetch(HUB[cls.name], folder)
+
+    def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
+        """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
+        return example.source, 0
+
+    def plain_source(self, example: Example) -> str:
+        """Return the text a model would read if any length did."""
+        return self.source_text(example, UNLIMITED)[0]
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        """Return the tokenizer of a from-scratch backbone: a BPE of the training text."""
+        return train_bpe(self.training_texts(), vocabulary, self.markers)
+
+    def word_tokenizer(self, vocabulary: int) -> Any:
+        """Return a tokenizer of whole words, the most frequent ones of the training text."""
+        return word_tokenizer(self.training_texts(), vocabulary)
+
+    def words_of(self, text: str) -> int:
+        """Return how many words a text has by the task's own count; perplexity per word divides by it."""
+        return len(text.split())
+
+    def prompt_and_rest(self, example: Example) -> tuple[str, str]:
+        """Split an open-ended row into what generation is given and the true continuation."""
+        raise NotImplementedError(f"{self.name} is not open-ended")
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
+        """Return fixed token embeddings with a known geometry, [V, width], where a task has them."""
+        return None
+
+    # Done here --------------------------------------------------------------------------------------------------
+
+    def load(self, source: Source, limit: int | None = None) -> None:
+        """Set where rows come from; `limit` keeps the first rows of each split, for debugging only."""
+        self.source, self.limit = source, limit
+
+    def split(self, name: str) -> Split:
+        """Return a split, read when it is first asked for."""
+        if name not in self._splits:
+            if self.source.folder is None:
+                split = Split(name, self.sample(name), "sample", "built-in sample")
+            else:
+                split = as_published(self.name, self.read(self.source.folder, name))
+            self._splits[name] = replace(split, examples=split.examples[: self.limit])
+        return self._splits[name]
+
+    def intake(self, split: str) -> Intake:
+        """Return what bad rows of a split are told to."""
+        return Intake(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
+
+    def status_of(self, split: str, rows: int) -> str:
+        """Return `official` when a split has as many rows as published, else `subset`."""
+        return "official" if rows == self.info.sizes.get(split) else "subset"
+
+    def evaluation_examples(self, split: str, n: int | None) -> list[Example]:
+        """Return n rows of a split, the same ones for every run; all of them for None."""
+        examples = {example.id: example for example in self.split(split).examples}
+        return [examples[name] for name in chosen(list(examples), n)]
+
+    def probe_examples(self, examples: Sequence[Example]) -> Sequence[Example]:
+        """Return the rows whose prompts are probed, one for each distinct prompt."""
+        return list({e.source: e for e in reversed(examples)}.values())[::-1]
+
+    def manifest(self, split: str) -> Manifest:
+        """Count and hash a split, once."""
+        if split not in self._manifests:
+            self._manifests[split] = self.split(split).manifest()
+        return self._manifests[split]
+
+    def training_texts(self) -> list[str]:
+        """Return source and target of every training row; a tokenizer learns from them."""
+        texts = []
+        if self.stream is not None:
+            return [example.target for example in self.split("train").examples]
+        for example in self.split("train").examples:
+            texts += [self.plain_source(example), " " + example.target]
+        return texts
+
+    def target_tokens(self) -> float:
+        """About how many tokens a training target has on average: a quarter of its bytes."""
+        targets = [example.target for example in self.split("train").examples]
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in targets) / 4 / max(1, len(targets))
+
+    def exemplars(self, split: str, equal_targets: bool = True, *, swap: bool = False) -> Mapping[str, str]:
+        """Return the exemplar of every row of a split by id: the training target of the nearest training source.
+
+        Source: Peng et al. 2019 section 3.2. See `bench.tasks.exemplars.retrieve` for what is excluded.
+
+        Args:
+            split: of the rows.
+            equal_targets: whether a training row's exemplar may have the row's own target.
+            swap: give every row another row's exemplar, as a control.
+        """
+        key, rows = (split, equal_targets), self.split(split).examples
+        if key not in self._exemplars:
+            self._exemplars[key] = self._nearest(split, equal_targets or split != "train")
+        nearest = self._exemplars[key].indices
+        if swap:
+            nearest = swapped(nearest, [e.id for e in rows])
+        train = self.split("train").examples
+        return {e.id: train[i].target for e, i in zip(rows, nearest.tolist(), strict=True)}
+
+    def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
+        train, rows = self.split("train").examples, self.split(split).examples
+        return retrieve(
+            [self.plain_source(e) for e in train],
+            [e.target for e in train],
+            [self.plain_source(e) for e in rows],
+            own=split == "train",
+            equal_targets=equal_targets,
+            targets=None if equal_targets else [e.target for e in rows],
+            cache=cache_folder() / "exemplars",
+            progress=self.on_search,
+        )
+
+    def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:
+        """Return a warning when exemplars are the gold target far more often in training than in a split."""
+        shares, train = [], [e.target for e in self.split("train").examples]
+        for name in ("train", split):
+            self.exemplars(name, equal_targets)
+            targets = [e.target for e in self.split(name).examples]
+            shares.append(gold_share(self._exemplars[name, equal_targets], train, targets))
+        return leak(*shares)
+
+    def encode(
+        self,
+        examples: Sequence[Example],
+        codec: Codec,
+        *,
+        prompts: bool = False,
+        exemplars: Mapping[str, str] | None = None,
+    ) -> list[Encoded]:
+        """Turn rows into token ids; sources and targets are cut by rule, and what was cut is counted.
+
+        Args:
+            examples: rows.
+            codec: of the backbone.
+            prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
+            exemplars: text by row id, for methods that read exemplars.
+        """
+        if prompts and self.prompt_tokens:
+            return [self._cut(row, codec) for row in self.encode(examples, replace(codec, max_target=10**6))]
+        if prompts and self.info.open_ended:
+            parts = [self.prompt_and_rest(example) for example in examples]
+            examples = [replace(e, source=p, target=rest) for e, (p, rest) in zip(examples, parts, strict=True)]
+        sources = [self.source_text(example, codec) for example in examples]
+        running = self.info.open_ended  # a text goes on from one before it, as it does in the tokenizer's training text
+        source_ids = codec.ids([" " + text if running and text else text for text, _ in sources])
+        after = running or (codec.architecture == "decoder-only" and any(text for text, _ in sources))
+        target_ids = codec.ids([" " * after + example.target for example in examples])
+        read = [None] * len(examples) if exemplars is None else codec.ids([exemplars[e.id] for e in examples])
+        return [
+            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped, exemplar=exemplar,
+                         n_words=self.words_of(e.target), n_bytes=byte_count(e.target))
+            for e, source, target, (_, dropped), exemplar in zip(
+                examples, source_ids, target_ids, sources, read, strict=True
+            )
+        ]  # fmt: skip
+
+    def _cut(self, row: Encoded, codec: Codec) -> Encoded:
+        """Move the first tokens of an open-ended row from what is learned to what is read."""
+        at, most = self.prompt_tokens, self.prompt_tokens + codec.max_target
+        return replace(row, source=(*row.source, *row.target[:at]), target=row.target[at:most],
+                       truncated=row.truncated + max(0, len(row.target) - most))  # fmt: skip
+
+    def encoded(
+        self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
+    ) -> Rows:
+        """Return every row of a split as a model sees it; see `bench.tasks.encode.rows`."""
+        return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
+
+    def cluster_of(self, name: str) -> str:
+        """Return what a row shares with others, by its id: rows of one table are not independent of each other.
+
+        Significance is tested over these: swapping or resampling single rows would find differences that are none.
+        """
+        return name
+
+    def gold(
+        self, examples: Sequence[Example], wanted: Sequence[str] = ("target", "references")
+    ) -> dict[str, dict[str, Any]]:
+        """Return what metrics compare with, by row id; rows cut from a stream carry it themselves.
+
+        Args:
+            examples: rows.
+            wanted: of `target`, `references`, `source` (as a model would read it) and the names of the rows' fields.
+        """
+        known: dict[str, Callable[[Example], Any]] = {
+            "target": lambda e: e.target,
+            "references": lambda e: list(e.references),
+            "source": self.plain_source,
+        }
+        return {e.id: {name: known[name](e) if name in known else plain(e.fields.get(name)) for name in wanted}
+                for e in examples}  # fmt: skip
+
+    def train_dataloader(self) -> Iterable[dict[str, Any]]:
+        """Micro-batches of this rank; item i is a pure function of seed and i."""
+        feed = self._feed()
+        trainer = self.trainer
+        batches = MicroBatches(
+            feed.rows, Order(len(feed.rows), feed.batch, feed.seed, feed.lengths), feed.steps, feed.codec.picked,
+            rank=trainer.global_rank if trainer else 0, world=trainer.world_size if trainer else 1,
+            accumulate=feed.accumulate,
+        )  # fmt: skip
+        if not feed.workers:
+            return batches
+        return DataLoader(batches, batch_size=None, shuffle=False, num_workers=feed.workers, collate_fn=unchanged)
+
+    def _feed(self) -> Feed:
+        if self.feed is None:
+            raise RuntimeError("set task.feed before asking for batches")
+        return self.feed

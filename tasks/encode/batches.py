@@ -1,0 +1,147 @@
+"""Batches: which rows meet in which batch, on which rank, as pure functions of seed, step and split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from torch.utils.data import Dataset
+
+from bench.base.seeds import seed_of
+from bench.tasks.encode.encoded import Encoded
+from bench.tasks.encode.token_store import Array, Rows
+
+POOL = 32
+"""Batches whose rows are sorted by length together: little padding, and still a new mix in every epoch."""
+
+Many = TypeVar("Many", Array, Sequence[int], list[int])
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of training rows: one permutation an epoch, epochs joined without a gap.
+
+    With lengths, rows of about one length meet in a batch: each epoch's permutation is cut into pools of `POOL`
+    batches, a pool is sorted, and its batches are shuffled. Nothing is repeated, left out or padded with other rows.
+
+    Args:
+        rows: rows of the training split.
+        batch: rows of one optimiser step, over all ranks and micro-batches.
+        seed: the run's seed.
+        lengths: of the rows in tokens, [rows]; None to take rows as the permutation has them.
+    """
+
+    rows: int
+    batch: int
+    seed: int
+    lengths: Array | None = None
+    _epochs: dict[int, Array] = field(default_factory=dict)
+
+    def step(self, step: int) -> Array:
+        """Return the rows of an optimiser step; a resumed run or another world size asks for the same ones."""
+        at, stop = step * self.batch, (step + 1) * self.batch
+        parts: list[Array] = []
+        while at < stop:
+            epoch, first = divmod(at, self.rows)
+            parts.append(self.epoch(epoch)[first : first + stop - at])
+            at += len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def epoch(self, epoch: int) -> Array:
+        """Return the order of an epoch, a permutation of the rows."""
+        if epoch not in self._epochs:
+            if len(self._epochs) > 1:
+                self._epochs.clear()
+            order = permutation(self.rows, self.seed, epoch)
+            begun = -epoch * self.rows % self.batch  # rows that fill the batch the epoch before has begun
+            self._epochs[epoch] = order if self.lengths is None else self._bucketed(order, begun, epoch)
+        return self._epochs[epoch]
+
+    def _bucketed(self, order: Array, begun: int, epoch: int) -> Array:
+        assert self.lengths is not None
+        whole = (self.rows - begun) // self.batch * self.batch if begun < self.rows else 0
+        head, middle, tail = order[:begun], order[begun : begun + whole], order[begun + whole :]
+        pools = np.arange(whole) // (POOL * self.batch)
+        batches = middle[np.lexsort((self.lengths[middle], pools))].reshape(-1, self.batch)
+        generator = np.random.default_rng(seed_of(self.seed, "batches", epoch))
+        mixed = [generator.permutation(batches[at : at + POOL]).ravel() for at in range(0, len(batches), POOL)]
+        return np.concatenate((head, *mixed, tail))
+
+
+def permutation(rows: int, seed: int, epoch: int) -> Array:
+    """Return an order of rows that depends on seed and epoch alone."""
+    return np.random.default_rng(seed_of(seed, "order", epoch)).permutation(rows)
+
+
+def share(rows: Many, part: int, parts: int) -> Many:
+    """Return one of `parts` neighbouring shares whose sizes differ by at most one.
+
+    >>> [list(share([1, 2, 3, 4, 5], part, 2)) for part in (0, 1)]
+    [[1, 2, 3], [4, 5]]
+    """
+    size, extra = divmod(len(rows), parts)
+    start = part * size + min(part, extra)
+    return rows[start : start + size + (part < extra)]
+
+
+class MicroBatches(Dataset[dict[str, Any]]):
+    """Item i is micro-batch i of this rank, and carries the target tokens of its whole optimiser step.
+
+    So the loss is divided by one number that needs no communication: 1 GPU x 4 micro-batches = 4 GPUs = one batch.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        order: Order,
+        steps: int,
+        collate: Callable[[Rows, Array], dict[str, Any]],
+        *,
+        rank: int = 0,
+        world: int = 1,
+        accumulate: int = 1,
+    ) -> None:
+        self.rows, self.order, self.steps, self.collate = rows, order, steps, collate
+        self.rank, self.world, self.accumulate = rank, world, accumulate
+
+    def __len__(self) -> int:
+        return self.steps * self.accumulate
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, item: int) -> dict[str, Any]:
+        step, micro = divmod(item, self.accumulate)
+        whole = self.order.step(step)
+        mine = share(whole, micro * self.world + self.rank, self.world * self.accumulate)
+        tokens = sum(self.rows.n_target(whole).tolist())
+        batch = self.collate(self.rows, mine)
+        return {**batch, "step": step, "step_rows": len(whole), "step_tokens": tokens}
+
+
+def unchanged(batch: Any) -> Any:
+    """Return a batch as it is; a loader would look for arrays to convert in it."""
+    return batch
+
+
+def evaluation_batches(rows: Sequence[Encoded], size: int) -> list[list[Encoded]]:
+    """Cut a split into batches by length, then id: little padding, and the same batches whoever evaluates them.
+
+    Ranks take whole batches: regrouping rows would change the last bits of their numbers.
+    """
+    ordered = sorted(rows, key=lambda row: (-len(row.source) - len(row.target), row.id))
+    return [ordered[i : i + size] for i in range(0, len(ordered), size)]
+
+
+def chosen(ids: Sequence[str], n: int | None) -> list[str]:
+    """Choose n ids of a split, the same ones for every run, in split order; all of them for None.
+
+    >>> len(chosen([str(i) for i in range(100)], 10)), chosen(["a"], None)
+    (10, ['a'])
+    """
+    if n is None or n >= len(ids):
+        return list(ids)
+    kept = set(sorted(ids, key=lambda name: (seed_of("evaluation rows", name), name))[:n])
+    return [name for name in ids if name in kept]

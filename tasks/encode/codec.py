@@ -1,0 +1,173 @@
+"""Codec: examples to token ids and batches, for either architecture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.keys import key_of
+from bench.tasks.encode.encoded import Encoded
+from bench.tasks.encode.token_store import Array, Bins, Part, Rows
+
+__all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
+
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How rows become batches.
+
+    Args:
+        tokenizer: a `transformers` tokenizer.
+        architecture: `decoder-only` puts source and target in one row, loss on the target;
+            `encoder-decoder` keeps them apart.
+        max_source: most source tokens, special tokens not counted.
+        max_target: most target tokens, special tokens not counted.
+    """
+
+    tokenizer: Any
+    architecture: str
+    max_source: int
+    max_target: int
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of texts without special tokens."""
+        if not texts:
+            return []
+        found = self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False)
+        return list(found["input_ids"])
+
+    @cached_property
+    def identity(self) -> str:
+        """Everything that decides what rows become."""
+        return key_of([tokenizer_hash(self.tokenizer), self.architecture, self.max_source, self.max_target])
+
+    @cached_property
+    def frame(self) -> tuple[list[int], list[int]]:
+        """Special tokens the tokenizer itself puts before and after a text, e.g. `<s>` and `</s>` of BART."""
+        bare, whole = self.ids(["a"])[0], self.tokenizer(["a"])["input_ids"][0]
+        at = next(i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare)
+        return whole[:at], whole[at + len(bare) :]
+
+    def encode(
+        self, name: str, source: list[int], target: list[int], *, ends: bool, truncated: int = 0,
+        exemplar: list[int] | None = None, n_words: int = 0, n_bytes: int = 0,
+    ) -> Encoded:  # fmt: skip
+        """Cut, count and frame one row.
+
+        Args:
+            name: the row's id.
+            source: source tokens without special tokens; cut at the right end.
+            target: target tokens without special tokens; cut at the right end, then without its end token.
+            ends: whether an end token follows the target and is learned.
+            truncated: what the task has already dropped by its own rule.
+            exemplar: its tokens; cut as a target is, and at least one token, the end, so that it can be read.
+            n_words: words of the target's text; of a text that is cut, the share of its tokens that are left counts.
+            n_bytes: its bytes, likewise.
+        """
+        over = max(0, len(source) - self.max_source) + max(0, len(target) - self.max_target)
+        ends = ends and len(target) <= self.max_target
+        kept, every = min(len(target), self.max_target), max(1, len(target))
+        n_words, n_bytes = n_words * kept // every, n_bytes * kept // every
+        source, target = source[: self.max_source], target[: self.max_target]
+        eos = [self.tokenizer.eos_token_id] if ends else []
+        if self.architecture == "encoder-decoder":
+            before, after = self.frame
+            whole, labels = [*before, *source, *after], [*before, *target, *eos]
+        else:
+            whole, labels = [self.tokenizer.bos_token_id, *source], [*target, *eos]
+        read = None if exemplar is None else (*exemplar[: self.max_target], self.tokenizer.eos_token_id)
+        return Encoded(name, tuple(whole), tuple(labels), truncated + over, read, n_words, n_bytes)
+
+    @cached_property
+    def pad(self) -> int:
+        """Padding id; a tokenizer without one pads with the end token, which the mask hides."""
+        tokenizer = self.tokenizer
+        return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
+
+    def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
+        """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""
+        return self.picked(Bins.of(rows), np.arange(len(rows)))
+
+    def picked(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
+        """Collate some rows of a split, as `train_batch` does; no row is looked at on its own.
+
+        Args:
+            rows: of a split.
+            numbers: which of them, [B].
+        """
+        if self.architecture == "encoder-decoder":
+            labels, _ = rows.matrix(numbers, "target", IGNORED)
+            return {**self._padded(rows, numbers, "source"), "labels": torch.from_numpy(labels),
+                    **self._exemplars(rows, numbers)}  # fmt: skip
+        ids, lengths = rows.matrix(numbers, "both", self.pad)
+        before, labels = rows.n_source(numbers), ids.copy()
+        read = before.tolist()
+        labels[:, : min(read)] = IGNORED
+        if min(read) < max(read) or min(lengths.tolist()) < ids.shape[1]:
+            at = np.arange(ids.shape[1])
+            labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
+        return {**tensors(ids, lengths), "labels": torch.from_numpy(labels), **self._exemplars(rows, numbers)}
+
+    def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
+        """Collate what generation starts from: sources, left padded for decoder-only models."""
+        bins, numbers = Bins.of(rows), np.arange(len(rows))
+        exemplars = self._exemplars(bins, numbers)
+        if self.architecture == "encoder-decoder":
+            return {**self._padded(bins, numbers, "source"), **exemplars}
+        flipped = Bins.of(Encoded(row.id, row.source[::-1], ()) for row in rows)
+        return {
+            **{name: value.flip(1) for name, value in self._padded(flipped, numbers, "source").items()},
+            **exemplars,
+        }
+
+    def _exemplars(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
+        """`exemplar_ids` and `exemplar_mask`, where rows have exemplars."""
+        if not rows.have_exemplars(numbers):
+            return {}
+        padded = self._padded(rows, numbers, "exemplar")
+        return {"exemplar_ids": padded["input_ids"], "exemplar_mask": padded["attention_mask"]}
+
+    def _padded(self, rows: Rows, numbers: Array, part: Part) -> dict[str, Tensor]:
+        return tensors(*rows.matrix(numbers, part, self.pad))
+
+
+def tensors(ids: Array, lengths: Array) -> dict[str, Tensor]:
+    """Return padded ids and what of them is none."""
+    mask = np.ones_like(ids)
+    if min(lengths.tolist()) < ids.shape[1]:
+        mask[np.arange(ids.shape[1]) >= lengths[:, None]] = 0
+    return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+
+
+def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
+    """Stack rows of unequal length, [B, longest].
+
+    >>> pad_right([[1, 2], [3]], 0).tolist()
+    [[1, 2], [3, 0]]
+    """
+    found = np.full((len(rows), max(len(row) for row in rows)), fill, np.int64)
+    for at, row in enumerate(rows):
+        found[at, : len(row)] = row
+    return torch.from_numpy(found)
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """Return a hash of a tokenizer's whole content, but for what the last call has set."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return key_of(sorted(tokenizer.get_vocab().items()))
+    return key_of({**json.loads(backend.to_str()), "padding": None, "truncation": None})
+
+
+def byte_count(text: str) -> int:
+    """Return how many bytes a text has in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))

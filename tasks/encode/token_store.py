@@ -1,0 +1,297 @@
+"""Bins: encoded rows as a few flat arrays, so that millions of them cost the memory of none.
+
+Small splits stay in memory. Large ones are written once, below the cache folder, and mapped from there by every process
+and every later run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Protocol, overload
+
+import numpy as np
+
+from bench.tasks.encode.encoded import Encoded
+
+__all__ = ["FORMAT", "Array", "Bins", "Part", "Rows", "Wanted", "gathered"]
+
+FORMAT = 1
+"""In the key of every bin; raise it when the arrays mean something else."""
+
+COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")
+NO_EXEMPLAR = -1
+CHUNK = 1 << 14  # rows counted at a time
+CHECKED = 3  # rows of a stored bin that are made again before it is trusted
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Part = Literal["source", "target", "both", "exemplar"]
+
+
+class Rows(Protocol):
+    """Encoded rows of a split by number; what a batch needs of them comes as whole arrays."""
+
+    @property
+    def lengths(self) -> Array | None:
+        """Tokens of source and target of each row, [rows]; None where rows are equally long."""
+
+    @property
+    def n_truncated(self) -> int:
+        """Rows that were cut."""
+
+    def __len__(self) -> int: ...
+
+    @overload
+    def __getitem__(self, item: int, /) -> Encoded: ...
+
+    @overload
+    def __getitem__(self, item: slice, /) -> list[Encoded]: ...
+
+    def __iter__(self) -> Iterator[Encoded]: ...
+
+    def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
+        """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
+
+    def n_source(self, numbers: Array) -> Array:
+        """Return how many source tokens some rows have, [B]."""
+
+    def n_target(self, numbers: Array) -> Array:
+        """Return how many target tokens some rows have, [B]."""
+
+    def have_exemplars(self, numbers: Array) -> bool:
+        """Return whether all of some rows have an exemplar."""
+
+    def target_counts(self, vocabulary: int) -> Array:
+        """Count how often each token is a target, [vocabulary]."""
+
+
+def gathered(tokens: Array, begin: Array, lengths: Array, fill: int, first: int | None = None) -> Array:
+    """Return stretches of a row of tokens as a matrix, [B, longest] int64, with a column before them if one is given.
+
+    >>> gathered(np.array([5, 6, 7, 8]), np.array([0, 3]), np.array([3, 1]), 0, first=9).tolist()
+    [[9, 5, 6, 7], [9, 8, 0, 0]]
+    """
+    extra, sizes = int(first is not None), lengths.tolist()  # a few numbers: Python is faster at them than numpy
+    found = np.full((len(sizes), extra + max(sizes, default=0)), fill, np.int64)
+    if first is not None:
+        found[:, 0] = first
+    for row, start, length in zip(found[:, extra:], begin.tolist(), sizes, strict=True):
+        row[:length] = tokens[start : start + length]
+    return found
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How the rows of a bin are made.
+
+    Args:
+        n: rows.
+        make: makes rows start to stop.
+        vocabulary: number of tokens; up to 65,536 of them need two bytes each.
+    """
+
+    n: int
+    make: Callable[[int, int], Sequence[Encoded]]
+    vocabulary: int
+
+
+class Bins(Sequence[Encoded]):
+    """Encoded rows by number.
+
+    Args:
+        tokens: source, target and exemplar of one row after those of the row before, [tokens].
+        table: where a row starts, and its numbers, [rows, 7] (`COLUMNS`).
+        names: ids, [rows].
+    """
+
+    def __init__(self, tokens: Array, table: Array, names: Array) -> None:
+        self.tokens, self.table, self.names = tokens, table, names
+        self.columns = table.T
+
+    @classmethod
+    def of(cls, rows: Iterable[Encoded]) -> Bins:
+        """Hold rows in memory."""
+        flat: list[int] = []
+        index: list[tuple[int, ...]] = []
+        names: list[str] = []
+        for row in rows:
+            index.append(_numbers(row, len(flat)))
+            flat += [*row.source, *row.target, *(() if row.exemplar is None else row.exemplar)]
+            names.append(row.id)
+        return cls(np.array(flat, np.int32), _table(index), _names(names))
+
+    @classmethod
+    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024) -> Bins:
+        """Map rows from a folder, writing it first if it is not there or is not what is wanted.
+
+        Args:
+            folder: named by everything that decides the rows.
+            wanted: how to make them.
+            chunk: rows made at a time.
+        """
+        found = cls._mapped(folder)
+        if found is None or not found._is(wanted):
+            _write(folder, wanted, chunk)
+            found = cls._mapped(folder)
+        if found is None:
+            raise OSError(f"{folder}: cannot be read again after it was written")
+        return found
+
+    @classmethod
+    def _mapped(cls, folder: Path) -> Bins | None:
+        try:
+            about = json.loads((folder / "about.json").read_text())
+            tokens = _map(folder / "tokens.bin", np.dtype(about["dtype"]), (about["tokens"],))
+            index = _map(folder / "index.bin", np.dtype(np.int64), (about["rows"], len(COLUMNS)))
+            names = _map(folder / "names.bin", np.dtype(about["names"]), (about["rows"],))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return cls(tokens, index, names)
+
+    def _is(self, wanted: Wanted) -> bool:
+        """Whether the first, the middle and the last row come out as they are stored."""
+        if len(self) != wanted.n:
+            return False
+        picked = sorted({0, wanted.n // 2, wanted.n - 1})[:CHECKED] if wanted.n else []
+        return all(_same(self[at], wanted.make(at, at + 1)[0]) for at in picked)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, item: int) -> Encoded: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> list[Encoded]: ...
+
+    def __getitem__(self, item: int | slice) -> Encoded | list[Encoded]:
+        if isinstance(item, slice):
+            return [self[at] for at in range(*item.indices(len(self)))]
+        start, source, target, exemplar, truncated, words, size = self.table[item].tolist()
+        name = self.names[item]
+        middle, end = start + source, start + source + target
+        return Encoded(
+            name.decode() if isinstance(name, bytes) else str(name),
+            self.tokens[start:middle], self.tokens[middle:end], truncated,
+            None if exemplar == NO_EXEMPLAR else self.tokens[end : end + exemplar], words, size,
+        )  # fmt: skip
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Tokens of source and target of each row, [rows]."""
+        return np.asarray(self.table[:, 1] + self.table[:, 2])
+
+    def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
+        """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
+        start, source, target, exemplar = self.columns[:4, numbers]
+        begin, lengths = {
+            "source": (start, source),
+            "target": (start + source, target),
+            "both": (start, source + target),
+            "exemplar": (start + source + target, exemplar),
+        }[part]
+        return gathered(self.tokens, begin, lengths, fill), lengths
+
+    def n_source(self, numbers: Array) -> Array:
+        """Return how many source tokens some rows have, [B]."""
+        return np.asarray(self.columns[1, numbers])
+
+    def n_target(self, numbers: Array) -> Array:
+        """Return how many target tokens some rows have, [B]."""
+        return np.asarray(self.columns[2, numbers])
+
+    def have_exemplars(self, numbers: Array) -> bool:
+        """Return whether all of some rows have an exemplar."""
+        return bool((self.columns[3, numbers] != NO_EXEMPLAR).all())
+
+    @property
+    def n_truncated(self) -> int:
+        """Rows that were cut."""
+        return int((self.table[:, 4] > 0).sum())
+
+    def target_counts(self, vocabulary: int) -> Array:
+        """Count how often each token is a target, [vocabulary]."""
+        counts = np.zeros(vocabulary, np.int64)
+        for at in range(0, len(self), CHUNK):
+            start, source, target, exemplar = self.table[at : at + CHUNK, :4].T
+            first, last = start[0], start[-1] + source[-1] + target[-1] + max(0, exemplar[-1])
+            edges = np.zeros(last - first + 1, np.int8)
+            np.add.at(edges, start + source - first, 1)
+            np.add.at(edges, start + source + target - first, -1)
+            learned = np.cumsum(edges, dtype=np.int8)[:-1] > 0
+            counts += np.bincount(self.tokens[first:last][learned], minlength=vocabulary)
+        return counts
+
+
+def _numbers(row: Encoded, start: int) -> tuple[int, ...]:
+    exemplar = NO_EXEMPLAR if row.exemplar is None else len(row.exemplar)
+    return start, len(row.source), len(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
+
+
+def _same(a: Encoded, b: Encoded) -> bool:
+    return all(
+        (None if x is None else list(x)) == (None if y is None else list(y))
+        for x, y in ((a.source, b.source), (a.target, b.target), (a.exemplar, b.exemplar))
+    ) and (a.id, a.truncated, a.n_words, a.n_bytes) == (b.id, b.truncated, b.n_words, b.n_bytes)
+
+
+def _table(rows: Sequence[tuple[int, ...]]) -> Array:
+    return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+
+
+def _names(names: Sequence[str]) -> Array:
+    return np.array([name.encode("utf-8", "surrogatepass") for name in names] or [b""], np.bytes_)[: len(names)]
+
+
+def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Map a file of exactly this shape; an empty one cannot be mapped and needs not be."""
+    if path.stat().st_size != int(np.prod(shape)) * dtype.itemsize:
+        raise ValueError(f"{path} has another size")
+    return np.asarray(np.memmap(path, dtype, "r", shape=shape)) if np.prod(shape) else np.zeros(shape, dtype)
+
+
+def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
+    """Write a folder whole or not at all; of several writers the first wins, unless what it left is not wanted."""
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        _fill(unfinished, wanted, chunk)
+        if (found := Bins._mapped(folder)) is not None and found._is(wanted):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished.rename(folder)
+    except OSError:
+        if Bins._mapped(folder) is None:  # else another process was faster
+            raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
+    dtype = np.dtype(np.uint16 if wanted.vocabulary <= 1 << 16 else np.uint32)
+    names: list[str] = []
+    size = 0
+    with open(folder / "tokens.bin", "wb") as tokens, open(folder / "index.bin", "wb") as index:
+        for rows in _chunks(wanted, chunk):
+            part = Bins.of(rows)
+            part.table[:, 0] += size
+            size += len(part.tokens)
+            tokens.write(part.tokens.astype(dtype).tobytes())
+            index.write(part.table.tobytes())
+            names += [row.id for row in rows]
+    table = _names(names)
+    (folder / "names.bin").write_bytes(table.tobytes())
+    about = {"format": FORMAT, "rows": len(names), "tokens": size, "dtype": dtype.str, "names": table.dtype.str}
+    (folder / "about.json").write_text(json.dumps(about))
+
+
+def _chunks(wanted: Wanted, chunk: int) -> Iterator[Sequence[Encoded]]:
+    for start, stop in itertools.pairwise([*range(0, wanted.n, chunk), wanted.n]):
+        yield wanted.make(start, stop)

@@ -1,0 +1,1 @@
+"""Exemplars: the nearest training row of each row, found once and kept."""

@@ -1,0 +1,129 @@
+"""Exemplars on disk: whole results and blocks of unfinished ones, named by what decides them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.base.files import abandoned, write_atomic
+from bench.base.keys import canonical
+from bench.errors import StoreError
+
+__all__ = ["Kept"]
+
+ROWS = 16_384  # of a block; blocks of another size are not found again
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a folder keeps of one retrieval; without a folder, nothing.
+
+    A file is one line of JSON (what decided the content, first row, number of rows, SHA-256 of the rest), then int64
+    indices and float64 cosines, little-endian. A file that is not exactly that is made again. Processes may work on the
+    same retrieval: they write the same bytes, whole or not at all.
+
+    Args:
+        folder: it is made when first written to.
+        key: names the files.
+        content: what decides the result; compared with what the files say.
+        rows: in all.
+        train_rows: indices stay below.
+    """
+
+    folder: Path | None
+    key: str
+    content: Mapping[str, Any]
+    rows: int
+    train_rows: int
+
+    def read(self) -> tuple[Integers, Floats] | None:
+        """Return the finished result, or None."""
+        found = self._read(self._path(), range(self.rows))
+        if found is not None:
+            self._clean()
+        return found
+
+    def write(self, indices: Integers, cosines: Floats) -> None:
+        """Keep the finished result; its blocks go.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        self._write(self._path(), range(self.rows), indices, cosines)
+        self._clean()
+
+    def read_blocks(self) -> tuple[Integers, Floats, list[range]]:
+        """Return arrays for all rows with the kept blocks filled in, and the blocks that are missing."""
+        indices, cosines, missing = np.zeros(self.rows, np.int64), np.zeros(self.rows), []
+        for start in range(0, self.rows, ROWS):
+            block = range(start, min(start + ROWS, self.rows))
+            found = self._read(self._path(block), block)
+            if found is None:
+                missing.append(block)
+            else:
+                indices[start : block.stop], cosines[start : block.stop] = found
+        return indices, cosines, missing
+
+    def write_block(self, block: range, indices: Integers, cosines: Floats) -> None:
+        """Keep some of all rows, unless they are all.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        if len(block) < self.rows:
+            part = slice(block.start, block.stop)
+            self._write(self._path(block), block, indices[part], cosines[part])
+
+    def _path(self, block: range | None = None) -> Path | None:
+        if self.folder is None:
+            return None
+        return self.folder / (f"exemplars-{self.key}" + (".bin" if block is None else f"-{block.start}.part"))
+
+    def _header(self, block: range, digest: str) -> dict[str, Any]:
+        return {"content": self.content, "first": block.start, "rows": len(block), "sha256": digest}
+
+    def _read(self, path: Path | None, block: range) -> tuple[Integers, Floats] | None:
+        if path is None:
+            return None
+        try:
+            head, _, body = path.read_bytes().partition(b"\n")
+            if json.loads(head) != self._header(block, hashlib.sha256(body).hexdigest()):
+                return None
+        except (OSError, ValueError):
+            return None
+        if len(body) != 16 * len(block):
+            return None
+        indices = np.frombuffer(body, "<i8", len(block)).astype(np.int64)
+        cosines = np.frombuffer(body, "<f8", len(block), offset=8 * len(block)).astype(np.float64)
+        return (indices, cosines) if ((indices >= 0) & (indices < self.train_rows)).all() else None
+
+    def _write(self, path: Path | None, block: range, indices: Integers, cosines: Floats) -> None:
+        if path is None:
+            return
+        body = indices.astype("<i8").tobytes() + cosines.astype("<f8").tobytes()
+        head = canonical(self._header(block, hashlib.sha256(body).hexdigest()))
+        try:
+            write_atomic(path, head + b"\n" + body, replace=True)
+        except StoreError as error:
+            problem = f"cannot keep exemplars in '{path.parent}' ({error.__cause__})"
+            raise StoreError(f"{problem}; free space there or choose another cache folder") from error
+
+    def _clean(self) -> None:
+        if self.folder is None:
+            return
+        parts = self.folder.glob(f"exemplars-{self.key}-*.part")
+        halves = (path for path in self.folder.glob(f".exemplars-{self.key}*.tmp") if abandoned(path))
+        for path in (*parts, *halves):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)

@@ -1,0 +1,202 @@
+"""Nearest bags of words by cosine, exactly: an inverted index and the compiled search over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from bench.tasks.exemplars.bag_of_words import Bags
+
+__all__ = ["Index", "index_of", "nearest"]
+
+BLOCK = 8_192  # documents whose sums are held at once: they stay in a core's first cache
+STRIP = 256  # of these, documents compared together
+COMMON = 24  # a word in more than every 24th document is kept as a row over all of them, if a count is one byte
+SHORT = 2**15  # with all squared lengths below, sums fit 16 bits, for dot <= length * length
+SLACK = 1e-5  # far above the rounding of the 32-bit screen
+
+Array = npt.NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _compiled(function: F) -> F:
+    compiled: F = numba.njit(nogil=True)(function)
+    return compiled
+
+
+class Index(NamedTuple):
+    """Documents by word.
+
+    Args:
+        starts: where the documents of a word begin in the next two, int64 [V + 1]; a common word has none.
+        documents: numbers of documents, rising within a word, int32.
+        counts: how often each has the word.
+        rows: the row of a common word in `common`, else -1, int32 [V].
+        common: counts of the common words in every document, [common words, documents].
+        squared: squared lengths of the documents, int64 [documents].
+        scales: 1 / length, float32 [documents]; only to find out quickly what need not be compared.
+        wide: whether a dot product may need more than 16 bits.
+    """
+
+    starts: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int32]
+    counts: Array
+    rows: npt.NDArray[np.int32]
+    common: Array
+    squared: npt.NDArray[np.int64]
+    scales: npt.NDArray[np.float32]
+    wide: bool
+
+
+def index_of(bags: Bags, terms: int, longest: int) -> Index:
+    """Turn bags round: for each word, the documents that have it.
+
+    Args:
+        bags: the documents.
+        terms: number of words V.
+        longest: the largest squared length of a document or a query.
+
+    Returns:
+        An index whose size is linear in the number of entries of the bags.
+    """
+    documents = len(bags.squared)
+    narrow = np.dtype(np.uint8 if bags.counts.max(initial=0) < 256 else np.int32)
+    found = np.bincount(bags.terms, minlength=terms)
+    rows = np.full(terms, -1, np.int32)
+    often = np.flatnonzero(found * COMMON > documents * narrow.itemsize)
+    rows[often] = np.arange(len(often))
+    found[often] = 0
+    starts = np.concatenate([[0], np.cumsum(found)])
+    columns = np.empty(starts[-1], np.int32)
+    counts = np.empty(starts[-1], narrow)
+    common = np.zeros((len(often), documents), narrow)
+    _turn(bags, rows, starts[:-1].copy(), columns, counts, common)
+    scales = (1 / np.sqrt(np.maximum(bags.squared, 1))).astype(np.float32)
+    return Index(starts, columns, counts, rows, common, bags.squared, scales, longest >= SHORT)
+
+
+def nearest(
+    index: Index, queries: Bags, first: int, stop: int, groups: Array, query_groups: Array
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the documents nearest to queries `first` to `stop` by cosine; the lowest number wins a tie.
+
+    Cosines are compared as fractions of integers, so a tie is a tie and nothing else is one. Releases the interpreter's
+    lock: threads may search at once.
+
+    Args:
+        index: the documents.
+        queries: bags over the same words.
+        first: of the queries to search for.
+        stop: one past the last.
+        groups: [k, documents] numbers; a document that has a number of the query's in its row is left out.
+        query_groups: [k, queries] numbers, negative where nothing is left out.
+
+    Returns:
+        The documents' numbers and their dot products with the queries [stop - first]; -1 and 0 for a query that shares
+        no word with a document that is not left out.
+    """
+    sums = np.zeros(BLOCK, np.int32 if index.wide else np.int16)
+    best, dots = np.full(stop - first, -1, np.int64), np.zeros(stop - first, np.int64)
+    _search(index, queries, first, groups, query_groups, sums, best, dots)
+    return best, dots
+
+
+@_compiled
+def _turn(bags: Bags, rows: Array, places: Array, documents: Array, counts: Array, common: Array) -> None:
+    for document in range(len(bags.squared)):
+        for entry in range(bags.starts[document], bags.starts[document + 1]):
+            term = bags.terms[entry]
+            if rows[term] >= 0:
+                common[rows[term], document] = bags.counts[entry]
+            else:
+                documents[places[term]] = document
+                counts[places[term]] = bags.counts[entry]
+                places[term] += 1
+
+
+@_compiled
+def _search(
+    index: Index, queries: Bags, first: int, groups: Array, query_groups: Array, sums: Array, best: Array, dots: Array
+) -> None:
+    """Go through the documents in blocks; `places` says how far the queries' words have been followed."""
+    offset = queries.starts[first]
+    places = index.starts[queries.terms[offset : queries.starts[first + len(best)]]]
+    for low in range(0, len(index.squared), len(sums)):
+        high = min(low + len(sums), len(index.squared))
+        for i in range(len(best)):
+            for entry in range(queries.starts[first + i], queries.starts[first + i + 1]):
+                term, weight = queries.terms[entry], queries.counts[entry]
+                if index.rows[term] >= 0:
+                    _add(sums, index.common[index.rows[term], low:high], weight)
+                    continue
+                place, end = places[entry - offset], index.starts[term + 1]
+                while place < end and index.documents[place] < high:
+                    sums[index.documents[place] - low] += weight * index.counts[place]
+                    place += 1
+                places[entry - offset] = place
+            left_out = query_groups[:, first + i]
+            best[i], dots[i] = _take(sums[: high - low], low, index, groups, left_out, best[i], dots[i])
+
+
+@_compiled
+def _add(sums: Array, row: Array, weight: int) -> None:
+    for i in range(len(row)):
+        sums[i] += weight * row[i]
+
+
+@_compiled
+def _take(sums: Array, low: int, index: Index, groups: Array, left_out: Array, best: Any, dot: Any) -> tuple[Any, Any]:
+    """The better of `best` and the documents from `low` on; the sums become 0."""
+    screen = _screen(index, best, dot)
+    for start in range(0, len(sums), STRIP):
+        strip, scales = sums[start : start + STRIP], index.scales[low + start : low + start + STRIP]
+        above = False
+        for i in range(len(strip)):
+            above |= np.float32(strip[i]) * scales[i] >= screen
+        if above:
+            for i in range(len(strip)):
+                if np.float32(strip[i]) * scales[i] >= screen:
+                    document = low + start + i
+                    if _allowed(document, groups, left_out) and (
+                        best < 0 or _nearer(strip[i], index.squared[document], dot, index.squared[best])
+                    ):
+                        best, dot = document, np.int64(strip[i])
+                        screen = _screen(index, best, dot)
+        strip[:] = 0
+    return best, dot
+
+
+@_compiled
+def _screen(index: Index, best: int, dot: int) -> Any:
+    """What 32-bit cosines times the query's length must reach to be worth a comparison."""
+    if best < 0:
+        return np.float32(1e-30)
+    return np.float32(np.float32(dot) * index.scales[best] * np.float32(1 - SLACK))
+
+
+@_compiled
+def _allowed(document: int, groups: Array, left_out: Array) -> Any:
+    shared = 0
+    for k in range(len(left_out)):
+        shared += groups[k, document] == left_out[k]
+    return shared == 0
+
+
+@_compiled
+def _nearer(dot: Any, squared: Any, other_dot: Any, other_squared: Any) -> Any:
+    """Whether dot^2 / squared > other_dot^2 / other_squared, by continued fractions: no product can overflow."""
+    if dot == other_dot:
+        return squared < other_squared
+    a, b, c, d = np.int64(dot) ** 2, squared, np.int64(other_dot) ** 2, other_squared
+    while True:
+        x, y = a // b, c // d
+        if x != y:
+            return x > y
+        a, c = a - x * b, c - y * d
+        if a == 0 or c == 0:
+            return a > c
+        a, b, c, d = d, c, b, a

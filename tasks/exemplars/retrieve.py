@@ -1,0 +1,323 @@
+"""Exemplars: for each row the training target whose source is nearest to the row's own (AdaDec, section 3.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.base.keys import key_of
+from bench.base.seeds import seed_of
+from bench.errors import DataError, UsageError
+from bench.tasks.exemplars.bag_of_words import bags_of
+from bench.tasks.exemplars.files import Kept
+
+__all__ = ["VERSION", "Exemplars", "gold_share", "leak", "retrieve", "swapped"]
+
+VERSION = 1  # of the retrieval; raise it when a row's exemplar changes
+
+BATCH = 128  # rows a thread searches for at once; without effect on the result
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Exemplars:
+    """The exemplars of the rows of a split.
+
+    Args:
+        indices: number of the training row whose target is the exemplar, int64 [rows].
+        cosines: of the two sources' bags of words, float64 [rows]; 0 where they share no word.
+        fingerprint: hash of what decides the two.
+        content: what decides them: version, options, hashes of all texts.
+    """
+
+    indices: Integers
+    cosines: Floats
+    fingerprint: str
+    content: Mapping[str, Any]
+
+
+def retrieve(
+    train_sources: Sequence[str],
+    train_targets: Sequence[str],
+    sources: Sequence[str],
+    *,
+    own: bool,
+    equal_sources: bool = False,
+    equal_targets: bool = True,
+    targets: Sequence[str] | None = None,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    threads: int = 0,
+) -> Exemplars:
+    """Find the training row whose source is nearest to each row's by bag-of-words cosine.
+
+    Exact: of equal cosines the lowest training row wins, and cosines are compared as fractions of integers. A row that
+    shares no word with any training row it may have gets the lowest of these, with cosine 0. Texts are equal when they
+    differ in white space only. The words of a bag are those of `bag_of_words.words`.
+
+    Time grows with rows times training rows (measured: 0.3 ms a row for 200,000 training rows of 31 words, on one
+    core), memory with the number of words. Millions of rows may be killed and go on where they were.
+
+    Args:
+        train_sources: sources of the training rows.
+        train_targets: their targets.
+        sources: sources of the rows that want an exemplar; the same sequence again for the training rows.
+        own: the rows are the training rows, in their order; none may be its own exemplar.
+        equal_sources: also allow training rows whose source equals the row's own; a row's own target is then likely to
+            be its exemplar, as stories are published twice. The paper excludes only the row itself.
+        equal_targets: allow training rows whose target equals the row's own. False looks at gold targets, so it is for
+            training rows; give it for others only where they need no honest evaluation.
+        targets: of the rows; only used, and needed, where `own` and `equal_targets` are both False.
+        cache: folder that keeps results by the hash of all that decides them, finished or not.
+        progress: called with the rows done and the rows in all.
+        threads: at most as many; 0 for all cores. Without effect on the result.
+
+    Raises:
+        UsageError: the sequences do not fit each other.
+        DataError: a row may have no training row at all, or a text has too many equal words to be counted exactly.
+        StoreError: the cache cannot be written.
+
+    >>> train = ["rain in oslo", "snow in oslo", "rain in oslo", "sun in rome"]
+    >>> retrieve(train, ["wet", "white", "wet again", "hot"], train, own=True).indices.tolist()
+    [1, 0, 1, 0]
+    """
+    if own:
+        targets = train_targets
+    _check(train_sources, train_targets, sources, targets, own, equal_targets, threads)
+    content = {
+        "version": VERSION,
+        "options": {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets},
+        "train_sources": _sha256(train_sources),
+        "train_targets": _sha256(train_targets),
+        "sources": _sha256(sources),
+        "targets": _sha256(targets) if targets is not None and not equal_targets else None,
+    }
+    kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
+    found = kept.read()
+    if found is None:
+        groups, row_groups = _groups(
+            train_sources, sources, own, equal_sources, None if equal_targets else (train_targets, targets or ())
+        )
+        search = _searcher(train_sources, sources, own, groups, row_groups)
+        found = _all(search, kept, progress, threads or _cores())
+    elif progress:
+        progress(len(sources), len(sources))
+    return Exemplars(*found, kept.key, content)
+
+
+def gold_share(exemplars: Exemplars, train_targets: Sequence[str], targets: Sequence[str]) -> float:
+    """Return the share of rows whose exemplar is, white space aside, their own target; NaN for no rows."""
+    if len(targets) != len(exemplars.indices):
+        raise UsageError(f"expected a target for each of {len(exemplars.indices)} exemplars, got {len(targets)}")
+    pairs = zip(exemplars.indices.tolist(), targets, strict=True)
+    return sum(_plain(train_targets[i]) == _plain(target) for i, target in pairs) / (len(targets) or float("nan"))
+
+
+def leak(train_share: float, test_share: float) -> str | None:
+    """Return a warning when exemplars give the gold target away in training far more often than in test.
+
+    Far more often: at least two points more and three times as often. A model then learns to copy its exemplar and
+    finds nothing to copy in test; `train_share` and `test_share` are what `gold_share` says.
+
+    >>> leak(0.25, 0.001)[:76]
+    'exemplars leak: they are the gold target of 25.0 % of the training rows but '
+    >>> leak(0.03, 0.02) is None
+    True
+    """
+    if not (train_share - test_share >= 0.02 and train_share >= 3 * test_share):
+        return None
+    shares = f"{100 * train_share:.1f} % of the training rows but of {100 * test_share:.1f} % of the test rows"
+    remedy = "exclude training rows with an equal target (equal_targets=False)"
+    return f"exemplars leak: they are the gold target of {shares}, so a model learns to copy them; {remedy}"
+
+
+def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
+    """Give every row another row's exemplar: the control that shows whether a model uses its own.
+
+    The rows' exemplars are permuted. No row gets the training row it had, unless more than half of all rows have the
+    same one; then as few as possible do. Depends on the rows' ids, not on their order.
+
+    Args:
+        indices: `Exemplars.indices` [rows].
+        ids: of the rows, all different.
+        seed: of the permutation.
+
+    >>> swapped(np.array([7, 7, 8, 9]), ["a", "b", "c", "d"]).tolist()
+    [9, 8, 7, 7]
+    """
+    if len(ids) != len(indices):
+        raise UsageError(f"expected an id for each of {len(indices)} exemplars, got {len(ids)}")
+    draws = np.array([seed_of(seed, "swapped", name) for name in ids], np.int64)
+    _, kind, often = np.unique(indices, return_inverse=True, return_counts=True)
+    first = np.full(len(often), np.iinfo(np.int64).max)
+    np.minimum.at(first, kind, draws)
+    order = np.lexsort((draws, kind, first[kind]))  # rows with one exemplar stand together, in drawn order
+    answer = np.empty_like(indices)
+    answer[order] = indices[np.roll(order, -often.max(initial=0))]
+    return answer
+
+
+# One search ---------------------------------------------------------------------------------------------------------
+
+Search = Callable[[int, int], tuple[Integers, Floats]]  # first row, one past the last -> indices, cosines
+
+
+def _searcher(
+    train_sources: Sequence[str], sources: Sequence[str], own: bool, groups: Integers, row_groups: Integers
+) -> Search:
+    from bench.tasks.exemplars.nearest import index_of, nearest  # compiles: some seconds that only a search should cost
+
+    vocabulary: dict[str, int] = {}
+    bags = bags_of(train_sources, vocabulary, grow=True)
+    rows = bags if own else bags_of(sources, vocabulary, grow=False)
+    index = index_of(bags, len(vocabulary), int(max(bags.squared.max(), rows.squared.max(initial=0))))
+    del vocabulary
+    lowest = _lowest(groups)
+
+    def search(first: int, stop: int) -> tuple[Integers, Floats]:
+        indices, dots = nearest(index, rows, first, stop, groups, row_groups)
+        for at in np.flatnonzero(indices < 0):
+            free = (groups[:, lowest] != row_groups[:, first + at, None]).all(0)
+            if not free.any():
+                why = "each is the row itself or has its source or its target"
+                raise DataError(f"row {first + at} has no exemplar among {len(train_sources)} training rows: {why}")
+            indices[at] = lowest[free.argmax()]
+        lengths = np.sqrt(rows.squared[first:stop].astype(np.float64) * bags.squared[indices])
+        return indices, dots / np.maximum(lengths, 1)
+
+    return search
+
+
+def _all(search: Search, kept: Kept, progress: Progress | None, threads: int) -> tuple[Integers, Floats]:
+    """Search for all rows that are not in the cache, in blocks that go there when they are done."""
+    indices, cosines, missing = kept.read_blocks()
+    starts = [start for block in missing for start in range(block.start, block.stop, BATCH)]
+    ends = {block.stop: block for block in missing}
+    done = kept.rows - sum(map(len, missing))
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            batches = pool.map(lambda start: search(start, min(start + BATCH, kept.rows)), starts)
+            for start, batch in zip(starts, batches, strict=True):
+                stop = start + len(batch[0])
+                indices[start:stop], cosines[start:stop] = batch
+                done += stop - start
+                if stop in ends:
+                    kept.write_block(ends[stop], indices, cosines)
+                if progress:
+                    progress(done, kept.rows)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    kept.write(indices, cosines)
+    return indices, cosines
+
+
+def _groups(
+    train_sources: Sequence[str],
+    sources: Sequence[str],
+    own: bool,
+    equal_sources: bool,
+    targets: tuple[Sequence[str], Sequence[str]] | None,
+) -> tuple[Integers, Integers]:
+    """Numbers [k, training rows] and [k, rows]: a training row with a number of the row's is excluded."""
+    pairs: list[tuple[Integers, Integers]] = []
+    if not equal_sources:
+        pairs.append(_numbers(train_sources, sources, own))
+    elif own:
+        pairs.append((np.arange(len(sources)), np.arange(len(sources))))
+    if targets is not None:
+        pairs.append(_numbers(*targets, own))
+    if not pairs:
+        return np.zeros((0, len(train_sources)), np.int64), np.zeros((0, len(sources)), np.int64)
+    return np.stack([groups for groups, _ in pairs]), np.stack([rows for _, rows in pairs])
+
+
+def _numbers(train: Sequence[str], rows: Sequence[str], own: bool) -> tuple[Integers, Integers]:
+    digests = (hashlib.blake2b(_bytes(_plain(text)), digest_size=16).digest() for text in _both(train, rows, own))
+    _, numbers = np.unique(np.frombuffer(b"".join(digests), "S16"), return_inverse=True)
+    return numbers[: len(train)], numbers if own else numbers[len(train) :]
+
+
+def _lowest(groups: Integers) -> Integers:
+    """A few training rows, rising: the lowest that any row may have is among them.
+
+    For k = 2: if row 0 is excluded by one number, the answer is the first row that differs from it there (a), or, if a
+    is excluded too, by its other number, the first that differs from row 0 in the one and from a in the other.
+    """
+    found = {0}
+    for k in range(len(groups)):
+        differs = groups[k] != groups[k, 0]
+        if differs.any():
+            second = int(differs.argmax())
+            found.add(second)
+            for other in range(len(groups)):
+                third = differs & (groups[other] != groups[other, second])
+                if other != k and third.any():
+                    found.add(int(third.argmax()))
+    return np.array(sorted(found))
+
+
+# Texts --------------------------------------------------------------------------------------------------------------
+
+
+def _check(
+    train_sources: Sequence[str],
+    train_targets: Sequence[str],
+    sources: Sequence[str],
+    targets: Sequence[str] | None,
+    own: bool,
+    equal_targets: bool,
+    threads: int,
+) -> None:
+    if not train_sources:
+        raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
+    if len(train_sources) != len(train_targets):
+        raise UsageError(f"expected a target for each of {len(train_sources)} training sources, "
+                         f"got {len(train_targets)}")  # fmt: skip
+    if own and (len(sources) != len(train_sources) or any(map(str.__ne__, sources, train_sources))):
+        raise UsageError("own=True says that the rows are the training rows, but their sources differ; give own=False")
+    if not equal_targets and targets is None:
+        raise UsageError("equal_targets=False excludes by the rows' targets, but there are none; give targets")
+    if not equal_targets and targets is not None and len(targets) != len(sources):
+        raise UsageError(f"expected a target for each of {len(sources)} rows, got {len(targets)}")
+    if threads < 0:
+        raise UsageError(f"expected threads >= 0 (0 for all cores), got {threads}")
+
+
+def _both(train: Sequence[str], rows: Sequence[str], own: bool) -> Iterator[str]:
+    yield from train
+    if not own:
+        yield from rows
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _sha256(texts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        data = _bytes(text)
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Where data comes from: hub, archives, folders."""

@@ -1,0 +1,57 @@
+"""LogicNLG from the hub, put into the cache in the publisher's own form.
+
+Source: https://huggingface.co/datasets/kasnerz/logicnlg (parquet; 28,450 / 4,260 / 4,305 rows). Columns are strings:
+`table` and `linked_columns` are written as Python lists, the table's first row is its header.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import write_atomic
+from bench.errors import DataError
+from bench.tasks.fetch import hub
+from bench.tasks.fetch.hub_copies import HUB
+
+COPY = HUB["logicnlg"]
+REPOSITORY = COPY.repository
+FILES = {"train": "train_lm.json", "validation": "val_lm.json", "test": "test_lm.json"}
+
+
+def fetch(folder: Path) -> str:
+    """Download all splits and write them to `folder`, whole or not at all; see `hub.fetch`."""
+    return hub.fetch(COPY, folder, write=write_tables)
+
+
+def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) -> None:
+    """Write each table of a split once, `#`-separated, and its sentences as the publisher groups them.
+
+    Raises:
+        DataError: a row does not have the form it should have.
+    """
+    tables = folder / "all_csv"
+    tables.mkdir(exist_ok=True)
+    sentences: dict[str, list[list[Any]]] = {}
+    for number, row in enumerate(rows):
+        try:
+            name, table, columns = (
+                str(row["table_id"]),
+                ast.literal_eval(row["table"]),
+                ast.literal_eval(row["linked_columns"]),
+            )
+            text = "\n".join("#".join(str(cell).replace("#", " ") for cell in line) for line in table) + "\n"
+            sentence = [row["ref"], [int(column) for column in columns], row["title"], row["template"]]
+        except (KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+            raise DataError(f"{REPOSITORY}, {split}, row {number}: {type(error).__name__}: {error}; expected a table "
+                            f"and linked columns written as Python lists") from error  # fmt: skip
+        if not re.fullmatch(r"[^/\\\0]{1,200}", name) or name in (".", ".."):
+            raise DataError(f"{REPOSITORY}, {split}, row {number}: '{name}' is no file name")
+        if name not in sentences:
+            (tables / name).write_text(text, encoding="utf-8")
+        sentences.setdefault(name, []).append(sentence)
+    write_atomic(folder / FILES[split], json.dumps(sentences).encode(), replace=True)

@@ -1,0 +1,69 @@
+"""Where a task's rows come from: a data folder, the cache, the hub, or the built-in sample, in this order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.base.network import hub_reachable
+from bench.errors import MissingError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder with the publisher's files, or None for the built-in sample; `why` is printed and recorded."""
+
+    folder: Path | None
+    why: str
+
+
+def cache_folder() -> Path:
+    """Return the folder prepared data is kept in."""
+    return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
+
+
+def resolve(
+    task: str,
+    data_dir: Path | None = None,
+    fetch: Callable[[Path], str] | None = None,
+    folders: Sequence[str] = (),
+) -> Source:
+    """Find a task's folder.
+
+    Order: `--data-dir`, `BENCH_DATA`, the cache, the hub, the built-in sample. A folder that was asked for and is not
+    there is an error, never a silent fall back to the sample.
+
+    Args:
+        task: the task's name; its folder lies below the given ones.
+        data_dir: what `--data-dir` said.
+        fetch: brings the task's files from the hub into a folder of the cache.
+        folders: other names the task's folder may have below the given ones.
+
+    Raises:
+        MissingError: when `data_dir` or `BENCH_DATA` is given and does not exist.
+    """
+    asked = [("--data-dir", data_dir), ("BENCH_DATA", os.environ.get("BENCH_DATA"))]
+    for label, place in asked:
+        if place is None or place == "":
+            continue
+        root = Path(place).expanduser()
+        if not root.is_dir():
+            raise MissingError(f"{label} names '{root}', which is no folder; it should hold '{task}/' with its files")
+        for name in (task, *folders):
+            if (root / name).is_dir():
+                return Source(root / name, f"{label}: {root / name}")
+    cached = cache_folder() / task
+    if cached.is_dir():
+        return Source(cached, f"cache: {cached}")
+    where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()}"
+    if fetch is None:
+        return Source(None, f"built-in sample ({where})")
+    if not hub_reachable():
+        return Source(None, f"built-in sample ({where}, and the hub is not reachable)")
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        return Source(cached, fetch(cached))
+    except (MissingError, OSError) as error:
+        return Source(None, f"built-in sample ({where}, and the hub's copy cannot be used: {error})")

@@ -1,0 +1,1 @@
+"""Readers of publishers' and users' files."""

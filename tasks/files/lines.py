@@ -1,0 +1,121 @@
+"""Lines of a text file with their numbers, decoded one by one, so that a bad one can be named and skipped."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from bench.errors import DataError, MissingError
+from bench.tasks.files.bad_rows import BadRow, Intake
+
+__all__ = ["LONGEST_LINE", "aligned", "lines"]
+
+LONGEST_LINE = 1 << 26  # bytes after unpacking: an archive that promises more is broken or hostile
+CHUNK = 1 << 20
+REFUSING = Intake("train")
+
+
+def lines(path: Path, intake: Intake = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that can be used, numbered from 1, with their line ends.
+
+    Only a line feed ends a line. At most one line is in memory, and of one that is too long only its beginning.
+
+    Args:
+        path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
+        intake: told about lines that are no text or too long; refuses them by default.
+        longest: most bytes of a line.
+
+    Raises:
+        MissingError: the file cannot be opened.
+        DataError: it is damaged, or a line may not be skipped; the message names file and line.
+    """
+    for number, line in numbered(path, longest):
+        try:
+            text = decoded(line, longest, first=number == 1)
+        except BadRow as problem:
+            intake.bad(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+            continue
+        yield number, text
+
+
+def aligned(sources: Path, targets: Path, intake: Intake = REFUSING) -> Iterator[tuple[int, str, str]]:
+    """Yield number, source and target of two files that go together line by line, without white space around.
+
+    Raises:
+        DataError: one file has more lines than the other, or a line may not be skipped.
+    """
+    both = zip(_every(sources), _every(targets), strict=True)
+    number = 0
+    try:
+        for number, pair in enumerate(both, 1):
+            texts = []
+            for path, line in zip((sources, targets), pair, strict=True):
+                try:
+                    texts.append(decoded(line, LONGEST_LINE, first=number == 1).strip())
+                    if not texts[-1]:
+                        raise BadRow("is empty; expected a text")
+                except BadRow as problem:
+                    intake.bad(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+                    break
+            else:
+                yield number, texts[0], texts[1]
+    except ValueError as problem:
+        if "zip()" not in str(problem):
+            raise
+        raise DataError(
+            f"{sources} and {targets}: expected as many lines in both; one ends after line {number}; get them again"
+        ) from None
+
+
+def _every(path: Path) -> Iterator[bytes]:
+    return (line for _, line in numbered(path, LONGEST_LINE))
+
+
+def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file as bytes; one that is too long is cut to one byte more than allowed."""
+    number = 0
+    try:
+        with unpacked(path) as stream:
+            while line := stream.readline(longest + 1):
+                number += 1
+                yield number, line
+                if len(line) > longest and not line.endswith(b"\n"):
+                    while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
+                        pass
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise DataError(f"{path}, line {number + 1}: the packed file is damaged or cut ({problem!s:.100}); get it "
+                        "again") from None  # fmt: skip
+    except OSError as problem:
+        raise MissingError(f"{path}, line {number + 1}: cannot be read ({problem.strerror or problem})") from None
+
+
+def unpacked(path: Path) -> IO[bytes] | gzip.GzipFile:
+    """Open a file, unpacking it if its content says so."""
+    with path.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else path.open("rb")
+
+
+def decoded(line: bytes, longest: int, *, first: bool) -> str:
+    """Return a line as text.
+
+    Args:
+        line: with its line end.
+        longest: most bytes.
+        first: whether a byte order mark may stand before it.
+
+    Raises:
+        BadRow: what is wrong with it.
+    """
+    if len(line) > longest:
+        raise BadRow(f"is longer than {longest:,} bytes; break it into several")
+    try:
+        text = line.decode("utf-8-sig" if first else "utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadRow(f"byte {problem.start + 1} is not UTF-8 ({problem.reason}); save the file as UTF-8") from None
+    if "\0" in text:
+        raise BadRow("has a NUL character, which is no text; save the file as UTF-8 text")
+    return text

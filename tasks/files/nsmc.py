@@ -1,0 +1,211 @@
+"""NSMC files: films with their reviews, from JSON lines, the publisher's folder or the publisher's tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.errors import DataError, MissingError
+from bench.tasks.core.held_out import held_out, place
+from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
+from bench.tasks.files.published import split_files
+from bench.tasks.files.records import read_records
+
+__all__ = ["N_FILMS", "Film", "Films", "read_films"]
+
+N_FILMS = 14_730
+"""Films of the publisher's folder `raw`."""
+
+N_REVIEWS = {"train": 150_000, "test": 50_000}
+"""Reviews of the publisher's tables."""
+
+RAW = re.compile(r"\d+\.json(?:\.gz)?")
+HEADER = ["id", "document", "label"]
+
+
+class Film(NamedTuple):
+    """A film, or one review without its film: where it stands, its id, what decides its split, and its reviews."""
+
+    file: Path
+    row: str
+    id: str
+    place: str
+    reviews: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Films:
+    """The films of a split, their status, where they are from, and what has no word, as (file, row, reason)."""
+
+    films: Sequence[Film]
+    status: str
+    origin: str
+    left_out: tuple[tuple[str, str, str], ...] = ()
+
+
+def read_films(folder: Path, split: str, intake: Intake, advice: str) -> Films:
+    """Read the films of a split.
+
+    Args:
+        folder: with `raw/` or its files, with `ratings_train.txt` and `ratings_test.txt`, or with `train.jsonl` and the
+            like, whose rows have `movie_id` and `reviews`, or `id` and `document` as on the hub.
+        split: `train`, `valid` or `test`. Where there is no file for validation, it takes 5 % of the training rows.
+        intake: told about rows that cannot be used.
+        advice: where to get them.
+
+    Raises:
+        MissingError: files are not there.
+        DataError: a row may not be skipped, or there are too few rows for all splits.
+    """
+    if files := _raw_files(folder):
+        return _worded(_raw(folder, files, split, intake))
+    if find(folder, ["ratings_train.txt"]) is None:
+        names = {name: _json_lines(folder, name, advice) for name in ("train", "valid", "test")}
+        read = _records
+    else:
+        names = {name: _one(find(folder, [f"ratings_{name}.txt"])) for name in ("train", "valid", "test")}
+        read = _ratings
+    mine = names[split] or (names["train"] if split == "valid" else ())
+    if not mine:
+        raise MissingError(f"{folder}: has no file for the {split} split; {advice}")
+    if names["valid"] or split == "test":
+        films = list(read(mine, intake))
+        official = read is _ratings and len(films) == N_REVIEWS.get(split)
+        return _worded(Films(films, "official" if official else "subset", str(mine[0])))
+    policy = intake if split == "train" else Intake("train", intake.policy)
+    films = _share(list(read(mine, policy)), ["valid"], split, mine[0])
+    return _worded(Films(films, "subset", f"{mine[0]}; valid held out"))
+
+
+def _worded(found: Films) -> Films:
+    """Leave out films without a word, by rule."""
+    left_out = [film for film in found.films if not any(map(str.strip, film.reviews))]
+    kept = [film for film in found.films if any(map(str.strip, film.reviews))]
+    return replace(found, films=kept, left_out=tuple((f.file.name, f.row, "has no word") for f in left_out))
+
+
+def _share(films: Sequence[Film], splits: Sequence[str], split: str, path: Path) -> list[Film]:
+    chosen = held_out([place(film.place) for film in films], splits)
+    if chosen is None:
+        raise DataError(f"{path}: expected more than {len(splits)} different rows, to hold out one for "
+                        f"{' and one for '.join(splits)}; found {len(films)}")  # fmt: skip
+    return [film for number, film in enumerate(films) if chosen.get(number, "train") == split]
+
+
+# The publisher's folder -------------------------------------------------------------------------------------------
+
+
+def _raw_files(folder: Path) -> list[Path]:
+    below = folder / "raw" if (folder / "raw").is_dir() else folder
+    return sorted(path for path in below.glob("*.json*") if RAW.fullmatch(path.name))
+
+
+def _raw(folder: Path, files: Sequence[Path], split: str, intake: Intake) -> Films:
+    """One file a film; its name is the film's number."""
+    films = [Film(path, "the whole file", path.name.split(".")[0], path.name.split(".")[0], ()) for path in files]
+    films = _share(films, ["valid", "test"], split, folder)
+    read: list[Film] = []
+    for film in films:
+        try:
+            read.append(film._replace(reviews=_reviews(_json(film.file))))
+        except BadRow as problem:
+            intake.bad(film.file, film.row, str(problem))
+    return Films(read, "own" if len(files) == N_FILMS else "subset", f"{files[0].parent}, split by film")
+
+
+def _json(path: Path) -> Any:
+    try:
+        with unpacked(path) as stream:
+            content = stream.read(LONGEST_LINE + 1)
+    except (OSError, EOFError, ValueError) as problem:
+        raise BadRow(f"cannot be read ({problem!s:.100})") from None
+    try:
+        return json.loads(decoded(content, LONGEST_LINE, first=True))
+    except (ValueError, RecursionError) as problem:
+        raise problem if isinstance(problem, BadRow) else BadRow(f"expected JSON, found: {problem!s:.100}") from None
+
+
+# Rows -------------------------------------------------------------------------------------------------------------
+
+
+def _one(path: Path | None) -> tuple[Path, ...]:
+    return () if path is None else (path,)
+
+
+def _json_lines(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
+    try:
+        return split_files(folder, split, advice)
+    except MissingError:
+        if split == "train":
+            raise
+        return ()
+
+
+def _records(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
+    """Rows of JSON lines or parquet: a film with its reviews, or a review alone."""
+    seen: dict[str, str] = {}
+    for path in files:
+        for record in read_records(path, intake, columns={}, optional={"film": "movie_id", "id": "id"}):
+            film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
+            try:
+                if "reviews" not in record.values and "document" not in record.values:
+                    raise BadRow("expected the fields movie_id and reviews, or id and document")
+                alone = record.values.get("document")
+                texts = _reviews(record.values.get("reviews", [alone or ""]))
+                _check_name(name, seen)
+            except BadRow as problem:
+                intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+                continue
+            seen[name] = record.row
+            yield Film(path, record.row, name, film or " ".join(texts), texts)
+
+
+def _ratings(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
+    """Rows of a table without quoting: id, document and label between tabs."""
+    seen: dict[str, str] = {}
+    for path in files:
+        for number, line in lines(path, intake):
+            cells = line.rstrip("\r\n").split("\t")
+            if number == 1 and cells == HEADER:
+                continue
+            try:
+                if len(cells) != len(HEADER):
+                    raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
+                _check_name(cells[0], seen)
+            except BadRow as problem:
+                intake.bad(path, f"line {number}", str(problem), line)
+                continue
+            seen[cells[0]] = f"line {number}"
+            yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))
+
+
+def _check_name(name: str, seen: Iterable[str]) -> None:
+    if not name or len(name) > 100:
+        raise BadRow(f"expected an id of 1 to 100 characters, found '{name:.40}'")
+    if name in seen:
+        raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
+
+
+def _reviews(found: Any) -> tuple[str, ...]:
+    """Return the texts of reviews.
+
+    >>> _reviews([{"rating": 9, "review": "좋아요"}, "굿"])
+    ('좋아요', '굿')
+    """
+    every = found if isinstance(found, list) else [found]
+    texts: list[str] = []
+    for one in every:
+        text = one.get("review") if isinstance(one, dict) else one
+        if not isinstance(text, str) or every is not found:
+            raise BadRow(f"expected a list of reviews, each a text or a record with a text 'review', found "
+                         f"{repr(one):.60}")  # fmt: skip
+        if bad := re.search("[\0\ud800-\udfff]", text):
+            raise BadRow(f"a review has the character {bad[0]!r}, which is no text")
+        texts.append(text)
+    return tuple(texts)

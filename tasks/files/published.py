@@ -1,0 +1,138 @@
+"""Published: a split's files as publishers and the hub name them, and their rows, each with an id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.errors import MissingError
+from bench.tasks.core.example import Example
+from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.records import Record, read_records
+
+__all__ = ["MADE", "NAMES", "Row", "evaluated_too", "published_rows", "split_files"]
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "train": ("train",),
+    "valid": ("valid", "validation", "val", "dev"),
+    "test": ("test",),
+}
+"""How a file name may begin, for each split."""
+
+MADE = "content-"
+"""How the id begins that a row without one gets."""
+
+LONGEST_ID = 200  # characters
+PART = re.compile(r"-(\d+)-of-(\d+)[^/]*\.parquet")
+
+
+class Row(NamedTuple):
+    """A row of a publisher's file: its id, what is read and what is written."""
+
+    id: str
+    source: str
+    target: str
+
+
+def split_files(
+    folder: Path, split: str, advice: str, *, also: Sequence[str] = (), places: Sequence[str] = ("", "data")
+) -> tuple[Path, ...]:
+    """Return the files of a split: one, or all parts of a parquet file as the hub cuts it.
+
+    Args:
+        folder: the task's.
+        split: `train`, `valid` or `test`.
+        advice: where to get them.
+        also: other names, looked for last.
+        places: folders below it.
+
+    Raises:
+        MissingError: there is none, or a part is missing.
+    """
+    for place in places:
+        for stem in NAMES[split]:
+            whole = find(folder / place, [f"{stem}.jsonl", f"{stem}.parquet"])
+            if whole is not None:
+                return (whole,)
+            if parts := sorted((folder / place).glob(f"{stem}-*-of-*.parquet")):
+                return _complete(parts, advice)
+    if (other := find(folder, also)) is not None:
+        return (other,)
+    stems = [f"{name}.jsonl" for name in NAMES[split]]
+    raise MissingError(
+        f"{folder}: expected {', '.join([*stems, *also])} (.gz too), or parquet files so named, found none; {advice}"
+    )
+
+
+def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
+    """Return the parts if they are all there and of one cutting."""
+    found = [(int(match[1]), int(match[2])) for part in parts if (match := PART.search(part.name))]
+    totals = {total for _, total in found}
+    if len(found) != len(parts) or len(totals) != 1 or [at for at, _ in found] != list(range(min(totals))):
+        names = ", ".join(part.name for part in parts[:4])
+        raise MissingError(
+            f"{parts[0].parent}: expected every part N of M as NAME-N-of-M.parquet, found {names}; {advice}"
+        )
+    return tuple(parts)
+
+
+def published_rows(
+    files: Sequence[Path], intake: Intake, *, source: str, target: str, empty_sources: bool = False
+) -> Iterator[Row]:
+    """Yield the rows of a split with their ids, which are unique.
+
+    A row without an id, or with null, gets one made of its content, so that it stays the same wherever the row stands.
+
+    Args:
+        files: of the split, in order.
+        intake: told about rows that cannot be used, a second row of one id among them.
+        source: the column that is read.
+        target: the column that is written.
+        empty_sources: whether there may be nothing to read.
+    """
+    seen: dict[str, str] = {}
+    columns = {"source": source, "target": target}
+    for path in files:
+        for record in read_records(path, intake, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
+            try:
+                if not record.texts["target"].strip():
+                    raise BadRow(f"the field '{target}' is empty; expected a text")
+                name = _name(record, seen)
+            except BadRow as problem:
+                intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+                continue
+            seen[name] = record.row
+            yield Row(name, record.texts["source"], record.texts["target"])
+
+
+def _name(record: Record, seen: Mapping[str, str]) -> str:
+    given = record.texts["id"].strip()
+    if len(given) > LONGEST_ID:
+        raise BadRow(f"its id has {len(given):,} characters; expected at most {LONGEST_ID}")
+    if given in seen:
+        raise BadRow(f"has the id '{given}' that {seen[given]} has; expected each id once")
+    if given:
+        return given
+    content = f"{record.texts['source']}\0{record.texts['target']}"
+    made = MADE + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    again = made
+    at = 1
+    while again in seen:
+        at += 1
+        again = f"{made}-{at}"
+    return again
+
+
+def evaluated_too(train: Sequence[Example], test: Container[str]) -> int:
+    """Count training rows that stand in a test split too, by id or by source; nothing is no source.
+
+    Args:
+        train: the training rows.
+        test: ids and sources of the test rows.
+    """
+    return sum(row.id in test or (bool(row.source) and row.source in test) for row in train)

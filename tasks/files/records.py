@@ -1,0 +1,229 @@
+"""Records: rows with named texts from jsonl, csv, tsv or parquet, checked one by one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bench.errors import DataError, MissingError
+from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.lines import REFUSING, lines
+
+__all__ = ["FORMATS", "Record", "read_all", "read_records"]
+
+FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+"""What a file name says of its form; all but parquet may end with .gz too."""
+
+LARGEST_CELL = 1 << 26  # characters
+BATCH = 1024  # rows of a parquet file in memory
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row.
+
+    Args:
+        row: where it stands, e.g. `line 3`.
+        number: its place in the file, from 0, bad rows counted, so that ids do not move when one is skipped.
+        texts: the wanted columns, by our names; one that is optional and not there is empty.
+        values: the whole row as it was.
+    """
+
+    row: str
+    number: int
+    texts: Mapping[str, str]
+    values: Mapping[str, Any]
+
+
+def read_records(
+    path: Path,
+    intake: Intake = REFUSING,
+    *,
+    columns: Mapping[str, str],
+    optional: Mapping[str, str] | None = None,
+    options: Mapping[str, str] | None = None,
+    may_be_empty: bool = False,
+) -> Iterator[Record]:
+    """Yield the rows of a file that have the wanted texts.
+
+    Args:
+        path: a file of one of `FORMATS`.
+        intake: told about rows that cannot be used; refuses them by default.
+        columns: our name of each wanted text to the column of the file; each must be there, and be text.
+        optional: the same for those that may be missing or null; a whole number counts as text (ids).
+        options: the user option that names a column, by our names, for messages.
+        may_be_empty: whether a wanted text may be empty.
+
+    Raises:
+        MissingError: the file cannot be opened.
+        DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
+    """
+    for number, row, values in _rows(path, intake):
+        try:
+            texts = {}
+            for name, column in columns.items():
+                if column not in values:
+                    raise BadRow(_absent(values, column, (options or {}).get(name)))
+                texts[name] = _text(values[column], column, may_be_empty)
+            for name, column in (optional or {}).items():
+                value = values.get(column)
+                texts[name] = "" if value is None else _text(_as_text(value), column, True)
+        except BadRow as problem:
+            intake.bad(path, row, str(problem), json.dumps(values, default=str))
+            continue
+        yield Record(row, number, texts, values)
+
+
+def read_all(files: Sequence[Path], intake: Intake = REFUSING, **wanted: Any) -> Iterator[tuple[Path, int, Record]]:
+    """Yield the rows of several files as one: the file, the row's number through all of them, and the row.
+
+    Args:
+        files: in order.
+        intake: as for `read_records`.
+        **wanted: its other arguments.
+    """
+    start = 0
+    for path in files:
+        last = -1
+        for record in read_records(path, intake, **wanted):
+            last = record.number
+            yield path, start + last, record
+        start += last + 1
+
+
+def _rows(path: Path, intake: Intake) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Number, place and content of each row."""
+    form = re.sub(r"\.gz$", "", path.name.lower())
+    if form.endswith((".jsonl", ".ndjson", ".json")):
+        return _json_lines(path, intake)
+    if form.endswith((".csv", ".tsv")):
+        return _table(path, intake, "\t" if form.endswith(".tsv") else ",")
+    if form.endswith(".parquet"):
+        return _parquet(path)
+    raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
+
+
+def _json_lines(path: Path, intake: Intake) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    for number, line in lines(path, intake):
+        if line.strip():
+            try:
+                record = _object(line)
+            except BadRow as problem:
+                intake.bad(path, f"line {number}", str(problem), line)
+                continue
+            yield number - 1, f"line {number}", record
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as problem:
+        raise BadRow(f"expected a JSON object, found: {problem.msg} at column {problem.colno}") from None
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, thousands of brackets
+        raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
+    if not isinstance(record, dict):
+        raise BadRow(f"expected a JSON object with named fields, found {_kind(record)}")
+    return record
+
+
+def _table(path: Path, intake: Intake, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Rows of a csv file with a header; a quoted cell may have line feeds."""
+    last = [0]
+
+    def seen() -> Iterator[str]:
+        for number, line in lines(path, intake):
+            last[0] = number
+            yield line
+
+    limit = csv.field_size_limit(LARGEST_CELL)
+    try:
+        reader = csv.reader(seen(), delimiter=delimiter, strict=True)
+        header = _header(reader, path)
+        number = 0
+        while True:
+            first = last[0] + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as problem:
+                intake.bad(path, f"line {first}", f"expected csv cells, found: {problem}")
+                number += 1
+                continue
+            if not cells:
+                continue
+            if len(cells) == len(header):
+                yield number, f"line {first}", dict(zip(header, cells, strict=True))
+            else:
+                reason = f"expected {len(header)} cells, as the header has, found {len(cells)}"
+                intake.bad(path, f"line {first}", reason, delimiter.join(cells))
+            number += 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
+    try:
+        header = next(reader, [])
+    except csv.Error as problem:
+        raise DataError(f"{path}, line 1: expected the names of columns, found: {problem}") from None
+    if not header or len(set(header)) != len(header):
+        found = "nothing" if not header else "one name twice"
+        raise DataError(f"{path}, line 1: expected the names of columns, found {found}")
+    return header
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH):
+                for values in batch.to_pylist():
+                    yield number, f"row {number + 1}", values
+                    number += 1
+    except (pyarrow.ArrowException, UnicodeDecodeError) as problem:
+        said = f"expected a parquet file, found: {str(problem).splitlines()[0]:.150}; get it again"
+        raise DataError(f"{path}, row {number + 1}: {said}") from None
+    except OSError as problem:
+        said = problem.strerror or str(problem).splitlines()[0]
+        raise MissingError(f"{path}, row {number + 1}: cannot be read ({said:.150})") from None
+
+
+def _text(text: Any, column: str, may_be_empty: bool) -> str:
+    if not isinstance(text, str):
+        raise BadRow(f"expected text in the field '{column}', found {_kind(text)}")
+    if bad := re.search("[\0\ud800-\udfff]", text):
+        raise BadRow(f"the field '{column}' has the character {bad[0]!r}, which is no text")
+    if len(text) > LARGEST_CELL:
+        raise BadRow(f"the field '{column}' has {len(text):,} characters; break it into several")
+    if not may_be_empty and not text.strip():
+        raise BadRow(f"the field '{column}' is empty; expected a text")
+    return text
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _absent(values: Mapping[str, Any], column: str, option: str | None) -> str:
+    names = ", ".join(f"'{name!s:.40}'" for name in islice(values, 10)) or "none"
+    advice = f"set {option} to one of its fields" if option else "its fields"
+    return f"has no field '{column:.40}'; {advice}: {names}"
+
+
+def _kind(value: Any) -> str:
+    """Name a JSON value for a message without printing a megabyte.
+
+    >>> _kind([1, 2]), _kind(None)
+    ('list [1, 2]', 'nothing (null)')
+    """
+    return "nothing (null)" if value is None else f"{type(value).__name__} {repr(value)[:60]}"

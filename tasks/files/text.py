@@ -1,0 +1,121 @@
+"""Text files: a user's own plain text or jsonl to documents, and a stable choice of documents to hold out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from bench.errors import DataError
+from bench.tasks.core.held_out import held_out as choose
+from bench.tasks.core.held_out import place
+from bench.tasks.core.pieces import has_words
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.lines import REFUSING, lines
+from bench.tasks.files.records import read_records
+
+__all__ = ["Document", "Unit", "held_out", "read_documents"]
+
+Unit = Literal["line", "blank_line", "file"]
+
+FIELD = {"text": "task.field"}
+LONGEST_LINE = 1 << 29  # bytes after unpacking: an archive that promises more is broken or hostile
+_JSON = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?", re.IGNORECASE)
+
+
+class Document(NamedTuple):
+    """One document: its file, where it stands in it, and its text, in which any white space separates words."""
+
+    file: Path
+    row: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"{self.file}, {self.row}"
+
+
+# From files to documents ------------------------------------------------------------------------------------------
+
+
+def read_documents(
+    files: Sequence[Path], field: str = "text", unit: Unit = "line", intake: Intake = REFUSING
+) -> Iterator[Document]:
+    """Read documents one after another, in the order of the files; at most one is in memory.
+
+    Args:
+        files: plain text or jsonl (by name), UTF-8, packed with gzip or not (by content).
+        field: which field of a jsonl record holds its text; a record is always one document.
+        unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
+        intake: told about lines that cannot be used; refuses them by default.
+
+    Raises:
+        MissingError: a file cannot be opened.
+        DataError: a file cannot be read as text; the message names file and line.
+    """
+    empty = True
+    for path in files:
+        for document in _records(path, field, intake) if _JSON.search(path.name) else _plain(path, unit, intake):
+            empty = False
+            yield document
+    if empty:
+        raise DataError(f"{files[0] if len(files) == 1 else files[0].parent}: expected text, found none")
+
+
+def _plain(path: Path, unit: Unit, intake: Intake) -> Iterator[Document]:
+    """Lines are joined where a document has several; a blank one ends a document for `blank_line`."""
+    held: list[str] = []
+    first = 0
+    for number, line in lines(path, intake, longest=LONGEST_LINE):
+        blank = not line.strip()
+        if unit == "line" and not blank:
+            yield Document(path, f"line {number}", line)
+        elif unit == "blank_line" and blank and held:
+            yield Document(path, f"line {first}", "".join(held))
+            held = []
+        elif unit != "line" and not blank:
+            first = first if held else number
+            held.append(line)
+    if held:
+        yield Document(path, f"line {first}", "".join(held))
+
+
+def _records(path: Path, field: str, intake: Intake) -> Iterator[Document]:
+    """Records of a jsonl file; one with an empty text is a document without words."""
+    for record in read_records(path, intake, columns={"text": field}, options=FIELD, may_be_empty=True):
+        yield Document(path, record.row, record.texts["text"])
+
+
+# Shares -----------------------------------------------------------------------------------------------------------
+
+
+def held_out(documents: Iterable[Document], splits: Sequence[str], least: int) -> Mapping[int, str]:
+    """Choose documents for splits that have no file of their own; see `bench.tasks.core.held_out`.
+
+    Args:
+        documents: all of them, in order.
+        splits: of `valid` and `test`, those to choose for.
+        least: words that a document needs to be held out; shorter ones are for training.
+
+    Returns:
+        The split of each document that is held out, by its number from 0.
+
+    Raises:
+        DataError: there are too few different documents.
+    """
+    first: list[Document] = []
+    places: list[float | None] = []
+    for document in documents:
+        first = first or [document]
+        places.append(place(document.text) if has_words(document.text, least) else None)
+    found = choose(places, splits)
+    if found is None:
+        n_found = len(set(places) - {None})
+        raise DataError(
+            f"{first[0].file if first else 'the text'}: expected at least {len(splits) + 1} different documents of "
+            f"{least} words or more, to hold out one for {' and one for '.join(splits)}; found {n_found}; set "
+            "task.document (line, blank_line or file), task.prompt_words, or task.valid_path and task.test_path"
+        )
+    return found

@@ -1,0 +1,160 @@
+"""Entries: names, groups and globs; the tables agree with the classes they point at."""
+
+import pytest
+
+from bench.base.entries import Entry, all_names, expand, load
+from bench.commands.list import KINDS
+from bench.config.config import EvaluationConfig, TrainerConfig, typed
+from bench.config.options import fill, options_of
+from bench.config.resolve import NAME, Reading, backbone_factory, find_method
+from bench.errors import MissingError, UsageError
+from bench.metrics import METRICS
+from bench.models import METHODS
+from bench.tasks import TASKS
+
+TABLE = {
+    "mle": Entry("m:M", ""),
+    "trime": Entry("t:T", "", variants={"released": {}, "other": {}}),
+    "histalign": Entry("h:H", "", variants={"released": {}}),
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (["all"], ["mle", "trime", "histalign"]),
+        (["histalign", "all"], ["histalign", "mle", "trime"]),
+        (["trime.released", "mle"], ["trime.released", "mle"]),
+        (["*.released"], ["trime.released", "histalign.released"]),
+        (["t*"], ["trime", "trime.released", "trime.other"]),
+        (["[mh]*e"], ["mle"]),
+        (["mle", "mle", "m?e"], ["mle"]),
+        ([], []),
+    ],
+)
+def test_names_groups_and_globs(wanted, found):
+    assert expand(wanted, TABLE, "method") == found
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("trim", "no method 'trim'; did you mean 'trime'?"),
+        ("trime.relesed", "no method 'trime.relesed'; did you mean 'trime.released'?"),
+        ("mle.released", "no method 'mle.released'; did you mean 'trime.released'?"),
+        ("xyz*", "no method matches 'xyz*'; there are: histalign, histalign.released, mle, trime, trime.other, "),
+        ("ALL", "no method 'ALL'; there are: "),
+        ("../mle", "no method '../mle'; did you mean 'mle'?"),
+        ("package.module:Class", "no method 'package.module:Class'; there are: "),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest(name, says):
+    with pytest.raises(UsageError) as found:
+        expand([name], TABLE, "method")
+    assert str(found.value).startswith(says)
+
+
+GROUPS = {"both": ["histalign", "mle"], "all": ["mle", "trime"]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (["both"], ["histalign", "mle"]),
+        (["all"], ["mle", "trime"]),
+        (["mle", "both", "all"], ["mle", "histalign", "trime"]),
+        (["histalign"], ["histalign"]),
+    ],
+)
+def test_groups_stand_for_several_names(wanted, found):
+    assert expand(wanted, TABLE, "method", groups=GROUPS) == found
+
+
+def test_an_unknown_name_near_a_group_is_told_of_it():
+    with pytest.raises(UsageError, match="^no method 'bth'; did you mean 'both'\\?$"):
+        expand(["bth"], TABLE, "method", groups=GROUPS)
+
+
+def test_a_users_own_class_passes_where_it_may():
+    assert expand(["a.b:C", "mle"], TABLE, "method", own=True) == ["a.b:C", "mle"]
+
+
+def test_variants_stand_behind_their_method():
+    assert all_names(TABLE) == ["mle", "trime", "trime.released", "trime.other", "histalign", "histalign.released"]
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "says"),
+    [
+        ("no_such_module_here:X", MissingError, "cannot import 'no_such_module_here' for 'no_such_module_here:X': "),
+        ("bench.no_such:X", MissingError, "cannot import 'bench.no_such'"),
+        ("bench.base.keys:key_off", UsageError, "module 'bench.base.keys' has no 'key_off'; did you mean 'key_of'?"),
+        ("bench.base.keys:", UsageError, "module 'bench.base.keys' has no ''; there are: "),
+        (":X", UsageError, "importing '' for ':X' fails: ValueError: "),
+        (".keys:X", UsageError, "importing '.keys' for '.keys:X' fails: TypeError: "),
+        ("broken_on_purpose:X", UsageError, "importing 'broken_on_purpose' for 'broken_on_purpose:X' fails: Syntax"),
+        ("raises_on_purpose:X", UsageError, "importing 'raises_on_purpose' for 'raises_on_purpose:X' fails: KeyErr"),
+        ("needs_on_purpose:X", MissingError, "cannot import 'needs_on_purpose' for 'needs_on_purpose:X': No module"),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_clear_error(tmp_path, monkeypatch, target, error, says):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_on_purpose.py").write_text("x = (")
+    (tmp_path / "raises_on_purpose.py").write_text("{}['missing']")
+    (tmp_path / "needs_on_purpose.py").write_text("import not_installed_here")
+    with pytest.raises(error) as found:
+        load(target)
+    assert str(found.value).startswith(says)
+    assert "__" not in str(found.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_entry_can_be_loaded_and_says_what_it_is(kind):
+    for name, entry in KINDS[kind].items():
+        assert NAME.fullmatch(name.replace(".", "-")), name
+        assert entry.summary, name
+        assert callable(entry.load()), name
+
+
+@pytest.mark.parametrize("table", [METHODS, TASKS], ids=["methods", "tasks"])
+def test_an_entry_has_the_name_of_its_class(table):
+    assert [entry.load().name for entry in table.values()] == list(table)
+
+
+def test_a_method_names_its_paper_twice_the_same():
+    assert {name: entry.paper for name, entry in METHODS.items()} == {
+        name: entry.load().paper for name, entry in METHODS.items()
+    }
+
+
+def test_every_task_names_metrics_and_columns_that_there_are():
+    for name, entry in TASKS.items():
+        info = entry.load().info
+        assert set(info.metrics) <= set(METRICS), name
+        assert {METRICS[family].kind for family in info.metrics} == set(info.evaluations), name
+        assert entry.primary in entry.columns, name
+        assert set(entry.load().recipes) == {"small", "paper"}, name
+
+
+@pytest.mark.parametrize("name", all_names(METHODS))
+def test_every_method_sets_options_that_there_are(name):
+    """Settings of classes and variants are of its own constructor, of its own backbone, of the trainer or a reading."""
+    method = find_method(name)
+    sections = {key.partition(".")[0] for key in method.settings}
+    assert sections <= {"method", "backbone", "trainer", "evaluation"}
+    fill(options_of(method.kind), method.values("method"), name)
+    typed(TrainerConfig, method.values("trainer"), name)
+    typed(EvaluationConfig, method.values("evaluation"), name)
+    if "backbone" in sections:
+        fill(options_of(backbone_factory(method.own_backbone)), method.values("backbone"), name)
+    base, _, variant = name.partition(".")
+    given = (METHODS[base].variants or {}).get(variant, {})
+    read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("reading.")}
+    assert method.reading == Reading(**read)
+    assert not method.reading.matched or method.reading.matched in METHODS
+    assert not method.only_reads or not method.parent
+
+
+@pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if entry.baseline])
+def test_a_baseline_has_no_options(name):
+    assert options_of(METHODS[name].load()) == {}

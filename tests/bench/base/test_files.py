@@ -1,0 +1,168 @@
+"""Files written whole or not at all: full disks, kills, rivals, file systems without links."""
+
+import errno
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bench.base.files import write_atomic
+from bench.cells.run import clean
+from bench.errors import StoreError
+from tests.bench.forks import full_disk, in_child
+
+CONTENT = bytes(range(256)) * 40
+SIZES = [0, 1, 2, 10, 100, 511, 512, 513, 1000, 2000, 4095, 4096, 4097, 8000, 8192, 9999, 10238, 10239, 10240, 20000]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", CONTENT])
+def test_content_comes_back_and_nothing_else_is_left(tmp_path, content):
+    path = tmp_path / "a" / "b" / "file"
+    assert write_atomic(path, content) is True
+    assert path.read_bytes() == content
+    assert names(path.parent) == ["file"]
+
+
+def test_a_function_may_write_the_content(tmp_path):
+    write_atomic(tmp_path / "file", lambda file: file.write(b"one") and file.write(b"two"))
+    assert (tmp_path / "file").read_bytes() == b"onetwo"
+
+
+def test_the_first_writer_wins(tmp_path):
+    path = tmp_path / "file"
+    assert [write_atomic(path, b"first"), write_atomic(path, b"second")] == [True, False]
+    assert path.read_bytes() == b"first"
+    assert names(tmp_path) == ["file"]
+
+
+def test_replace_is_for_the_few_files_that_may_change(tmp_path):
+    path = tmp_path / "file"
+    write_atomic(path, b"first")
+    assert write_atomic(path, b"second", replace=True) is True
+    assert path.read_bytes() == b"second"
+
+
+def test_of_eight_rivals_one_wins_and_the_file_is_its(tmp_path):
+    path, go = tmp_path / "file", tmp_path / "go"
+    children = []
+    for number in range(8):
+        child = os.fork()
+        if child == 0:
+            while not go.exists():
+                pass
+            os._exit(10 + write_atomic(path, bytes([number]) * 50_000))
+        children.append(child)
+    go.touch()
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert sorted(codes) == [10] * 7 + [11]
+    assert path.read_bytes() == bytes([codes.index(11)]) * 50_000
+    assert names(tmp_path) == ["file", "go"]
+
+
+@pytest.mark.parametrize("free", SIZES)
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_full_disk_leaves_all_or_nothing(tmp_path, free, replace):
+    path, old = tmp_path / "file", tmp_path / "old"
+    old.write_bytes(b"from before" * 2000)
+    if replace:
+        path.write_bytes(b"earlier version")
+
+    answer = full_disk(free, lambda: write_atomic(path, CONTENT, replace=replace))
+
+    if free >= len(CONTENT):
+        assert answer is True
+        assert path.read_bytes() == CONTENT
+    else:
+        assert answer["raised"] == "StoreError"
+        assert answer["text"].startswith(f"no space left to write '{path}'")
+        assert "earlier results are intact" in answer["text"]
+        assert path.read_bytes() == b"earlier version" if replace else not path.exists()
+    assert old.read_bytes() == b"from before" * 2000
+    assert not list(tmp_path.glob(".*"))
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "link", "replace", "mkdir"])
+def test_no_space_at_any_step_is_a_store_error(tmp_path, monkeypatch, call):
+    path = tmp_path / "new" / "file" if call == "mkdir" else tmp_path / "file"
+    content = full if call == "write" else b"content"
+    if call == "mkdir":
+        monkeypatch.setattr(Path, "mkdir", full)
+    elif call != "write":
+        monkeypatch.setattr(f"bench.base.files.os.{call}", full)
+    with pytest.raises(StoreError, match=r"^no space left to write '.*file'; free some and run the same command"):
+        write_atomic(path, content, replace=call == "replace")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (errno.EDQUOT, "no space left"),
+        (errno.EFBIG, "no space left"),
+        (errno.EACCES, "not allowed to write"),
+        (errno.EROFS, "choose another folder with --results"),
+        (errno.EIO, "cannot write"),
+    ],
+)
+def test_every_refusal_is_one_line_that_names_the_file(tmp_path, monkeypatch, code, says):
+    def refuse(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("bench.base.files.os.fsync", refuse)
+    with pytest.raises(StoreError, match=says) as found:
+        write_atomic(tmp_path / "file", b"content")
+    assert str(tmp_path / "file") in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_where_a_folder_should_be(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(StoreError, match="cannot write"):
+        write_atomic(tmp_path / "taken" / "file", b"content")
+
+
+def test_a_function_that_fails_leaves_nothing(tmp_path):
+    def half(file):
+        file.write(b"half")
+        raise ValueError("no more")
+
+    write_atomic(tmp_path / "file", b"earlier")
+    with pytest.raises(ValueError, match="no more"):
+        write_atomic(tmp_path / "file", half, replace=True)
+    assert (tmp_path / "file").read_bytes() == b"earlier"
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
+def test_a_file_system_without_hard_links(tmp_path, monkeypatch, code):
+    def refuse(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("bench.base.files.os.link", refuse)
+    assert [write_atomic(tmp_path / "file", b"first"), write_atomic(tmp_path / "file", b"second")] == [True, False]
+    assert (tmp_path / "file").read_bytes() == b"first"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_kill_half_way_publishes_nothing_and_is_cleaned_up(tmp_path):
+    path = tmp_path / "task" / "method" / "key" / "file"
+
+    def half(file):
+        file.write(CONTENT)
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(lambda: write_atomic(path, half)) is None
+    assert not path.exists()
+    assert len(list(path.parent.glob(".*.tmp"))) == 1
+    clean(tmp_path)
+    assert names(path.parent) == []

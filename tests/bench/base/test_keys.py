@@ -1,0 +1,72 @@
+"""Keys: stable for ever, blind to the order of a mapping, different for everything else."""
+
+import hashlib
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.base.keys import canonical, key_of, sha256
+from bench.base.seeds import seed_of
+
+KNOWN = {"b": [1, 2.5, None, True], "a": "é\n", "c": {"y": 1, "x": "\ud800"}}
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+
+
+def test_a_known_content_keeps_its_key():
+    text = b'{"a":"\xc3\xa9\\n","b":[1,2.5,null,true],"c":{"x":"\xed\xa0\x80","y":1}}'
+    assert canonical(KNOWN) == text
+    assert key_of(KNOWN) == hashlib.sha256(text).hexdigest()[:16] == "f5a23b5be4aa060d"
+
+
+def test_a_known_purpose_keeps_its_seed():
+    digest = hashlib.sha256(b"0\x1forder\x1f1").digest()
+    assert seed_of(0, "order", 1) == int.from_bytes(digest[:8], "big") // 2 == 3_560_704_936_019_802_908
+
+
+@given(st.dictionaries(st.text(), SCALARS, min_size=2))
+def test_the_order_of_a_mapping_does_not_matter(content):
+    turned = dict(reversed(content.items()))
+    assert key_of({"inner": [content]}) == key_of({"inner": [turned]})
+
+
+def test_the_order_of_a_list_does():
+    assert key_of([1, 2]) != key_of([2, 1])
+
+
+def test_unlike_values_have_unlike_keys():
+    unlike = [1, 1.0, "1", True, [1], {"1": 1}, None, "", 0, 0.0, -0.0, False, [], {}, "null", 1e-4, "1e-4", "0.0001"]
+    assert len({key_of(value) for value in unlike}) == len(unlike)
+
+
+@given(SCALARS, SCALARS)
+def test_equal_keys_mean_equal_text(one, two):
+    assert (key_of(one) == key_of(two)) == (canonical(one) == canonical(two))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_key(bad):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        key_of({"a": [bad]})
+
+
+def test_the_hash_of_parts_is_the_hash_of_the_whole():
+    assert sha256([b"ab", b"", b"c"]) == sha256(b"abc") == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_seeds_fit_generators_and_differ_by_purpose():
+    seeds = [seed_of(*parts) for parts in [(0, 1), (1, 0), ("01",), (0, "1"), (0, 1, ""), (0,), (), ("0\x1f1",)]]
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert len(set(seeds)) == len(seeds) - 2  # a part counts by its text, and the separator is a text too
+
+
+def test_seeds_of_ranks_workers_steps_and_purposes_are_distinct():
+    drawn = {
+        seed_of(0, purpose, rank, worker, step)
+        for purpose in ("order", "dropout")
+        for rank in range(8)
+        for worker in range(8)
+        for step in range(100)
+    }
+    assert len(drawn) == 2 * 8 * 8 * 100

@@ -1,0 +1,118 @@
+"""Signals: SIGTERM raises, handlers are put back, and an interrupt gets out of what hides it."""
+
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+from bench.base.signals import Terminated, interrupts_get_out, terminable
+from bench.cli import main
+from tests.bench.forks import in_child
+
+
+def terminate():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.fixture
+def default_action():
+    """SIGTERM ends the process, as at the start of a program."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("default_action")
+class TestTerminable:
+    def test_raises_and_puts_the_default_action_back(self):
+        with pytest.raises(Terminated), terminable():
+            terminate()
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+    def test_raises_again(self):
+        """What a destructor has swallowed can be sent once more."""
+        with terminable():
+            for _ in range(2):
+                with pytest.raises(Terminated):
+                    terminate()
+
+    def test_a_handler_of_somebody_else_stays(self):
+        came = []
+        signal.signal(signal.SIGTERM, lambda *_: came.append(1))
+        with terminable():
+            terminate()
+        terminate()
+        assert came == [1, 1]
+
+    def test_a_thread_sets_no_handler(self):
+        found = []
+
+        def inside():
+            with terminable(), interrupts_get_out():
+                found.append(signal.getsignal(signal.SIGTERM))
+
+        thread = threading.Thread(target=inside)
+        thread.start()
+        thread.join()
+        assert found == [signal.SIG_DFL]
+
+    def test_a_forked_child_just_ends(self):
+        def ends():
+            child = os.fork()
+            if child == 0:
+                try:
+                    terminate()
+                finally:
+                    os._exit(1)  # not reached: the signal ends the child
+            return os.waitpid(child, 0)[1]
+
+        def parent():
+            with terminable():
+                return ends()
+
+        assert os.WTERMSIG(in_child(parent)) == signal.SIGTERM
+
+    def test_the_exit_code_and_the_line(self, monkeypatch, capsys):
+        monkeypatch.setattr("bench.commands.status.status", lambda *_: terminate())
+        assert main(["status"]) == 143
+        line = "bench: interrupted by SIGTERM; run the same command again to go on\n"
+        assert capsys.readouterr() == ("", line)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def exit_instead(interrupt):
+    """Do what Lightning's trainer does."""
+    try:
+        raise interrupt
+    except KeyboardInterrupt:
+        sys.exit(1)
+
+
+def fail_after(interrupt):
+    try:
+        raise interrupt
+    finally:
+        raise RuntimeError("no group of processes")
+
+
+class TestInterruptsGetOut:
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, Terminated])
+    def test_of_what_turns_them_into_an_exit(self, kind):
+        with pytest.raises(kind), interrupts_get_out():
+            exit_instead(kind())
+
+    def test_of_a_clean_up_that_fails(self):
+        with pytest.raises(Terminated), interrupts_get_out():
+            fail_after(Terminated())
+
+    def test_other_exceptions_stay(self):
+        with pytest.raises(SystemExit, match="7"), interrupts_get_out():
+            sys.exit(7)
+
+    def test_handlers_are_put_back(self):
+        before = signal.getsignal(signal.SIGINT)
+        with interrupts_get_out():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGINT) == before

@@ -1,0 +1,351 @@
+"""Plans: what decides a result changes exactly the keys it should; what does not, changes none; skips have reasons."""
+
+from dataclasses import fields
+
+import pytest
+
+from bench.cells.plan import make_plan
+from bench.cells.work import config_yaml
+from bench.cli import parser
+from bench.commands.run import collect
+from bench.config.arguments import RunArguments
+from bench.config.config import EvaluationConfig, TrainerConfig
+from bench.errors import MissingError, UsageError
+from bench.models.mle import MLE
+from bench.tasks.ambiguous_template import AmbiguousTemplate
+from bench.tasks.logicnlg import LogicNLG
+from tests.bench import logicnlg_folder
+from tests.bench.own import FOCAL
+
+pytestmark = pytest.mark.usefixtures("sample_data")
+
+AMBIGUOUS, TABLES = "ambiguous_template", "logicnlg"
+
+
+def plan(*, task=AMBIGUOUS, method="mle", limit=8, preset="small", **others):
+    return make_plan(RunArguments((task,), (method,), limit=limit, preset=preset, **others))
+
+
+def cell(*sets, **others):
+    (found,) = plan(sets=sets, **others).cells
+    return found
+
+
+def keys(*sets, **others):
+    """A cell's trained key, and its rows keys by kind and decoding."""
+    found = cell(*sets, **others)
+    rows = {f"{e.kind} {e.decoding.name if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
+    return found.key, rows
+
+
+# What changes the training key ------------------------------------------------------------------------------------
+
+TRAINER = {"steps": "7", "epochs": "0.5", "batch_size": "16", "lr": "0.5", "warmup": "0.5", "schedule": "constant",
+           "weight_decay": "0.5", "clip": "0.5", "precision": "bf16-mixed", "max_source": "30", "max_target": "7",
+           "limit": "7"}  # fmt: skip
+HISTALIGN = {"variant": "released", "base": "trime", "reduction": "sum", "rank_scope": "sequence", "alpha": "0.5",
+             "margin": "0.5"}  # fmt: skip
+SMALL = {"vocabulary": "300", "width": "64", "layers": "1", "heads": "2", "context": "128", "dropout": "0.5",
+         "embeddings": "frozen"}  # fmt: skip
+
+
+def test_the_lists_of_options_here_are_whole():
+    """But those that name a place: tests/bench/cells/test_start.py."""
+    assert set(TRAINER) | {"init_from"} == {f.name for f in fields(TrainerConfig)}
+    assert set(HISTALIGN) == set(cell(method="histalign").config.method_options)
+    assert set(SMALL) | {"tokenizer"} == set(cell().config.backbone_options)
+
+
+@pytest.mark.parametrize("text", [f"trainer.{n}={v}" for n, v in TRAINER.items()] +
+                         [f"method.{n}={v}" for n, v in HISTALIGN.items()] +
+                         [f"backbone.{n}={v}" for n, v in SMALL.items()] +
+                         ["task.split=clean", "task.split_seed=1"])  # fmt: skip
+def test_every_option_of_the_training_changes_every_key(text):
+    limit = None if text.startswith("trainer.limit") else 8
+    plain, changed = keys(method="histalign", limit=limit), keys(text, method="histalign", limit=limit)
+    assert plain[0] != changed[0]
+    assert not set(plain[1].values()) & set(changed[1].values())
+
+
+@pytest.mark.parametrize("others", [{"seeds": (1,)}, {"method": "trime"}, {"backbone": "small-encdec"}, {"limit": 7}])
+def test_seed_method_backbone_and_limit_change_the_key(others):
+    assert keys()[0] != keys(**others)[0]
+
+
+def test_the_preset_is_a_name_for_options_and_enters_no_key():
+    same = [f"backbone.{n}={v}" for n, v in cell().config.backbone_options.items()]
+    same += [f"trainer.{f.name}={getattr(cell().config.trainer, f.name)}" for f in fields(TrainerConfig)]
+    assert keys(*same, preset="paper", backbone="small-causal")[0] == keys()[0]
+
+
+@pytest.mark.parametrize("text", ["task.train=proxy", "task.style=plog"])
+def test_options_of_logicnlg_change_the_key(text):
+    assert keys(task=TABLES)[0] != keys(text, task=TABLES)[0]
+
+
+@pytest.mark.parametrize("kind", [AmbiguousTemplate, MLE])
+def test_a_new_version_of_task_or_method_changes_the_key(monkeypatch, kind):
+    plain = keys()
+    monkeypatch.setattr(kind, "version", 99)
+    assert keys()[0] != plain[0]
+
+
+def test_a_variant_and_its_options_typed_out_are_the_same_cell():
+    typed_out = keys("method.variant=released", method="histalign")
+    assert keys(method="histalign.released") == typed_out
+    assert keys(method="histalign") != typed_out
+
+
+def test_the_source_of_a_users_class_is_in_the_key(own):
+    own.write("my_losses", FOCAL)
+    plain = keys(method="my_losses:Focal")
+    assert keys(method="my_losses:Focal") == plain
+    assert keys("method.gamma=2.5", method="my_losses:Focal")[0] != plain[0]
+    own.write("my_losses", FOCAL.replace("** self.gamma", "** (1 * self.gamma)"))
+    assert keys(method="my_losses:Focal")[0] != plain[0]
+
+
+# What changes rows keys only --------------------------------------------------------------------------------------
+
+EVALUATION = {"split": ("valid", {"likelihood", "probe", "spectrum"}),
+              "rows": ("3", {"likelihood", "probe", "spectrum"}),
+              "batch_size": ("3", {"likelihood", "probe", "spectrum"}),
+              "spectrum_rows": ("2", {"spectrum"})}  # fmt: skip
+
+
+def test_the_list_of_evaluation_options_is_whole():
+    assert set(EVALUATION) == {f.name for f in fields(EvaluationConfig)}
+
+
+@pytest.mark.parametrize("name", EVALUATION)
+def test_evaluation_options_change_the_rows_keys_they_concern(name):
+    value, changed = EVALUATION[name]
+    (trained, plain), (same, other) = keys(), keys(f"evaluation.{name}={value}")
+    assert trained == same
+    assert {kind for kind in plain if plain[kind] != other[kind]} == changed
+
+
+def test_a_new_version_of_evaluation_changes_rows_keys_only(monkeypatch):
+    trained, rows = keys()
+    monkeypatch.setattr("bench.cells.cell.VERSION", 99)
+    assert keys()[0] == trained
+    assert not set(keys()[1].values()) & set(rows.values())
+
+
+def test_decodings_add_rows_and_never_train_again():
+    one, many = keys(task=TABLES), keys(task=TABLES, decode="greedy,topk=3,beam=4,decoupled:topk=3,topk=4")
+    assert one[0] == many[0]
+    assert one[1].items() < many[1].items()
+    assert len(set(many[1].values())) == 6
+    assert list(many[1]) == ["likelihood", *(f"generation {d}" for d in
+                                             ("greedy", "topk=3", "beam=4", "decoupled:topk=3", "topk=4"))]  # fmt: skip
+
+
+def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
+    plain = keys(task=TABLES, decode="beam=4")[1]["generation beam=4"]
+    assert keys(task=TABLES, decode=" beam=4 + length_penalty=1 ")[1]["generation beam=4"] == plain
+    others = ["beam=5", "beam=4+length_penalty=2", "beam=4+no_repeat_ngram=3", "beam=4+max_new_tokens=5"]
+    found = {key for text in others for kind, key in keys(task=TABLES, decode=text)[1].items() if kind != "likelihood"}
+    assert len(found | {plain}) == 5
+
+
+def test_decodings_of_a_task_that_generates_nothing_change_nothing():
+    assert keys() == keys(decode="beam=4")
+
+
+# What changes no key ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("others", [{"devices": 2}, {"accumulate": 3}, {"threads": 4}, {"results": "elsewhere"},
+                                    {"wandb": True}, {"wandb_project": "x"}])  # fmt: skip
+@pytest.mark.parametrize("task", [AMBIGUOUS, TABLES])
+def test_how_and_where_it_runs_changes_no_key(others, task):
+    assert keys(task=task) == keys(task=task, **others)
+
+
+def test_how_the_data_folder_is_spelled_changes_no_key(tmp_path, monkeypatch):
+    data = logicnlg_folder.write(tmp_path / "data")
+    right = keys(task=TABLES, data_dir=str(data))
+    (tmp_path / "link").symlink_to(data)
+    moved = logicnlg_folder.write(tmp_path / "a folder with spaces, é")
+    monkeypatch.chdir(tmp_path)
+    for spelled in ("data", "./data/", "data/../data", "link", str(moved)):
+        assert keys(task=TABLES, data_dir=spelled) == right
+    monkeypatch.setenv("BENCH_DATA", "data")
+    assert keys(task=TABLES) == right
+    assert keys(task=TABLES, data_dir=str(tmp_path)) == right
+
+
+def test_other_data_changes_the_key(tmp_path):
+    one = logicnlg_folder.write(tmp_path / "one")
+    two = logicnlg_folder.write(tmp_path / "two", last="2")
+    found = {keys(task=TABLES, data_dir=str(folder))[0] for folder in (one, two)} | {keys(task=TABLES)[0]}
+    assert len(found) == 3
+
+
+def test_only_the_training_split_is_in_the_training_key(tmp_path):
+    one, two = (logicnlg_folder.write(tmp_path / name) for name in ("one", "two"))
+    path = two / "logicnlg" / "test_lm.json"
+    path.write_text(path.read_text().replace("12 points", "12 goals"))
+    (trained, rows), (same, other) = (keys(task=TABLES, data_dir=str(folder)) for folder in (one, two))
+    assert trained == same
+    assert not set(rows.values()) & set(other.values())
+
+
+def test_a_value_typed_in_another_way_is_the_same_cell():
+    assert keys("trainer.lr=1e-3", "trainer.steps=0010") == keys("trainer.lr=0.001", "trainer.steps=10")
+
+
+def test_a_scope_is_how_it_was_said_and_not_what():
+    assert keys("mle:trainer.lr=0.5") == keys("trainer.lr=0.5") == keys("ambiguous_template:trainer.lr=0.5")
+
+
+# config.yaml ------------------------------------------------------------------------------------------------------
+
+
+def again(tmp_path, found, *more):
+    """The cell that `--config` makes of a cell's config.yaml."""
+    path = tmp_path / "config.yaml"
+    path.write_text(config_yaml(found))
+    (repeated,) = make_plan(collect(parser().parse_args(["run", "--config", str(path), *more]))).cells
+    return repeated
+
+
+@pytest.mark.parametrize(
+    ("sets", "others"),
+    [
+        ((), {}),
+        ((), {"limit": None}),
+        (("task.eval_rows=all", "trainer.lr=1e-5", "trainer.precision=bf16-mixed"), {"seeds": (7,)}),
+        (("task.eval_rows=3", "task.eval_split=valid", "evaluation.batch_size=2"), {}),
+        ([f"trainer.{n}={v}" for n, v in TRAINER.items()], {"limit": None}),
+        ([f"backbone.{n}={v}" for n, v in SMALL.items()], {"backbone": "small-causal"}),
+        (("method.alpha=0.3",), {"method": "histalign"}),
+        (("method.reduction=sum",), {"method": "histalign.released"}),
+        ((), {"method": "trime.released", "task": TABLES}),
+        (("task.style=plog",), {"task": TABLES, "decode": "greedy,nucleus=0.9+temperature=0.7,beam=4+early_stopping"}),
+    ],
+)
+def test_the_config_of_a_cell_repeats_it(tmp_path, sets, others):
+    found = cell(*sets, **others)
+    repeated = again(tmp_path, found)
+    assert repeated.key == found.key
+    assert repeated.evaluations == found.evaluations
+    assert repeated.config == found.config
+
+
+def test_the_config_of_a_users_class_repeats_it(tmp_path, own):
+    own.write("my_losses", FOCAL)
+    found = cell(method="my_losses:Focal")
+    assert again(tmp_path, found).key == found.key
+
+
+def test_the_command_line_wins_over_the_file(tmp_path):
+    found = cell("trainer.precision=bf16-mixed", "trainer.steps=9")
+    assert again(tmp_path, found, "--set", "trainer.steps=3").config.trainer.steps == 3
+    assert again(tmp_path, found, "--set", "trainer.precision=32-true").config.trainer.precision == "32-true"
+    assert again(tmp_path, found, "--precision", "64-true").config.trainer.precision == "64-true"
+    assert again(tmp_path, found, "--seeds", "4", "--method", "trime").label.split(" · ")[1::2] == ["trime", "seed 4"]
+    assert again(tmp_path, found, "--limit", "5").config.trainer.limit == 5
+
+
+def test_a_precision_in_the_file_is_a_default_of_the_command_line(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("task: ambiguous_template\nmethod: [mle]\npreset: small\nprecision: bf16-mixed\nseeds: 3\n")
+    for more, right in ([], "bf16-mixed"), (["--set", "trainer.precision=64-true"], "64-true"):
+        (found,) = make_plan(collect(parser().parse_args(["run", "--config", str(path), "--limit", "8", *more]))).cells
+        assert found.config.trainer.precision == right
+        assert found.config.seed == 3
+
+
+# The matrix -------------------------------------------------------------------------------------------------------
+
+
+def test_cells_stand_in_the_order_task_method_seed():
+    arguments = RunArguments((TABLES, AMBIGUOUS), ("trime", "mle"), (1, 0), limit=8, preset="small")
+    found = [(c.config.task, c.config.method, c.config.seed) for c in make_plan(arguments).cells]
+    assert found == [(t, m, s) for t in (TABLES, AMBIGUOUS) for m in ("trime", "mle") for s in (1, 0)]
+    assert len({c.key for c in make_plan(arguments).cells}) == 8
+
+
+def test_data_is_read_once_for_all_cells_that_share_it():
+    said = []
+    found = make_plan(RunArguments((TABLES,), ("all",), (0, 1), limit=8, preset="small"), said.append)
+    assert len({id(c.task) for c in found.cells}) == 1
+    assert [line.partition(":")[0] for line in said] == [TABLES, TABLES]
+    assert "built-in sample" in found.data[0]
+
+
+def test_a_limit_of_one_method_cuts_its_own_rows_only():
+    arguments = RunArguments((AMBIGUOUS,), ("mle", "trime", "histalign"), preset="small", sets=("mle:trainer.limit=5",))
+    found = make_plan(arguments).cells
+    sizes = [len(c.task.split("train").examples) for c in found]
+    assert sizes[0] == 5
+    assert min(sizes[1:]) > 100
+
+
+ENCODERS = FOCAL.replace('paper = "', 'architectures = ("encoder-decoder",)\n    paper = "')
+NEEDY = FOCAL.replace('paper = "', 'fields = frozenset({"exemplar_ids"})\n    paper = "')
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (ENCODERS, "works on encoder-decoder backbones, not on decoder-only ones"),
+        (NEEDY, "needs the task field exemplar_ids"),
+    ],
+)
+def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
+    own.write("my_losses", text)
+    arguments = RunArguments((AMBIGUOUS,), ("mle", "my_losses:Focal"), (0, 1, 2), limit=8, preset="small")
+    found = make_plan(arguments)
+    assert [c.config.method for c in found.cells] == ["mle"] * 3
+    assert [vars(skip) for skip in found.skips] == [
+        {"task": AMBIGUOUS, "method": "focal", "backbone": "small-causal", "reason": reason}
+    ]
+    if text is ENCODERS:
+        assert not make_plan(RunArguments((TABLES,), ("my_losses:Focal",), limit=8, preset="small")).skips
+
+
+# What is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"task": "logicnl"}, UsageError, "no task 'logicnl'; did you mean 'logicnlg'?"),
+        ({"task": "my.tasks:Mine"}, UsageError, "no task 'my.tasks:Mine'; there are: "),
+        ({"method": "histaling"}, UsageError, "no method 'histaling'; did you mean 'histalign'?"),
+        ({"preset": "smal"}, UsageError, "no preset 'smal'; did you mean 'small'?"),
+        ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
+        ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
+        ({"data_dir": "/no/such/folder"}, MissingError, "--data-dir names '/no/such/folder', which is no folder"),
+        ({"sets": ("trainer.batch_size=4",), "devices": 2, "accumulate": 3}, UsageError,
+         "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 2 x --accumulate 3 micro-batches"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused(change, error, says):
+    with pytest.raises(error) as found:
+        plan(**change)
+    assert str(found.value).startswith(says)
+
+
+def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
+    with pytest.raises(MissingError, match="^BENCH_DATA names '/no/such/folder'"):
+        plan()
+
+
+@pytest.mark.parametrize(("there", "preset"), [(True, "paper"), (False, "small")])
+def test_auto_is_paper_with_a_gpu_and_small_without(monkeypatch, there, preset):
+    from bench.cells.plan import chosen_preset
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: there)
+    assert chosen_preset("auto") == preset
+    assert [chosen_preset(name) for name in ("small", "paper")] == ["small", "paper"]
+
+
+def test_a_task_names_its_evaluations():
+    assert set(keys()[1]) == set(AmbiguousTemplate.info.evaluations)
+    assert set(keys(task=TABLES)[1]) == {"likelihood", "generation greedy"}
+    assert LogicNLG.info.evaluations == ("likelihood", "generation")

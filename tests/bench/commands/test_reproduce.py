@@ -1,0 +1,184 @@
+"""`bench reproduce` and its neighbours from nothing: cells are made once, shared, and shown in the paper's order."""
+
+import json
+import shutil
+
+import pytest
+
+from bench.leaderboards.published.papers import papers
+from bench.leaderboards.published.reproduction import STRICT_EXIT
+from tests.leaderboards.handmade import manifest, scored, trained
+
+TINY = ("--preset", "small", "--quiet", "--limit", "16",
+        "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A store in which table 1 of HistAlign was reproduced with tiny cells."""
+    from tests.conftest import call, forget_data
+
+    root = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, root / "no-cache")
+        ended = call("reproduce", "histalign/table1", *TINY, "--json", "--results", str(root / "results"))
+    assert (ended.code, ended.err) == (0, "")
+    return root / "results", json.loads(ended.out)["tables"][0]
+
+
+def times(root):
+    return {path: path.stat().st_mtime_ns for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_table_comes_from_nothing_in_the_papers_order_with_the_reason_of_its_scale(made):
+    _, table = made
+    assert [row["label"] for row in table["rows"]] == ["GPT2-Small", "TRIME", "HISTALIGN", "GPT2-Large", "TRIME",
+                                                       "HISTALIGN"]  # fmt: skip
+    assert table["columns"][:2] == ["Full Acc@2", "Full Acc@5"]
+    cells = [cell for row in table["rows"] for cell in row["cells"]]
+    assert {cell["verdict"] for cell in cells} == {"not comparable"}
+    assert all(cell["ours"]["n"] == 1 and cell["ours"]["half"] is None for cell in cells)
+    assert "preset small: small-causal backbone, other sizes" in {cell["reason"] for cell in cells}
+    assert "ambiguous_template: train data: sample; test data: sample; all data: cut by --limit 16" in table["notes"]
+    assert {one["block"] for one in table["orders"]} <= {"gpt2", "gpt2-large"}
+
+
+def test_nothing_is_made_twice_and_tables_share_cells(made, bench):
+    root, table = made
+    before = times(root)
+    again = bench("reproduce", "histalign/table1", "histalign/table2", *TINY, "--json", "--results", str(root))
+    assert again.code == 0
+    one, two = json.loads(again.out)["tables"]
+    assert one["rows"] == table["rows"]
+    assert len(two["rows"]) == 3
+    assert times(root) == before
+
+
+def test_without_a_run_nothing_is_made_and_strictness_says_so(bench, tmp_path):
+    where = ("--results", str(tmp_path / "none"))
+    ended = bench("reproduce", "histalign/table1", *TINY, "--no-run", *where)
+    assert (ended.code, ended.err) == (0, "")
+    assert "32 not run, 22 not comparable" in ended.out
+    assert bench("reproduce", "histalign/table1", *TINY, "--no-run", "--strict", *where).code == STRICT_EXIT
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
+    root, _ = made
+    ended = bench("reproduce", "histalign/table1", *TINY, "--dry-run", "--results", str(root))
+    assert ended.code == 0
+    assert ended.out.count("stored, 3 of 3 evaluations stored") == 3
+    ended = bench("reproduce", "adadec/table2", "f2softmax/table5", "--dry-run", "--preset", "small", "--json",
+                  "--results", str(tmp_path / "none"))  # fmt: skip
+    (plan,) = json.loads(ended.out)
+    assert (plan["task"], plan["methods"], plan["decodings"]) == (
+        "gigaword",
+        ["seq2seq", "attexp", "adadec"],
+        ["beam=5"],
+    )
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeypatch):
+    root = shutil.copytree(made[0], tmp_path / "copy")
+    for folder in (root / "ambiguous_template" / "trime").iterdir():
+        shutil.rmtree(folder)
+
+    def broken(*given, **options):
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr("bench.cells.run.work", broken)
+    ended = bench("reproduce", "histalign/table2", *TINY, "--results", str(root))
+    assert ended.code == 1
+    assert "failed: RuntimeError: no such luck" in ended.out
+    assert "4 not run, 8 not comparable" in ended.out
+    assert bench("reproduce", "histalign/table2", *TINY, "--no-run", "--strict", "--results", str(root)).code == 4
+
+
+@pytest.mark.parametrize(("value", "code"), [(46.0, 0), (56.0, 4)])
+def test_strictness_asks_for_every_comparable_number_to_be_met(bench, tmp_path, monkeypatch, value, code):
+    """A paper of one number, met and not met by the store."""
+    from bench.leaderboards.published import papers as held
+    from bench.leaderboards.published.paper_files import read
+
+    text = """
+name = "One"
+short = "one"
+citation = "x"
+[[table]]
+name = "Table 1"
+title = "t"
+about = "a"
+task = "logicnlg"
+backbone = "bart-large"
+decoding = "greedy"
+columns = [{ label = "B", metric = "bleu-1" }]
+rows = [{ label = "BART", method = "mle", values = "45.9" }]
+"""
+    one = (read(text, "one.toml"),)
+    for name in ("bench.leaderboards.published.needs.papers", "bench.commands.reproduce.papers"):
+        monkeypatch.setattr(name, lambda: one)
+    assert held.papers is not None
+    data = {"train": manifest("train", "official"), "test": manifest("test", "official")}
+    for seed in range(3):
+        cell = trained(tmp_path, "mle", seed, preset="paper", backbone="bart-large", data=data)
+        scored(cell, {"bleu-1": value + seed / 10})
+    monkeypatch.setattr("bench.commands.reproduce.Made.make", lambda self, need: None)
+    ended = bench("reproduce", "one/table1", "--preset", "paper", "--no-run", "--strict", "--results", str(tmp_path))
+    assert ended.code == code
+    assert ("within" if code == 0 else "OFF") in ended.out
+
+
+def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
+    ended = bench("reproduce", "--json")
+    assert ended.code == 0
+    found = {one["address"]: one for one in json.loads(ended.out)}
+    assert len(found) == sum(len(paper.tables) + len(paper.samples) for paper in papers())
+    assert (found["histalign/table1"]["cells"], found["histalign/table1"]["comparable"]) == (54, 32)
+    assert found["histalign/table4"]["how"] == "bench human"
+    assert found["histalign/table9"]["how"] == "bench samples histalign/table9"
+    assert "adadec/table2        Gigaword: headlines\n" in bench("reproduce").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("histalign/tabel1",), "did you mean 'histalign/table1'"),
+        (("histaling",), "did you mean 'histalign'"),
+        (("f2softmax/table11",), "bench samples f2softmax/table11 shows ours"),
+        (("histalign/table1", "--seeds", "x"), "--seeds takes whole numbers"),
+        (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'trainer.steps'"),
+    ],
+)
+def test_a_wrong_word_is_one_clear_line(bench, tmp_path, arguments, said):
+    ended = bench("reproduce", *arguments, "--preset", "small", "--no-run", "--results", str(tmp_path))
+    assert (ended.code, len(ended.complaints)) == (2, 1)
+    assert said in ended.err
+
+
+def test_settings_of_other_tasks_and_methods_are_for_those_only(bench, tmp_path):
+    ended = bench("reproduce", "histalign/table1", "adadec/table2", "--preset", "small", "--dry-run", "--json", "--set",
+                  "gigaword:trainer.steps=7", "trime:trainer.steps=9", "--results", str(tmp_path))  # fmt: skip
+    assert ended.code == 0, ended.err
+    steps = {(cell["config"]["task"], cell["config"]["method"]): cell["config"]["trainer"]["steps"]
+             for plan in json.loads(ended.out) for cell in plan["cells"]}  # fmt: skip
+    assert steps["gigaword", "adadec"] == 7
+    assert steps["ambiguous_template", "trime"] == 9
+    assert steps["ambiguous_template", "mle"] not in (7, 9)
+
+
+def test_two_cells_of_a_reproduction_differ_in_their_objective_only(made, bench):
+    root, _ = made
+    one, other = (next((root / "ambiguous_template" / name).iterdir()) for name in ("mle", "histalign"))
+    ended = bench("compare", str(one), str(other))
+    assert ended.code == 0, ended.out
+    assert ended.out.endswith("only the objective differs\n")
+
+
+def test_the_papers_samples_come_from_the_same_cells(made, bench):
+    ended = bench("samples", "histalign/table9", "--results", str(made[0]), "--n", "1")
+    assert (ended.code, ended.err) == (0, "")
+    for name in ("mle · full", "mle · cache", "histalign · full", "histalign · cache"):
+        assert name in ended.out
+    assert "reference: " in ended.out
+    assert "Houston, Pennsylvania" in ended.out

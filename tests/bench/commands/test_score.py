@@ -1,0 +1,148 @@
+"""`bench score` and `bench verify`: numbers come from stored rows alone, once, and a changed one is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.base.keys import canonical, sha256
+from bench.cells.score import differences, values_of
+from bench.metrics import METRICS, Metric
+from bench.metrics.score import Score
+from bench.store.store import Store, StoredRows
+from tests.conftest import Ended
+
+
+def scores_of(root: Path) -> list[Path]:
+    return sorted(root.rglob("scores-*.json"))
+
+
+def test_scores_are_made_again_from_rows_without_a_model(bench: Callable[..., Ended], store_copy: Path) -> None:
+    before = {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)}
+    for path in [*before, *store_copy.rglob("model-*.safetensors")]:
+        path.unlink()
+    ended = bench("score", str(store_copy), "--json")
+    assert json.loads(ended.out) == {"new": len(before), "known": 0, "failed": 0}
+    assert {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)} == before
+    assert json.loads(bench("score", str(store_copy), "--json").out) == {"new": 0, "known": len(before), "failed": 0}
+
+
+def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> None:
+    for path in scores_of(store_copy):
+        path.unlink()
+    assert bench("score", str(store_copy), "--metrics", "perplexity").code == 0
+    assert [json.loads(path.read_text())["content"]["family"] for path in scores_of(store_copy)] == ["perplexity"]
+    assert "no metric 'perplexty'; did you mean 'perplexity'?" in bench("score", "--metrics", "perplexty").err
+
+
+def test_every_stored_number_is_what_its_rows_come_to(bench: Callable[..., Ended], store_copy: Path) -> None:
+    ended = bench("verify", str(store_copy))
+    assert ended.code == 0
+    assert ended.out == f"{len(scores_of(store_copy))} stored scores are what their rows come to, 0 differences\n"
+
+
+def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path) -> None:
+    path = next(p for p in scores_of(store_copy) if json.loads(p.read_text())["content"]["family"] == "perplexity")
+    record = json.loads(path.read_text())
+    value = record["content"]["values"][0]
+    value["value"] = value["value"] / 2
+    record["sha256"] = sha256(canonical(record["content"]))  # somebody who knows the store
+    path.write_text(json.dumps(record))
+    ended = bench("verify", str(store_copy), "--json")
+    assert ended.code == 1
+    (line,) = json.loads(ended.out)["differences"]
+    assert f"perplexity: {value['name']}: value stored {value['value']!r}, computed {2 * value['value']!r}" in line
+
+
+def test_rows_that_are_gone_are_said_to_be(bench: Callable[..., Ended], store_copy: Path) -> None:
+    (cell,) = Store(store_copy).cells()
+    for stored in cell.all_rows():
+        cell.rows_path(stored.key).unlink()
+    ended = bench("verify", str(store_copy))
+    assert ended.code == 1
+    assert ended.out.count("its rows are not there") == len(scores_of(store_copy))
+
+
+def test_other_data_than_the_rows_were_made_from_is_refused(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in scores_of(store_copy):
+        path.unlink()
+    monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
+    ended = bench("score", str(store_copy))
+    assert ended.code == 3
+    assert "name the data with --data-dir or --set task.path=" in ended.err
+
+
+def test_a_folder_without_cells_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    ended = bench("score", str(tmp_path))
+    assert (ended.code, len(ended.complaints)) == (3, 1)
+
+
+def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[float | None] = [None]
+    asked: list[int] = []
+
+    def scorer(rows: Any, gold: Any) -> list[Score]:
+        asked.append(len(rows))
+        why = "" if found[0] is not None else "|not applicable: needs a model: bench doctor"
+        return [Score("checked", found[0], "percent", True, len(rows), "checker" + why)]
+
+    monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood"))
+    monkeypatch.setattr(Metric, "load", lambda self: scorer)
+    asked_for = ("score", str(store_copy), "--metrics", "checker", "--json")
+    assert json.loads(bench(*asked_for).out)["new"] == 1
+    assert json.loads(bench(*asked_for).out) == {"new": 0, "known": 1, "failed": 0}
+    found[0] = 50.0
+    assert json.loads(bench(*asked_for).out)["new"] == 1
+    assert json.loads(bench(*asked_for).out)["known"] == 1
+    assert len(asked) == 3
+    (content,) = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
+    assert content["values"][0]["value"] == 50.0
+
+
+def test_a_later_version_of_a_family_takes_the_place_of_an_older(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of(version: int, value: float) -> None:
+        monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood", version=version))
+        monkeypatch.setattr(Metric, "load", lambda self: lambda rows, gold: [
+            Score("checked", value, "percent", True, len(rows), f"checker|version:{version}")])  # fmt: skip
+        assert bench("score", str(store_copy), "--metrics", "checker").code == 0
+
+    of(1, 10.0)
+    of(2, 20.0)
+    found = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
+    assert [(content["version"], content["values"][0]["value"]) for content in found] == [(2, 20.0)]
+    assert len([p for p in scores_of(store_copy) if "checker" in p.read_text()]) == 2
+
+
+def test_people_are_scored_by_what_says_something_of_their_texts() -> None:
+    rows = [{"id": "a", "text": "the the", "token_ids": [1, 1], "reference": "the fox", "reference_ids": [1, 2],
+             "groups": [2, 0, 0, 0], "reference_groups": [1, 0, 0, 1]}]  # fmt: skip
+    stored = StoredRows("key", {}, rows, "sha")
+    for family, column, model, people in (
+        ("diversity", "uniq", 1.0, 2.0), ("frequency_groups", "frequency/frequent", 100.0, 50.0),
+        ("ngram_diversity", "ngram-diversity", None, None),
+    ):  # fmt: skip
+        found = values_of(METRICS[family], stored, {"a": {}})
+        by_name = {of: {one["name"]: one["value"] for one in found[of]} for of in ("values", "human")}
+        if model is not None:
+            assert (by_name["values"][column], by_name["human"][column]) == (model, people)
+    assert "human" not in values_of(METRICS["rouge_limited"], stored, {"a": {"references": ["the fox"]}})
+    plain = StoredRows("key", {}, [{"id": "a", "text": "the the", "token_ids": [1, 1]}], "sha")
+    assert "human" not in values_of(METRICS["diversity"], plain, {"a": {}})
+
+
+def test_a_changed_number_of_the_human_row_is_found() -> None:
+    value = {"name": "uniq", "value": 2.0, "n": 1, "signature": "x"}
+    stored = {"values": [value], "human": [{**value, "value": 3.0}]}
+    assert differences(stored, stored) == []
+    assert differences(stored, {"values": [value], "human": [value]}) == ["human uniq: value stored 3.0, computed 2.0"]
+    assert differences(stored, {"values": [value]}) == ["human uniq: is not computed any more"]

@@ -1,0 +1,136 @@
+"""Decoding settings: what users type, what keys contain, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bench.config.decoding import Decoding, parse
+from bench.errors import UsageError
+
+NAMES = [
+    "greedy",
+    "topk=3",
+    "nucleus=0.95",
+    "beam=4",
+    "sample",
+    "sample+temperature=0.7",
+    "decoupled:greedy",
+    "decoupled:topk=3",
+    "decoupled:nucleus=0.9",
+    "decoupled:beam=4+length_penalty=2.0",
+    "posterior:topk=3",
+    "greedy+no_repeat_ngram=3",
+    "topk=20+temperature=0.5+no_repeat_ngram=4+max_new_tokens=100",
+    "beam=4+length_penalty=2.0+no_repeat_ngram=3",
+    "beam=5+length_penalty=-0.5+early_stopping+max_new_tokens=60",
+    "nucleus=0.30000000000000004",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_round_trip(name: str) -> None:
+    (decoding,) = parse(name)
+    assert decoding.name == name
+    assert Decoding(**decoding.as_dict()) == decoding
+
+
+def test_many_at_once() -> None:
+    assert [decoding.name for decoding in parse(",".join(NAMES))] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        (" greedy ", "greedy"),
+        ("model:topk=3", "topk=3"),
+        ("beam=4+length_penalty=2", "beam=4+length_penalty=2.0"),
+        ("beam=4+length_penalty=1+early_stopping=false", "beam=4"),
+        ("beam=4+early_stopping=True", "beam=4+early_stopping"),
+        ("topk=3 + temperature=1.0 + no_repeat_ngram=0", "topk=3"),
+    ],
+)
+def test_other_spellings(typed: str, name: str) -> None:
+    assert parse(typed)[0].name == name
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "a decoding is missing"),
+        ("greedy,", "a decoding is missing"),
+        ("greedi", "did you mean 'greedy'"),
+        ("nuclues=0.9", "did you mean 'nucleus'"),
+        ("decopled:topk=3", "did you mean 'decoupled'"),
+        ("beam=4+lenght_penalty=2", "did you mean 'length_penalty'"),
+        ("greedy+temperature=2", "no option of greedy decoding 'temperature'"),
+        ("topk", "topk needs a value, for example topk=3"),
+        ("greedy=3", "greedy takes no value"),
+        ("topk=0", "k is a whole number of at least 1, not '0'"),
+        ("topk=2.5", "k is a whole number of at least 1, not '2.5'"),
+        ("topk=", "k is a whole number"),
+        ("nucleus=95", "p is a number above 0 and below 1, not '95.0'"),
+        ("nucleus=0", "p is a number above 0"),
+        ("nucleus=nan", "p is a number above 0"),
+        ("beam=1", "beams is a whole number of at least 2"),
+        ("sample+temperature=0", "temperature is a number above 0"),
+        ("sample+temperature=inf", "temperature is a number above 0"),
+        ("beam=4+length_penalty=nan", "length_penalty is a number"),
+        ("greedy+no_repeat_ngram=-1", "no_repeat_ngram is a whole number"),
+        ("greedy+max_new_tokens=0", "max_new_tokens is a whole number of at least 1"),
+        ("beam=4+early_stopping=maybe", "early_stopping is true or false, not 'maybe'"),
+        ("topk=3+temperature=2+temperature=3", "temperature is given twice"),
+        ("topk=3,greedy,topk=3", "'topk=3' is given twice"),
+        ("decoupled:sample", "decoupled decoding is not for sample: without a cut it is posterior:sample"),
+        ("decoupled:topk=3+temperature=2", "temperature cannot be combined"),
+        ("decoupled:greedy+no_repeat_ngram=3", "no_repeat_ngram cannot be combined"),
+        ("decoupled:beam=4+no_repeat_ngram=3", "no_repeat_ngram cannot be combined"),
+    ],
+)
+def test_refused(typed: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse(typed)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mode": "greedy", "temperature": 0.7},
+        {"mode": "greedy", "beams": 4},
+        {"mode": "topk", "k": 3, "p": 0.9},
+        {"mode": "beam", "beams": 4, "k": 3},
+        {"mode": "beam", "beams": 4.0},
+        {"mode": "beam"},
+        {"mode": "topk", "k": True},
+        {"mode": "magic"},
+        {"mode": "greedy", "distribution": "magic"},
+    ],
+)
+def test_objects_are_checked_too(settings: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        Decoding(**settings)  # type: ignore[arg-type]
+
+
+def test_equal_decodings_have_equal_keys() -> None:
+    first, second = Decoding("beam", beams=4, length_penalty=2), parse("beam=4+length_penalty=2.0")[0]
+    assert first == second
+    assert repr(first.as_dict()) == repr(second.as_dict())
+    assert "temperature" not in first.as_dict()
+
+
+def test_what_samples() -> None:
+    assert [d.samples for d in parse("greedy,beam=2,topk=3,nucleus=0.5,sample,decoupled:greedy,decoupled:topk=3")] == [
+        False, False, True, True, True, False, True,
+    ]  # fmt: skip
+
+
+def test_light() -> None:
+    """The command line reads decodings before anything heavy is imported."""
+    code = (
+        "import sys, bench.config.decoding;print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,305 @@
+"""The store: what is written comes back, what is damaged is refused by name, what was stored is never lost."""
+
+import gzip
+import json
+import os
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.base.keys import canonical, sha256
+from bench.errors import StoreError
+from bench.store.checkpoints import load_verified
+from bench.store.store import CellFolder, Store, read_record, read_rows
+from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, SCORES, TRAINED, everything, full_cell
+from tests.bench.forks import full_disk
+
+TEXTS = st.text(st.characters(codec=None), max_size=20)  # lone surrogates too
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+FILES = {
+    "trained.json": lambda cell: cell.trained(),
+    "rows-aa.jsonl.gz": lambda cell: cell.rows("aa"),
+    "scores-bb.json": lambda cell: cell.scores("bb"),
+}
+
+
+@pytest.fixture
+def cell(tmp_path):
+    return full_cell(tmp_path)
+
+
+# What is written comes back ---------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_file_comes_back(cell):
+    assert cell.trained() == TRAINED
+    assert cell.scores("bb") == SCORES
+    assert cell.all_scores() == [SCORES]
+    found = cell.rows("aa")
+    assert (found.key, found.content, found.rows) == ("aa", OF, ROWS)
+    assert cell.all_rows() == [found]
+
+
+def test_what_is_not_there_is_none(tmp_path):
+    cell = CellFolder(tmp_path / "nowhere")
+    assert [cell.trained(), cell.failed(), cell.rows("aa"), cell.scores("bb")] == [None] * 4
+    assert [*cell.all_rows(), *cell.all_scores(), *Store(tmp_path / "nowhere").cells()] == []
+
+
+@settings(max_examples=30)
+@given(content=st.dictionaries(TEXTS, VALUES, max_size=4), rows=st.lists(st.dictionaries(TEXTS, VALUES), max_size=4))
+def test_any_json_comes_back_to_the_last_bit(tmp_path_factory, content, rows):
+    cell = CellFolder(tmp_path_factory.mktemp("cell"))
+    cell.write_scores("s", content, PROVENANCE)
+    cell.write_rows("r", content, rows, PROVENANCE)
+    assert canonical(cell.scores("s")) == canonical(content)
+    assert canonical(cell.rows("r").content) == canonical(content)
+    assert canonical(cell.rows("r").rows) == canonical(rows)
+
+
+def test_files_are_plain_json_for_other_programs(cell):
+    record = json.loads((cell.path / "trained.json").read_text())
+    assert record["content"] == TRAINED
+    assert record["provenance"] == PROVENANCE
+    lines = gzip.decompress((cell.path / "rows-aa.jsonl.gz").read_bytes()).split(b"\n")
+    assert json.loads(lines[0])["content"] == OF
+    assert [json.loads(line) for line in lines[1:-2]] == ROWS
+
+
+def test_the_hash_is_of_the_content_and_not_of_the_circumstances(tmp_path):
+    one, two = CellFolder(tmp_path / "one"), CellFolder(tmp_path / "two")
+    for cell, host in ((one, "here"), (two, "there")):
+        cell.write_rows("aa", OF, ROWS, {"host": host})
+        cell.write_scores("bb", SCORES, {"host": host})
+    assert one.rows("aa").sha256 == two.rows("aa").sha256
+    hashes = [json.loads((c.path / "scores-bb.json").read_text())["sha256"] for c in (one, two)]
+    assert hashes == [sha256(canonical(SCORES))] * 2
+
+
+def test_equal_rows_make_equal_bytes_at_any_time(tmp_path):
+    for name in ("one", "two"):
+        CellFolder(tmp_path / name).write_rows("aa", OF, ROWS, PROVENANCE)
+    one, two = ((tmp_path / name / "rows-aa.jsonl.gz").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_a_stored_file_never_changes(cell):
+    before = everything(cell)
+    cell.write_trained({**TRAINED, "status": "diverged"}, PROVENANCE)
+    cell.write_rows("aa", OF, [], PROVENANCE)
+    cell.write_scores("bb", {**SCORES, "values": []}, PROVENANCE)
+    assert everything(cell) == before
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_refused(tmp_path, bad):
+    cell = CellFolder(tmp_path / "cell")
+    for write in (
+        lambda: cell.write_trained({**TRAINED, "loss": bad}, PROVENANCE),
+        lambda: cell.write_rows("aa", OF, [{"id": "r0", "nll_sum": bad}], PROVENANCE),
+        lambda: cell.write_scores("bb", {"values": [{"value": bad}]}, PROVENANCE),
+        lambda: cell.write_failed({"status": "failed", "loss": bad}, PROVENANCE),
+    ):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write()
+    assert not cell.path.exists()
+
+
+def test_the_last_failure_replaces_the_one_before_and_can_be_forgotten(tmp_path):
+    cell = CellFolder(tmp_path)
+    for number in (1, 2):
+        cell.write_failed({"status": "failed", "error": f"error {number}"}, PROVENANCE)
+    assert cell.failed()["error"] == "error 2"
+    cell.clear_failed()
+    cell.clear_failed()
+    assert cell.failed() is None
+
+
+def test_cells_come_in_name_order_and_strangers_are_passed_over(tmp_path):
+    store = Store(tmp_path)
+    for task, method in (("b", "mle"), ("a", "trime"), ("a", "mle")):
+        store.cell(task, method, KEY).write_failed({"status": "failed"}, PROVENANCE)
+    (tmp_path / ".work" / "x" / "y").mkdir(parents=True)
+    (tmp_path / "a" / "mle" / "empty").mkdir()
+    (tmp_path / "a" / "notes.txt").write_text("mine")
+    (tmp_path / "a" / "mle" / "notes.txt").write_text("mine")
+    found = [str(cell.path.relative_to(tmp_path)) for cell in store.cells()]
+    assert found == [f"a/mle/{KEY}", f"a/trime/{KEY}", f"b/mle/{KEY}"]
+
+
+# What is damaged is refused ---------------------------------------------------------------------------------------
+
+
+def refused(read, path):
+    """Assert that reading raises one clear line, and return it."""
+    with pytest.raises(StoreError) as found:
+        read()
+    text = str(found.value)
+    assert text.startswith(f"stored file '{path}' cannot be read (")
+    assert text.endswith("; remove it and run the same command again to make it anew")
+    return text
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_cut_anywhere_is_refused(cell, name):
+    path, read = cell.path / name, FILES[name]
+    whole = path.read_bytes()
+    for length in range(len(whole) - (name != "rows-aa.jsonl.gz")):  # the last byte of a record is a line break
+        path.write_bytes(whole[:length])
+        refused(lambda: read(cell), path)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_flipped_bit_is_refused_or_changes_nothing(cell, name):
+    path, read = cell.path / name, FILES[name]
+    whole, right = path.read_bytes(), read(cell)
+    bits = range(0, 8 * len(whole), 3 if name.endswith("gz") else 9)
+    refusals = 0
+    for bit in bits:
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        try:
+            found = read(cell)
+        except StoreError as error:
+            found, refusals = right, refusals + (str(path) in str(error))
+        assert found == right, f"bit {bit} changed what is read"
+    assert refusals > 0.6 * len(bits)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("junk", [b"", b"\0" * 4096, b"\xff\xfe", b"null", b"[]", b"{}", b"<html>", b"[" * 100_000])
+def test_junk_is_refused(cell, name, junk):
+    for content in (junk, gzip.compress(junk)):
+        (cell.path / name).write_bytes(content)
+        refused(lambda: FILES[name](cell), cell.path / name)
+
+
+def rewrite(path, **changes):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_a_record_of_another_kind_schema_or_shape_is_refused(cell):
+    path = cell.path / "trained.json"
+    right = path.read_text()
+    for changes in ({"kind": "scores"}, {"content": {**TRAINED, "status": "diverged"}},
+                    {"content": [1], "sha256": sha256(b"[1]")}):  # fmt: skip
+        path.write_text(right)
+        rewrite(path, **changes)
+        refused(cell.trained, path)
+    path.write_text(right)
+    rewrite(path, schema=2)
+    assert "schema 2" in refused(cell.trained, path)
+
+
+def test_one_digit_changed_by_hand_is_noticed(cell):
+    path = cell.path / "scores-bb.json"
+    path.write_text(path.read_text().replace("0.30000000000000004", "0.40000000000000004"))
+    assert "does not have the hash" in refused(lambda: cell.scores("bb"), path)
+
+
+def test_a_row_changed_or_dropped_is_noticed(cell):
+    path = cell.path / "rows-aa.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).split(b"\n")
+    for changed in ([*lines[:1], *lines[2:]], [lines[0], lines[2], lines[1], *lines[3:]],
+                    [lines[0], lines[1].replace(b'"a"', b'"b"'), *lines[2:]]):  # fmt: skip
+        path.write_bytes(gzip.compress(b"\n".join(changed)))
+        assert "do not have the hash" in refused(lambda: cell.rows("aa"), path)
+
+
+def test_rows_under_the_name_of_others_are_refused(cell):
+    os.rename(cell.path / "rows-aa.jsonl.gz", cell.path / "rows-bb.jsonl.gz")
+    assert "key aa" in refused(lambda: cell.rows("bb"), cell.path / "rows-bb.jsonl.gz")
+
+
+def test_a_folder_in_place_of_a_file_is_refused(cell):
+    for name, read in FILES.items():
+        (cell.path / name).unlink()
+        (cell.path / name).mkdir()
+        refused(lambda read=read: read(cell), cell.path / name)
+
+
+def test_a_listing_does_not_hide_damage(cell):
+    (cell.path / "scores-cc.json").write_text("{")
+    refused(cell.all_scores, cell.path / "scores-cc.json")
+    (cell.path / "rows-cc.jsonl.gz").write_bytes(b"{")
+    refused(cell.all_rows, cell.path / "rows-cc.jsonl.gz")
+
+
+def test_the_functions_take_paths_too(cell):
+    assert read_record(cell.path / "trained.json", "trained") == TRAINED
+    assert read_rows(cell.path / "rows-aa.jsonl.gz").rows == ROWS
+
+
+# Checkpoints ------------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_with_another_hash_is_not_loaded(tmp_path):
+    cell, digest = CellFolder(tmp_path), sha256(b"weights")
+    content = {"model": {"checkpoint_sha256": digest}}
+    for damaged in (b"weightz", b"weight", b"", b"\0" * 7):
+        cell.checkpoint(digest).write_bytes(damaged)
+        with pytest.raises(StoreError, match=r"^checkpoint '.*' does not have the hash .* to train it anew$"):
+            load_verified(cell, content)
+    cell.checkpoint(digest).unlink()
+    with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it anew$"):
+        load_verified(cell, content)
+
+
+def test_every_way_of_damaging_a_checkpoint_is_noticed(tmp_path):
+    draw, whole = random.Random(0), os.urandom(20_000)
+    cell = CellFolder(tmp_path)
+    content = {"model": {"checkpoint_sha256": sha256(whole)}}
+    for _ in range(300):
+        at = draw.randrange(len(whole))
+        flipped = whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1 :]
+        page = 4096 * (at // 4096)
+        for damaged in (flipped, whole[:at], whole[:page] + bytes(4096) + whole[page + 4096 :]):
+            cell.checkpoint(sha256(whole)).write_bytes(damaged)
+            with pytest.raises(StoreError, match="does not have the hash"):
+                load_verified(cell, content)
+
+
+def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
+    cell = CellFolder(tmp_path)
+    data = b"this is no safetensors file"
+    cell.checkpoint(sha256(data)).write_bytes(data)
+    with pytest.raises(StoreError, match="cannot be read"):
+        load_verified(cell, {"model": {"checkpoint_sha256": sha256(data)}})
+
+
+# Full disks -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("free", [0, 1, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 800, 1000, 1500, 2000, 3000,
+                                  4000, 6000, 20_000])  # fmt: skip
+def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
+    before = everything(cell)
+    more = [{**row, "text": os.urandom(200).hex()} for row in ROWS]
+
+    def write():
+        new, said = Store(tmp_path).cell("toy", "trime", KEY), []
+        for act in (lambda: new.write_trained(TRAINED, PROVENANCE), lambda: new.write_rows("aa", OF, more, PROVENANCE),
+                    lambda: new.write_scores("bb", SCORES, PROVENANCE),
+                    lambda: cell.write_rows("cc", OF, more, PROVENANCE)):  # fmt: skip
+            try:
+                act()
+            except StoreError as error:
+                said.append(str(error))
+        return said
+
+    said = full_disk(free, write)
+    assert all(line.startswith("no space left to write '") for line in said)
+    assert len(said) == 4 or free > 100
+    assert not said or free < 6000
+    assert everything(cell) == before
+    for found in Store(tmp_path).cells():
+        everything(found)
+        found.all_rows()
+    assert not list(tmp_path.rglob("*.tmp"))

@@ -1,0 +1,255 @@
+"""Published numbers: every table whole, two typed a second time, every name one of ours, every error with its place."""
+
+from collections import Counter
+
+import pytest
+
+from bench.base.entries import all_names
+from bench.config.decoding import parse
+from bench.errors import DataError, UsageError
+from bench.leaderboards.published.paper_files import UNSURE, read
+from bench.leaderboards.published.papers import paper_table, papers, published
+from bench.models import METHODS
+from bench.models.backbones import BACKBONES
+from bench.tasks import TASKS
+
+# rows, columns, cells with a number, comparable ones, sum of the numbers
+SIZES = {
+    "adadec/table1": (5, 3, 14, 0, 4832710.2),
+    "adadec/table2": (7, 3, 21, 9, 614),
+    "adadec/table3": (5, 2, 10, 6, 340.8),
+    "adadec/table4": (6, 2, 12, 8, 494.1),
+    "f2softmax/table1": (12, 13, 146, 130, 220837.58),
+    "f2softmax/table2": (12, 13, 146, 130, 191917.42),
+    "f2softmax/table3": (3, 4, 12, 12, 70588.98),
+    "f2softmax/table5": (3, 3, 9, 0, 114669239),
+    "f2softmax/table8": (2, 4, 8, 4, 49382.3),
+    "f2softmax/table9a": (20, 2, 40, 0, 140),
+    "f2softmax/table9b": (5, 3, 15, 0, 54),
+    "f2softmax/table10": (41, 13, 497, 481, 686756.37),
+    "histalign/table1": (6, 9, 54, 32, 9881.31),
+    "histalign/table2": (3, 4, 12, 12, 600),
+    "histalign/table3": (6, 3, 18, 6, 1388.44),
+    "histalign/table4": (1, 6, 6, 0, 199.98),
+    "histalign/table5": (3, 8, 24, 12, 1208.6),
+    "histalign/table6": (3, 2, 6, 0, 260.99),
+    "histalign/table7": (3, 7, 21, 21, 1159.4),
+}
+CELLS = [cell for paper in papers() for table in paper.tables for row in table.rows for cell in row]
+TABLE_1 = """
+                 Full Acc@2  Acc@5  Acc@10 Acc@25 | Cache-only Acc@2  Acc@5  Acc@10 Acc@25 | Rank
+gpt2        mle        50.00  62.20  68.80  76.96              0.00   35.57  50.56  75.71     762
+gpt2        trime      46.43  56.41  76.47  97.96              0.00   39.89  66.51  100.00    836
+gpt2        histalign  63.47  72.26  89.71  100.00             58.62  70.62  79.59  94.31     854
+gpt2-large  mle        75.43  84.76  87.93  91.26              0.05   37.83  73.88  100.00    1280
+gpt2-large  trime      77.40  91.10  94.56  97.17              0.11   22.32  84.89  100.00    1377
+gpt2-large  histalign  82.22  92.84  96.57  98.34              82.15  92.51  99.94  100.00    1377
+"""
+TABLE_2 = """
+                  Acc@2  Acc@5  Acc@10  Acc@25
+llama2-7b  mle        0      0       0     100
+llama2-7b  trime      0      0       0     100
+llama2-7b  histalign  100    100   100     100
+"""
+TABLE_7 = """
+                       BLEU-1  BLEU-2  BLEU-3
+bart-large  mle        56.27   37.07   25.63
+bart-large  trime      56.12   36.84   25.29
+bart-large  histalign  56.65   37.56   26.25
+"""
+FULL, CACHE = ([f"acc@{k}/{mode}" for k in (2, 5, 10, 25)] for mode in ("full", "cache"))
+TYPED = {
+    ("ambiguous_template", "Table 1"): ([*FULL, *CACHE, "rank/float32"], TABLE_1),
+    ("ambiguous_template", "Table 2"): (CACHE, TABLE_2),
+    ("logicnlg", "Table 7"): (["bleu-1", "bleu-2", "bleu-3"], TABLE_7),
+}
+
+
+def typed(columns, text):
+    """The rows of a table above: (backbone, method) -> column -> number."""
+    lines = [line.split() for line in text.strip().splitlines()[1:]]
+    return {(line[0], line[1]): dict(zip(columns, map(float, line[2:]), strict=True)) for line in lines}
+
+
+@pytest.mark.parametrize(("task", "table"), TYPED)
+def test_every_number_is_that_of_the_paper(task, table):
+    columns, text = TYPED[task, table]
+    rows = [row for row in published(task) if (row.paper, row.table) == ("HistAlign", table)]
+    found = {(row.backbone, row.method): {c: row.values[c] for c in columns} for row in rows}
+    assert found == typed(columns, text)
+    assert list(found) == list(typed(columns, text))
+
+
+def test_every_table_of_the_list_is_there_and_no_other():
+    assert [table.address for paper in papers() for table in paper.tables] == list(SIZES)
+
+
+@pytest.mark.parametrize("address", SIZES)
+def test_a_table_is_whole(address):
+    rows, columns, numbers, comparable, total = SIZES[address]
+    table = paper_table(address)
+    cells = [cell for row in table.rows for cell in row]
+    values = [cell.value for cell in cells if cell.value is not None]
+    assert (len(table.rows), len(table.columns), len(values)) == (rows, columns, numbers)
+    assert {len(row) for row in table.rows} == {columns}
+    assert sum(cell.comparable for cell in cells) == comparable
+    assert sum(values) == pytest.approx(total, abs=1e-6)
+
+
+def test_what_the_copy_at_hand_does_not_show_is_marked_and_only_in_one_table():
+    unsure = [cell for cell in CELLS if cell.printed.endswith("?")]
+    assert {cell.table for cell in unsure} == {"Table 10"}
+    assert len(unsure) == 39
+    assert Counter(cell.value is None for cell in unsure) == {True: 31, False: 8}
+    assert {cell.why_not for cell in unsure} == {UNSURE}
+
+
+def test_a_comparable_cell_names_everything_a_run_needs():
+    for cell in (cell for cell in CELLS if cell.comparable):
+        assert cell.task in TASKS
+        assert cell.method in all_names(METHODS)
+        assert cell.backbone in BACKBONES
+        assert cell.metric
+        assert cell.signature
+        assert (cell.split, cell.preset) == ("test", "paper")
+        assert cell.value is not None
+
+
+def test_a_cell_that_is_not_comparable_says_why():
+    assert Counter(cell.comparable for cell in CELLS) == {True: 863, False: 265}
+    assert all(len(cell.why_not) > 10 for cell in CELLS if not cell.comparable)
+
+
+def test_decodings_are_named_as_our_cells_name_them():
+    for name in {cell.decoding for cell in CELLS} - {""}:
+        assert [one.name for one in parse(name)] == [name]
+    sampled = {c.decoding for c in CELLS if c.comparable and c.task not in ("ambiguous_template",)}
+    assert "" not in sampled
+
+
+def test_the_direction_is_that_of_our_metric():
+    sides = {cell.metric: cell.higher_is_better for cell in CELLS if cell.metric}
+    assert (sides["kld"], sides["dae"], sides["self-bleu-2"], sides["mauve"]) == (False, False, False, True)
+    assert sides["rank/float32"] is None
+    assert (sides["human/fluency-win"], sides["human/fluency-lose"]) == (True, False)
+
+
+def test_spreads_are_beside_their_numbers():
+    (first, *_), *_ = paper_table("histalign/table3").rows
+    assert (first.value, first.spread) == (88.13, 0.12)
+    assert first.spread_kind.startswith("95 %")
+    assert {cell.table for cell in CELLS if cell.spread is not None} == {"Table 3"}
+
+
+def test_tables_of_samples_are_plans():
+    plans = {(paper.short, plan["name"]): plan for paper in papers() for plan in paper.samples}
+    assert list(plans) == [("f2softmax", "Table 4"), ("f2softmax", "Table 11"), ("histalign", "Table 9")]
+    for plan in plans.values():
+        assert plan["backbone"] in BACKBONES
+        assert plan["prompts"]
+        if "decoding" in plan:
+            assert [one.name for one in parse(plan["decoding"])] == [plan["decoding"]]
+
+
+# Leaderboards -----------------------------------------------------------------------------------------------------
+
+
+def test_every_published_row_is_of_something_there_is():
+    for task in TASKS:
+        for row in published(task):
+            assert row.task == task
+            assert row.method in all_names(METHODS)
+            assert row.backbone in BACKBONES
+            assert row.values
+            assert row.label == f"published: {row.paper} {row.table}, {row.backbone}"
+
+
+def test_leaderboards_show_the_tables_that_fit_beneath_them():
+    shown = {task: list(dict.fromkeys(f"{row.paper} {row.table}" for row in published(task))) for task in TASKS}
+    assert {task: tables for task, tables in shown.items() if tables} == {
+        "ambiguous_template": ["HistAlign Table 1", "HistAlign Table 2"],
+        "logicnlg": ["HistAlign Table 7"],
+        "wikitext103": ["F2-Softmax Table 1", "F2-Softmax Table 2"],
+        "xsum": ["HistAlign Table 5"],
+        "cnndm": ["HistAlign Table 5"],
+        "gigaword": ["AdaDec Table 2"],
+        "nyt": ["AdaDec Table 3"],
+        "writingprompts": ["HistAlign Table 3"],
+        "wikibio": ["AdaDec Table 4"],
+        "lyrics": ["F2-Softmax Table 1", "F2-Softmax Table 2", "F2-Softmax Table 3"],
+    }
+
+
+def test_columns_that_do_not_compare_are_not_shown():
+    assert {column for row in published("xsum") for column in row.values} == {"rouge-l", "dae"}
+    assert {column for row in published("writingprompts") for column in row.values} == {"ngram-diversity"}
+
+
+def test_a_reader_is_warned_where_the_paper_is_unclear():
+    notes = {(row.paper, row.table): row.note for task in TASKS for row in published(task)}
+    assert "no stated tolerance" in notes["HistAlign", "Table 1"]
+    assert "corpus scale" in notes["HistAlign", "Table 7"]
+    assert "ROUGE 1.5.5" in notes["AdaDec", "Table 2"]
+
+
+def test_a_task_without_a_paper_has_no_published_rows():
+    assert published("no such task") == []
+
+
+# Reading ----------------------------------------------------------------------------------------------------------
+
+FILE = """
+name = "P"
+short = "p"
+citation = "P 2020"
+[[table]]
+name = "Table 1"
+title = "t"
+about = "a"
+task = "xsum"
+columns = [{ label = "R", metric = "rouge-l" }, { label = "X", why_not = "no such metric" }]
+rows = [{ label = "A", method = "mle", values = "1.5 2" },
+  { label = "B", why_not = "another system", values = "- 0.3?" },
+  { label = "C", method = "mle", why_not = "another reading", values = "4 5" },
+  { label = "D", method = "mle", values = "- 6" }]
+"""
+
+
+def test_a_table_is_read_by_name_and_by_number():
+    assert paper_table("HistAlign/Table7").title.startswith("LogicNLG")
+    with pytest.raises(UsageError, match="no published table 'histalign/table8'; did you mean 'histalign/table"):
+        paper_table("histalign/table8")
+
+
+def test_a_reason_is_the_nearest_one():
+    (a, x), (b, y), last, (none, _) = read(FILE, "f").tables[0].rows
+    assert [cell.comparable for cell in (a, x, b, y)] == [True, False, False, False]
+    assert [cell.why_not for cell in (x, b, y)] == ["no such metric", "another system", UNSURE]
+    assert [cell.value for cell in (a, x, b, y)] == [1.5, 2, None, 0.3]
+    assert {cell.why_not for cell in last} == {"another reading"}
+    assert none.why_not == "the paper prints no number here"
+    assert a.higher_is_better is True
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('title = "t"', 'titel = "t"', "f, Table 1: unknown key 'titel'; did you mean 'title'"),
+    ('label = "R",', 'label = "R", unit = "",', "f, Table 1, column 'R': unknown key 'unit'"),
+    ('"1.5 2"', '"1.5"', "f, Table 1, row 'A': 2 columns, 1 values, 2 spreads"),
+    ('"1.5 2"', '"1.5 x"', "f, Table 1, row 'A', column 'X': 'x', '-' is not a number"),
+    ('title = "t"', "", "f, Table 1: missing title"),
+    ('"1.5 2"', '"1.5 2", spreads = "1"', "f, Table 1, row 'A': 2 columns, 2 values, 1 spreads"),
+    ('"xsum"', '"xsun"', "f, Table 1, row 'A', column 'R': unknown task 'xsun'; did you mean 'xsum'"),
+    ('method = "mle"', 'method = "mlee"', "f, Table 1, row 'A', column 'R': unknown method 'mlee'; did you mean 'mle'"),
+    ('method = "mle"', 'method = "mle", backbone = "gpt3"', "row 'A', column 'R': unknown backbone 'gpt3'"),
+    ("rouge-l", "rouge-9", "f, Table 1, row 'A', column 'R': 'rouge-9' is no column of our metrics"),
+    ("rouge-l", "human/x", "f, Table 1, row 'A', column 'R': 'human/x' is no column of our metrics"),
+    ('metric = "rouge-l"', "", "f, Table 1, row 'A', column 'R': comparable without task, method or metric"),
+    ('why_not = "another system",', "", "f, Table 1, row 'B', column 'R': comparable without task, method or metric"),
+    ('name = "P"', 'name = "P"\nyear = 2020', "f: unknown key 'year'"),
+])  # fmt: skip
+def test_an_error_names_file_table_and_row(old, new, message):
+    assert old in FILE
+    with pytest.raises(DataError) as error:
+        read(FILE.replace(old, new).replace('{ label = "R",  }', '{ label = "R" }').replace('"R", }', '"R" }'), "f")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,272 @@
+"""Reproduction: every verdict, from stores made by hand; the order of methods; what tables need; how it is shown."""
+
+import pytest
+
+from bench.config.decoding import parse
+from bench.errors import UsageError
+from bench.leaderboards.published.needs import chosen, key_of_cell, needs
+from bench.leaderboards.published.paper_files import read
+from bench.leaderboards.published.papers import papers
+from bench.leaderboards.published.reproduction import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OFF,
+    WITHIN,
+    reproduce,
+)
+from bench.leaderboards.published.tolerance import TOLERANCES, tolerance
+from bench.leaderboards.render.reproduction import content, markdown, terminal
+from bench.leaderboards.table import tables
+from bench.store.store import Store
+from bench.tasks import TASKS
+from tests.leaderboards.handmade import manifest, scored, trained
+
+PAPER = """
+name = "A Paper"
+short = "paper"
+citation = "Somebody 2020"
+[[table]]
+name = "Table 1"
+title = "Sentences"
+about = "By hand."
+note = "A note."
+task = "logicnlg"
+backbone = "bart-large"
+decoding = "greedy"
+columns = [
+  { label = "B1", metric = "bleu-1" },
+  { label = "B3", metric = "bleu-3" },
+  { label = "PPL", metric = "ppl/word", why_not = "no unit is stated" },
+]
+rows = [
+  { label = "BART", method = "mle", values = "30.0 15.0 20.0", spreads = "0.5 - -" },
+  { label = "TRIME", method = "trime", values = "31.0 16.0 -" },
+  { label = "HISTALIGN", method = "histalign", values = "32.0 17.0 18.0" },
+  { label = "Human", why_not = "the true sentences, not a method", values = "90.0 - -", backbone = "" },
+]
+"""
+TABLE = read(PAPER, "papers/paper.toml").tables[0]
+BIG = {"preset": "paper", "backbone": "bart-large"}
+
+
+def store(root, method, by_seed, *, of=None, decoding="greedy", **changes):
+    """Store bleu-1, and bleu-3 as half of it, of some seeds."""
+    for seed, value in by_seed.items():
+        cell = trained(root, method, seed, **{**BIG, **changes})
+        scored(cell, {"bleu-1": value, "bleu-3": value / 2}, decoding=decoding, **(of or {}))
+
+
+def reproduced(root, preset="paper", limited=False, **options):
+    return reproduce(TABLE, tables(Store(root), None, "all", limited)[0], preset, **options)
+
+
+def first(found, row=0, column=0):
+    return found.rows[row][column]
+
+
+# Verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_papers_order_of_rows_and_columns_is_kept_and_nothing_stored_is_not_run(tmp_path):
+    found = reproduced(tmp_path, reasons={("logicnlg", "mle", "bart-large"): "failed: no memory"})
+    assert [row[0].cell.row for row in found.rows] == ["BART", "TRIME", "HISTALIGN", "Human"]
+    assert [one.cell.column for one in found.rows[0]] == ["B1", "B3", "PPL"]
+    assert found.count() == {WITHIN: 0, OFF: 0, NOT_RUN: 6, NOT_COMPARABLE: 6}
+    assert (first(found).reason, first(found, 1).reason) == ("failed: no memory", "")
+    assert first(found, 0, 2).reason == "no unit is stated"
+    assert (first(found, 1, 2).verdict, first(found, 1, 2).reason) == (NOT_COMPARABLE, "no unit is stated")
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "half"),
+    [
+        ((30.0, 31.0, 32.0), WITHIN, 2.4841),  # 31 +- 2.48 holds 30
+        ((33.0, 33.1, 33.2), OFF, 0.2484),
+        ((30.4, 30.4, 30.4), WITHIN, 0.0),  # the printed spread, 0.5, holds ours
+        ((30.6, 30.6, 30.6), OFF, 0.0),  # 0.5, and 0.05 of rounding
+        ((30.54, 30.54, 30.54), WITHIN, 0.0),
+        ((30.5,), WITHIN, None),
+        ((30.5, 30.5), WITHIN, None),
+        ((30.6,), OFF, None),  # bleu: 0.5 for one seed
+    ],
+)
+def test_seeds_give_an_interval_and_one_or_two_a_tolerance(tmp_path, values, verdict, half):
+    store(tmp_path, "mle", dict(enumerate(values)))
+    one = first(reproduced(tmp_path))
+    assert (one.verdict, one.reason, one.ours.n) == (verdict, "", len(values))
+    assert one.ours.half == (None if half is None else pytest.approx(half, abs=1e-4))
+    assert one.delta == pytest.approx(sum(values) / len(values) - 30)
+
+
+def test_without_a_printed_spread_only_the_interval_counts(tmp_path):
+    store(tmp_path, "mle", {0: 30.8, 1: 30.8, 2: 30.8})
+    assert [one.verdict for one in reproduced(tmp_path).rows[0]] == [OFF, OFF, NOT_COMPARABLE]
+    store(tmp_path, "trime", {0: 31.04, 1: 31.04, 2: 31.04})  # and 15.52 for 16.0
+    assert [one.verdict for one in reproduced(tmp_path).rows[1][:2]] == [WITHIN, OFF]
+
+
+def test_the_tolerance_is_the_metrics_own_and_every_metric_has_one():
+    assert (tolerance("uniq", 10_000), tolerance("rank/float32", 700)) == (300, 35)
+    assert TOLERANCES[-1][0] == "*"
+    for cell in (c for paper in papers() for table in paper.tables for row in table.rows for c in row if c.metric):
+        assert tolerance(cell.metric, cell.value or 1.0) > 0
+
+
+def test_what_the_file_calls_not_comparable_stays_so_with_ours_beside_it(tmp_path):
+    store(tmp_path, "mle", {0: 30.0})
+    scored(trained(tmp_path, "mle", 0, **BIG), {"ppl/word": 20.0}, kind="likelihood", decoding=None)
+    one = first(reproduced(tmp_path), 0, 2)
+    assert (one.verdict, one.reason, one.ours.mean, one.delta) == (NOT_COMPARABLE, "no unit is stated", 20.0, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "reason"),
+    [
+        ({"preset": "small", "backbone": "small-encdec"}, {"preset": "small"}, "preset small: small-encdec"),
+        ({"backbone": "bart-base"}, {}, "backbone bart-base, published bart-large"),
+        ({"data": {"train": manifest("train", "proxy"), "test": manifest("test", "official")}}, {}, "train data"),
+        ({"data": {"train": manifest("train", "official"), "test": manifest("test", "sample")}}, {},
+         "test data: sample"),
+        ({"of": {"whole": False}}, {}, "only 3 rows of the test split"),
+        ({"trainer__limit": 8}, {"limited": True}, "all data: cut by --limit 8"),
+    ],
+)  # fmt: skip
+def test_other_sizes_and_other_data_are_not_comparable(tmp_path, changes, options, reason):
+    store(tmp_path, "mle", {0: 30.0}, **changes)
+    found = reproduced(tmp_path, **options)
+    assert (first(found).verdict, first(found).ours.mean) == (NOT_COMPARABLE, 30.0)
+    assert first(found).reason.startswith(reason)
+    assert found.short_of == 4  # the other two methods
+
+
+def test_no_number_is_made_of_a_conflict_or_a_diverged_seed(tmp_path):
+    store(tmp_path, "mle", {0: 30.0})
+    store(tmp_path, "mle", {0: 31.0}, extra="again")
+    assert (first(reproduced(tmp_path)).verdict, first(reproduced(tmp_path)).ours) == (NOT_RUN, None)
+    assert "contradict" in first(reproduced(tmp_path)).reason
+    store(tmp_path, "trime", {1: 31.0})
+    trained(tmp_path, "trime", 2, status="diverged", **BIG)
+    trained(tmp_path, "histalign", 0, status="diverged", **BIG)
+    found = reproduced(tmp_path)
+    assert (first(found, 1).verdict, first(found, 1).reason) == (WITHIN, "1 of 2 seeds diverged")
+    assert (first(found, 2).verdict, first(found, 2).ours) == (NOT_RUN, None)
+
+
+def test_another_decoding_is_another_row_but_likelihood_has_none(tmp_path):
+    store(tmp_path, "mle", {0: 30.0}, decoding="beam=4")
+    scored(trained(tmp_path, "mle", 0, **BIG), {"ppl/word": 20.0}, kind="likelihood", decoding=None)
+    found = reproduced(tmp_path)
+    assert (first(found).verdict, first(found, 0, 2).ours.mean) == (NOT_RUN, 20.0)
+
+
+def test_of_several_settings_the_planned_one_counts_and_without_a_plan_none(tmp_path):
+    store(tmp_path, "mle", {0: 30.0})
+    store(tmp_path, "mle", {0: 90.0}, trainer__steps=11)
+    assert (first(reproduced(tmp_path)).verdict, first(reproduced(tmp_path)).reason[:10]) == (NOT_RUN, "2 settings")
+    key = trained(tmp_path, "mle", 0, **BIG).path.name
+    planned = {("logicnlg", "mle", "bart-large"): {key}}
+    assert first(reproduced(tmp_path, planned=planned)).ours.mean == 30.0
+    planned = {("logicnlg", "mle", "bart-large"): {"another"}}
+    assert first(reproduced(tmp_path, planned=planned)).ours is None
+
+
+def test_what_people_wrote_stands_beside_the_papers_people(tmp_path):
+    cell = trained(tmp_path, "mle", 0, **BIG)
+    scored(cell, {"bleu-1": 30.0}, human={"bleu-1": 88.0})
+    one = first(reproduced(tmp_path), 3)
+    assert (one.verdict, one.ours.mean) == (NOT_COMPARABLE, 88.0)
+
+
+# Order of methods -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "agreeing", "tau"),
+    [((1.0, 2.0, 3.0), 3, 1.0), ((3.0, 2.0, 1.0), 0, -1.0), ((1.0, 3.0, 2.0), 2, 1 / 3), ((1.0, 1.0, 2.0), 2, 0.8165),
+     ((1.0, 1.0, 1.0), 0, None)],
+)  # fmt: skip
+def test_the_order_of_methods_is_kendalls_tau(tmp_path, values, agreeing, tau):
+    for method, value in zip(("mle", "trime", "histalign"), values, strict=True):
+        store(tmp_path, method, {0: value}, preset="small", backbone="small-encdec")
+    order = reproduced(tmp_path, "small").orders[0]
+    assert (order.column, order.rows, order.pairs, order.agreeing) == ("B1", 3, 3, agreeing)
+    assert order.tau == (None if tau is None else pytest.approx(tau, abs=1e-4))
+
+
+def test_one_row_has_no_order_and_rows_that_are_one_of_ours_are_no_pair(tmp_path):
+    store(tmp_path, "mle", {0: 30.0})
+    assert reproduced(tmp_path).orders == ()
+    (twice,) = read(PAPER.replace('method = "trime"', 'method = "mle"'), "x.toml").tables
+    held = tables(Store(tmp_path), None, "all")[0]
+    assert reproduce(twice, held, "paper").orders == ()
+
+
+# Needs and names --------------------------------------------------------------------------------------------------
+
+
+def test_every_need_is_a_task_with_methods_once_and_its_decodings_are_as_the_store_names_them():
+    for preset in ("small", "paper"):
+        found = needs(chosen(["all"]), preset)
+        pairs = [(need.task, need.backbone, method) for need in found for method in need.methods]
+        assert len(pairs) == len(set(pairs)) > 20
+        assert all(need.task in TASKS for need in found)
+        for name in (name for need in found for name in need.decodings):
+            assert parse(name)[0].name == name
+    assert all(need.backbone == "" for need in needs(chosen(["all"]), "small"))
+
+
+def test_needs_of_known_tables():
+    (small,) = needs(chosen(["histalign/table1"]), "small")
+    assert (small.task, small.methods, small.decodings) == ("ambiguous_template", ("mle", "trime", "histalign"), ())
+    assert [need.backbone for need in needs(chosen(["histalign/table1"]), "paper")] == ["gpt2", "gpt2-large"]
+    lyrics = needs(chosen(["f2softmax/table3"]), "small")
+    assert [need.methods for need in lyrics] == [("f2softmax", "mle"), ("f2softmax.posterior",)]
+    assert needs(chosen(["histalign/table4", "f2softmax/table5"]), "paper") == []
+    assert needs(chosen(["f2softmax/table9"]), "paper") == needs(chosen(["f2softmax/table2"]), "paper")
+    assert key_of_cell(chosen(["adadec/table2"])[0].rows[-1][0], "small") == ("gigaword", "adadec", "")
+
+
+def test_names_are_tables_papers_aliases_or_all_and_an_unknown_one_has_a_neighbour():
+    assert [t.address for t in chosen(["F2softmax/Table9"])] == ["f2softmax/table9a", "f2softmax/table9b"]
+    assert [t.address for t in chosen(["adadec", "adadec/table1"])] == [f"adadec/table{n}" for n in (1, 2, 3, 4)]
+    assert len(chosen(["all"])) == sum(len(paper.tables) for paper in papers())
+    with pytest.raises(UsageError, match="no published table 'histalign/tabel1'; did you mean 'histalign/table1'"):
+        chosen(["histalign/tabel1"])
+    with pytest.raises(UsageError, match="bench samples histalign/table9 shows ours"):
+        chosen(["histalign/table9"])
+
+
+# How it is shown --------------------------------------------------------------------------------------------------
+
+
+def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
+    store(tmp_path, "mle", {0: 30.0, 1: 31.0, 2: 32.0})
+    store(tmp_path, "trime", {0: 40.0})
+    found = reproduced(tmp_path)
+    text, page = terminal([found], 150), markdown([found])
+    for shown in ("31.00 ±2.48", "30.0 ±0.5", "+1.00", "within", "OFF", "not run", "ours (n=3)"):
+        assert shown in text and shown in page, shown  # noqa: PT018
+    assert "a: no unit is stated" in text
+    lines = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ") and "ours" in line]
+    assert lines == ["BART", "TRIME", "HISTALIGN", "Human"]
+    told = content(found)
+    assert told["verdicts"] == {WITHIN: 2, OFF: 2, NOT_RUN: 2, NOT_COMPARABLE: 6}
+    assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
+    assert told["rows"][2]["cells"][0]["ours"] is None
+
+
+def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
+    store(tmp_path, "mle", {0: 33.25}, preset="small")
+    found = reproduced(tmp_path, preset="small")
+    assert first(found).ours.mean == 33.25
+    for text in (terminal([found], 150), markdown([found])):
+        assert "33.25" in text
+        assert "delta" not in text
+        assert "+3.25" not in text
+    assert content(found)["rows"][0]["cells"][0]["delta"] is None
+
+
+def test_a_reason_cannot_command_the_terminal_or_break_the_page(tmp_path):
+    found = reproduced(tmp_path, reasons={("logicnlg", "mle", "bart-large"): "failed: \x1b[2J\r<b>|"})
+    assert "\x1b" not in terminal([found], 150)
+    assert "failed: \\[2J \\<b\\>\\|" in markdown([found])

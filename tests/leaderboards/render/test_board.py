@@ -1,0 +1,232 @@
+"""The board: the JSON of every leaderboard, as its schema says, and what is read from the store beside it."""
+
+import json
+import math
+
+import pytest
+
+from bench.leaderboards.render.board import board, row_id, schema, table_ids
+from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
+from bench.leaderboards.table import tables
+from bench.store.store import Store
+from tests.leaderboards import boards
+from tests.leaderboards.handmade import PROVENANCE, config, manifest, ready, scored, trained
+
+KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
+         "null": type(None)}  # fmt: skip
+WORDS = {"type", "properties", "required", "additionalProperties", "items", "oneOf", "const", "minimum", "minItems",
+         "maxItems", "$ref", "description", "title", "$schema", "$defs"}  # fmt: skip
+
+
+def wrongs(content, rule, root, where="board"):
+    """What of a content a schema does not allow; the schema may use `WORDS` only."""
+    assert set(rule) <= WORDS, set(rule) - WORDS
+    if "$ref" in rule:
+        return wrongs(content, root["$defs"][rule["$ref"].removeprefix("#/$defs/")], root, where)
+    if "oneOf" in rule:
+        fits = [not wrongs(content, one, root, where) for one in rule["oneOf"]]
+        return [] if sum(fits) == 1 else [f"{where}: fits {sum(fits)} of {len(fits)}"]
+    found = [f"{where}: not {rule['const']!r}"] if "const" in rule and content != rule["const"] else []
+    kinds = rule.get("type", list(KINDS))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if not any(isinstance(content, KINDS[k]) and (k == "boolean" or not isinstance(content, bool)) for k in kinds):
+        return [*found, f"{where}: {type(content).__name__}, not {kinds}"]
+    if isinstance(content, dict):
+        known, more = rule.get("properties", {}), rule.get("additionalProperties", True)
+        found += [f"{where}: lacks {name}" for name in rule.get("required", ()) if name not in content]
+        for name, part in content.items():
+            if name in known:
+                found += wrongs(part, known[name], root, f"{where}.{name}")
+            elif more is False:
+                found.append(f"{where}: {name} is not known")
+            elif isinstance(more, dict):
+                found += wrongs(part, more, root, f"{where}.{name}")
+    if isinstance(content, list):
+        low, high = rule.get("minItems", 0), rule.get("maxItems", math.inf)
+        found += [] if low <= len(content) <= high else [f"{where}: {len(content)} items"]
+        found += [w for i, one in enumerate(content) for w in wrongs(one, rule.get("items", {}), root, f"{where}[{i}]")]
+    if isinstance(content, int | float) and not isinstance(content, bool) and content < rule.get("minimum", -math.inf):
+        found.append(f"{where}: {content} is below {rule['minimum']}")
+    return found
+
+
+def fits(content):
+    """Whether a board is JSON and what its schema says."""
+    return wrongs(json.loads(json.dumps(content, allow_nan=False)), schema(), schema())
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Two methods, two seeds, and a control that reads a cell of one of them."""
+    for seed in (0, 1):
+        ready(tmp_path, "mle", seed, bleu=30.0 + seed)
+        ready(tmp_path, "trime", seed, bleu=40.0)
+    return Store(tmp_path)
+
+
+def written(cell, texts, shown_as="", decoding="greedy", **changes):
+    """Store generated rows."""
+    record = cell.trained()
+    content = {"trained": record["key"], "kind": "generation", "split": "test", "decoding": {"name": decoding},
+               "shown_as": shown_as, "ids": {"n": 3, "sha256": "x"}, **changes}  # fmt: skip
+    rows = [{"id": name, "text": text} for name, text in texts.items()]
+    cell.write_rows(f"{content['split'] == 'test'}{decoding}{shown_as}{content['ids']['n']}", content, rows, PROVENANCE)
+
+
+def cell_with_curve(root, method, seed, curve):
+    found = config(method, seed)
+    cell = Store(root).cell("logicnlg", method, f"{method}{seed}")
+    splits = {"train": manifest("train", "official"), "test": manifest("test", "official")}
+    cell.write_trained({"key": f"{method}{seed}", "config": found, "status": "ok", "method": {"version": 1},
+                        "data": splits, "train": {"curve": curve}}, PROVENANCE)  # fmt: skip
+    return scored(cell, {"bleu-1": 1.0 + seed})
+
+
+# The content ------------------------------------------------------------------------------------------------------
+
+
+def test_a_board_of_stored_cells_is_as_its_schema_says(store):
+    found, notes = tables(store)
+    made = board(found, notes)
+    assert fits(made) == []
+    (table,) = made["tables"]
+    assert (table["task"], table["rows"], table["preset"], table["watermark"]) == ("logicnlg", 3, "small", "")
+    assert [row["method"] for row in table["methods"]] == ["trime", "mle"]
+    mle = table["methods"][1]
+    assert mle["values"]["bleu-1"] == {
+        "mean": 30.5, "half": None, "n_seeds": 2, "by_seed": {"0": 30.0, "1": 31.0},
+        "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": True, "tied": "",
+        "p": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
+    }  # fmt: skip
+    assert (mle["folder"], len(mle["cells"]), mle["seeds"]) == ("logicnlg/mle", 2, [0, 1])
+    assert all(store.cell(*mle["folder"].split("/"), key).trained() for key in mle["cells"])
+    assert table["published"][0]["why_not"] == "our rows are of preset small"
+    assert not table["published"][0]["comparable"]
+
+
+def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
+    for made in (boards.example(), boards.hostile(), boards.large(20)):
+        assert fits(made) == []
+    made = boards.example()
+    made["tables"][0]["methods"][0]["values"]["bleu-1"]["mean"] = "33"
+    made["tables"][0]["extra"] = 1
+    made["tables"][0]["rows"] = True
+    del made["tables"][1]["wins"]
+    found = fits(made)
+    assert [w.partition(":")[0] for w in found] == [
+        "board.tables[0].rows", "board.tables[0].methods[0].values.bleu-1.mean", "board.tables[0]", "board.tables[1]",
+    ]  # fmt: skip
+
+
+def test_what_is_not_shown_at_first_is_there_too(store, tmp_path):
+    scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "odd": 2.0})
+    made = board(*tables(store))
+    assert [(c["name"], c["shown"]) for c in made["tables"][0]["columns"]] == [
+        ("bleu-1", True), ("bleu-3", True), ("ppl/word", True), ("odd", False),
+    ]  # fmt: skip
+
+
+def test_a_conflict_is_null_and_marked(store, tmp_path):
+    scored(trained(tmp_path, "mle", 0, extra="again"), {"bleu-1": 99.0})
+    value = board(*tables(store))["tables"][0]["methods"][1]["values"]["bleu-1"]
+    assert (value["mean"], value["conflict"], value["best"], value["second"]) == (None, True, False, False)
+
+
+def test_statistics_are_put_where_they_belong(store):
+    found, notes = tables(store)
+    (name,), ids = table_ids(found), [row_id(row) for row in found[0].rows]
+    known = {"half": 0.5, "tied": "ab", "p": 0.01, "difference": 1.0, "low": 0.5, "high": 1.5, "against": ids[1]}
+    wins = {"columns": ["bleu-1"], "matrix": {ids[0]: {ids[1]: [1, 0, 0]}}}
+    made = board(found, notes, None, {name: {"values": {ids[0]: {"bleu-1": known}}, "wins": wins}})
+    assert fits(made) == []
+    first, second = made["tables"][0]["methods"]
+    assert {k: first["values"]["bleu-1"][k] for k in known} == known
+    assert second["values"]["bleu-1"]["half"] is None
+    assert made["tables"][0]["wins"] == wins
+
+
+def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
+    data = {"train": manifest("train", "official", "x"), "test": manifest("test", "official")}
+    scored(trained(tmp_path, "mle", data=data, extra="x"), {"bleu-1": 1.0})
+    scored(trained(tmp_path, "mle", trainer__lr=0.1), {"bleu-1": 1.0})
+    found, _ = tables(store)
+    assert table_ids(found) == ["logicnlg.test.small.3", "logicnlg.test.small.3-2"]
+    ids = [row_id(row) for table in found for row in table.rows]
+    assert len(set(ids)) == 3  # mle under two rates and trime; the same row of another table has the same name
+    assert len({row_id(row) for row in found[0].rows}) == len(found[0].rows)
+
+
+def test_frequency_groups_are_shown_where_all_four_are(tmp_path):
+    groups = {f"frequency/{name}": share for name, share in
+              zip(("frequent", "medium", "rare", "very_rare"), (50.0, 25.0, 15.0, 10.0), strict=True)}  # fmt: skip
+    scored(trained(tmp_path, "mle"), {"bleu-1": 1.0, **groups}, human=dict.fromkeys(groups, 25.0))
+    scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "frequency/rare": 1.0})
+    (table,) = board(*tables(Store(tmp_path)))["tables"]
+    assert [one["id"].partition("-")[0] for one in table["frequency"]] == ["human", "mle"]
+    assert table["frequency"][1]["shares"] == {"frequent": 50.0, "medium": 25.0, "rare": 15.0, "very_rare": 10.0}
+
+
+# Beside the tables ------------------------------------------------------------------------------------------------
+
+
+def test_curves_of_every_seed_thinned(tmp_path):
+    curve = [[step, 9.123456 - step / 100] for step in range(1, 101)]
+    for seed in (1, 0):
+        cell_with_curve(tmp_path, "mle", seed, curve)
+    cell_with_curve(tmp_path, "face", 0, [])
+    found, notes = tables(Store(tmp_path))
+    made = board(found, notes, extras_of(Store(tmp_path), found))
+    assert fits(made) == []
+    curves = made["tables"][0]["curves"]
+    assert [(c["id"].partition("-")[0], c["seed"]) for c in curves] == [("mle", 0), ("mle", 1)]
+    points = curves[0]["points"]
+    assert (len(points), points[0], points[-1]) == (POINTS, [1, 9.113], [100, 8.123])
+    assert thinned(curve[:5]) == [[i, float(f"{9.123456 - i / 100:.4g}")] for i in range(1, 6)]
+
+
+def test_one_cell_under_two_decodings_has_its_curve_once(tmp_path):
+    cell = cell_with_curve(tmp_path, "mle", 0, [[1, 2.0], [2, 1.0]])
+    scored(cell, {"bleu-1": 2.0}, decoding="beam=4")
+    found, _ = tables(Store(tmp_path))
+    assert len(found[0].rows) == 2
+    assert [len(c) for c in extras_of(Store(tmp_path), found)["curves"].values()] == [1]
+
+
+def test_samples_are_the_same_ids_for_all_rows_of_their_first_seed(tmp_path):
+    for seed in (0, 1):
+        written(cell_with_curve(tmp_path, "mle", seed, []), {n: f"mle {n} {seed}" for n in "abc"})
+    written(cell_with_curve(tmp_path, "face", 0, []), dict.fromkeys("bcd", "x" * 900))
+    found, _ = tables(Store(tmp_path))
+    asked = {"logicnlg/test": {"b": ("p" * 700 + "!", "r")}}
+    made = extras_of(Store(tmp_path), found, asked, records="../results")
+    (samples,) = made["samples"].values()
+    assert made["records"] == "../results"
+    assert [s["id"] for s in samples] == ["b", "c"]
+    texts = {name.partition("-")[0]: text for name, text in samples[0]["texts"].items()}
+    assert texts["mle"] == "mle b 0"
+    assert texts["face"] == "x" * (LONGEST - 1) + "…"
+    assert samples[0]["prompt"] == "…" + "p" * (LONGEST - 2) + "!"
+    assert (samples[0]["reference"], samples[1]["prompt"]) == ("r", "")
+
+
+def test_samples_are_of_the_row_they_stand_under(tmp_path):
+    cell = cell_with_curve(tmp_path, "mle", 0, [])
+    scored(cell, {"bleu-1": 2.0}, decoding="beam=4")
+    scored(cell, {"bleu-1": 3.0}, shown_as="mle.swapped")
+    written(cell, {"a": "greedy"})
+    written(cell, {"a": "beam"}, decoding="beam=4")
+    written(cell, {"a": "swapped"}, shown_as="mle.swapped")
+    written(cell, {"a": "other split"}, split="valid")
+    written(cell, {"a": "other rows"}, ids={"n": 2, "sha256": "y"})
+    found, _ = tables(Store(tmp_path))
+    (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
+    shown = {(row.method, row.decoding): samples[0]["texts"].get(row_id(row)) for row in found[0].rows}
+    assert shown == {("mle", "greedy"): "greedy", ("mle", "beam=4"): "beam", ("mle.swapped", "greedy"): "swapped"}
+
+
+def test_no_more_samples_than_a_page_should_hold(tmp_path):
+    written(cell_with_curve(tmp_path, "mle", 0, []), {f"{i:03}": "t" for i in range(100)})
+    found, _ = tables(Store(tmp_path))
+    (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
+    assert len(samples) == SAMPLES
+    assert [s["id"] for s in samples[:3]] == ["000", "003", "006"]

@@ -1,0 +1,238 @@
+"""Renderers: every form parses back to the same numbers, and a stored name can do no harm in any of them."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.commands.report import report
+from bench.errors import MissingError
+from bench.leaderboards.render.formats import FORMATS, render, terminal
+from bench.leaderboards.render.grid import number, plain, shown
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.table import Table, tables
+from bench.store.store import Store
+from tests.leaderboards.boards import ATTACKS, LATEX
+from tests.leaderboards.handmade import ready, scored, trained
+
+THIRD = 100 / 3
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Three methods, two seeds, one missing value, one tie."""
+    for seed in (0, 1):
+        ready(tmp_path, "mle", seed, bleu=THIRD + seed)
+        ready(tmp_path, "trime", seed, bleu=THIRD + seed, ppl=19.5)
+    scored(trained(tmp_path, "histalign"), {"bleu-1": 1.0, "bleu-3": 0.1 + 0.2})
+    return tmp_path
+
+
+def rendered(root, form, **options):
+    return render(*tables(Store(root), **options), form)
+
+
+def markdown_cells(text):
+    """The rows of the only Markdown table in a text, unescaped."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
+    return [[re.sub(r"\\(.)", r"\1", cell[1:-1]) for cell in row] for row in (cells[0], *cells[2:])], lines[1]
+
+
+# Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def test_markdown_is_a_table_that_reads_back(root):
+    (head, *rows), rule = markdown_cells(rendered(root, "markdown"))
+    assert head == ["method", "backbone", "seeds", "bleu-1", "bleu-3", "ppl/word"]
+    assert rule == "|---|---|---:|---:|---:|---:|"
+    assert all(len(row) == len(head) for row in rows)
+    ours = [row for row in rows if not row[0].startswith("  ")]
+    assert ours == [
+        ["mle", "small-encdec", "2", "33.83", "16.92", "20.00"],
+        ["trime", "small-encdec", "2", "33.83", "16.92", "**19.50**"],
+        ["histalign", "small-encdec", "1", "1.00", "0.30", ""],
+    ]
+
+
+def test_published_rows_follow_the_method_they_are_of_once(root):
+    (_, *rows), _ = markdown_cells(rendered(root, "markdown"))
+    assert [row[0] for row in rows] == ["mle", "  HistAlign Table 7", "trime", "  HistAlign Table 7", "histalign",
+                                        "  HistAlign Table 7"]  # fmt: skip
+    assert rows[1] == ["  HistAlign Table 7", "bart-large", "", "56.27", "25.63", ""]
+
+
+def test_what_stands_below_a_table(root):
+    text = rendered(root, "markdown")
+    assert text.startswith("### logicnlg · test split, 3 rows · preset small\n\n| method |")
+    assert text.endswith("\n\n*HistAlign Table 7: On the corpus scale of LogicNLG's evaluation script.*\n")
+
+
+def test_a_column_named_by_its_signature_is_one_column(tmp_path):
+    for method, size in (("mle", 1), ("trime", 2)):
+        signatures = {"bleu-3": f"bleu|N:{size}|V:{size}"}
+        scored(trained(tmp_path, method), {"bleu-1": 1.0, "bleu-3": 2.0}, signatures=signatures)
+    (head, *rows), _ = markdown_cells(rendered(tmp_path, "markdown"))
+    assert head[3:] == ["bleu-1", "bleu-3 [N:1|V:1]", "bleu-3 [N:2|V:2]"]
+    assert all(len(row) == len(head) for row in rows)
+    assert [row[3:] for row in rows if row[0] == "  HistAlign Table 7"][0] == ["56.27", "25.63", "25.63"]
+
+
+# CSV and JSON -----------------------------------------------------------------------------------------------------
+
+
+def test_csv_has_every_value_unrounded_with_its_seeds(root):
+    lines = list(csv.DictReader(io.StringIO(rendered(root, "csv"))))
+    assert len(lines) == 2 * 3 + 2
+    found = {(line["method"], line["column"]): line for line in lines}
+    line = found["trime", "bleu-1"]
+    assert float(line["mean"]) == (THIRD + THIRD + 1) / 2
+    assert json.loads(line["by_seed"]) == {"0": THIRD, "1": THIRD + 1}
+    assert (line["seeds"], line["rows"], line["signature"]) == ("2", "3", "bleu-1|version:1")
+    assert float(found["histalign", "bleu-3"]["mean"]) == 0.1 + 0.2 != 0.3
+    assert {(line["task"], line["split"], line["preset"], line["decoding"]) for line in lines} == {
+        ("logicnlg", "test", "small", "greedy")}  # fmt: skip
+
+
+def test_json_has_everything_unrounded(root):
+    content = json.loads(rendered(root, "json"))
+    (table,) = content["tables"]
+    assert (table["task"], table["rows"], [one["name"] for one in table["columns"]], table["watermark"]) == (
+        "logicnlg", 3, ["bleu-1", "bleu-3", "ppl/word"], "")  # fmt: skip
+    row = next(row for row in table["methods"] if row["method"] == "trime")
+    assert len(row["cells"]) == 2
+    found = row["values"]["bleu-1"]
+    assert (found["mean"], found["by_seed"]) == ((THIRD + THIRD + 1) / 2, {"0": THIRD, "1": THIRD + 1})
+    assert (found["signature"], found["conflict"], found["why"]) == ("bleu-1|version:1", False, "")
+    assert table["published"][0]["values"].items() >= {"bleu-1": 56.27, "bleu-3": 25.63}.items()
+
+
+def test_a_conflict_is_no_number_in_any_form(tmp_path):
+    ready(tmp_path, bleu=30.0)
+    ready(tmp_path, bleu=99.0, extra="another key")
+    line = next(line for line in csv.DictReader(io.StringIO(rendered(tmp_path, "csv"))) if line["column"] == "bleu-1")
+    assert line["mean"] == ""
+    value = json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["values"]["bleu-1"]
+    assert (value["mean"], value["conflict"]) == (None, True)
+    assert "conflict" in rendered(tmp_path, "terminal")
+    assert "64.50" not in rendered(tmp_path, "terminal")
+
+
+def test_notes_are_in_json_and_below_the_tables_for_people(root):
+    ready(root, "limited", trainer__limit=5)
+    note = "1 cells run with --limit are left out"
+    assert json.loads(report(root, None, "json"))["notes"] == [note]
+    assert report(root, None, "markdown").endswith(f"\n{note}\n")
+    assert report(root, None, "terminal").endswith(f"\n{note}\n")
+    assert note not in report(root, None, "csv")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
+    ended = bench("report", "--results", str(root), "--task", "logicnlg", "--format", form, "--columns", "all")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == report(root, ["logicnlg"], form, "all")
+    assert bench("report", "--results", str(root), "--task", "ambiguous_template").code == 3
+
+
+def test_an_empty_report_is_an_error_that_says_what_to_do(tmp_path):
+    with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method all makes some$"):
+        report(tmp_path, None, "json")
+
+
+# Terminal ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_terminal_table_holds_the_numbers_and_no_escapes_where_there_is_no_terminal(root):
+    text = rendered(root, "terminal")
+    assert "\x1b" not in text
+    for part in ("logicnlg · test split, 3 rows", "33.83", "HistAlign Table 7", "56.27", "0.30"):
+        assert part in text
+
+
+def test_the_best_value_is_bold_in_a_terminal(root, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert "\x1b[1m" in rendered(root, "terminal")
+
+
+def test_a_narrow_terminal_cuts_nothing(root):
+    found, _ = tables(Store(root))
+    assert terminal(found, 120).count("33.83") == 2
+
+
+# Shown numbers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0.0, "0.00"), (33.333, "33.33"), (0.005, "0.01"), (100.0, "100.00"), (762.0, "762"),
+     (762.5, "762.50"), (-3.14159, "-3.14"), (1e6, "1000000")],
+)  # fmt: skip
+def test_numbers_as_shown(value, text):
+    assert number(value) == text
+
+
+# Stored names may be anybody's ------------------------------------------------------------------------------------
+
+PAYLOADS = ["<script>alert(1)</script>", "a|b|c", "[x](javascript:alert(1))", "![x](http://x/y.png)", "*bold*",
+            "`code`", "\\|", "a\nb", "a\r\n| x |", "\x1b[31mred", "\x1b]0;title\x07", "=1+1", "+1", "-1", "@SUM(A1)",
+            "\t=1", "a,b", 'a"b', "é\u202eabc", "\u2028x", "<img src=x onerror=y>", "| --- |", "\x00",
+            "a\x0bb\x0c", *ATTACKS]  # fmt: skip
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_stored_name_does_no_harm(tmp_path, payload):
+    ready(tmp_path, "mle", bleu=20.0)
+    ready(tmp_path, "trime", bleu=30.0, backbone=payload, task_options={"style": payload})
+    ready(tmp_path, "trime", bleu=31.0, backbone=payload, task_options={"style": "plain"})
+    (head, *rows), _ = markdown_cells(rendered(tmp_path, "markdown"))
+    assert all(len(row) == len(head) for row in rows)
+    assert [row[4].strip("*") for row in rows if not row[0].startswith("  ")] == ["15.50", "15.00", "10.00"]
+    raw = rendered(tmp_path, "markdown")
+    assert not re.search(r"(?<!\\)[<>`\[]", raw)
+    lines = list(csv.reader(io.StringIO(rendered(tmp_path, "csv"), newline="")))
+    assert all(len(line) == len(lines[0]) for line in lines)
+    assert not any(line[7].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
+    assert json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["backbone"] == payload
+    latex = rendered(tmp_path, "latex")
+    assert set(re.findall(r"\\([a-zA-Z]+)", latex)) <= LATEX
+    assert not re.search(r"(?<!\\)[#%]", latex)
+    assert latex.count(r" \\") == rendered(tmp_path, "markdown").count("\n| ")
+    shown = rendered(tmp_path, "terminal")
+    assert not {c for c in shown if not c.isprintable()} - {"\n"}
+
+
+@settings(max_examples=200)
+@given(st.text(st.characters(codec=None), max_size=30))
+def test_plain_text_has_one_line_and_no_controls(text):
+    found = plain(text)
+    assert found == plain(found)
+    assert all(c.isprintable() for c in found)
+    assert len(found.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_form_of_no_tables_is_valid(form):
+    text = render([], [], form)
+    if form == "json":
+        assert json.loads(text) == {"schema": "objective-bench/board/1", "tables": [], "notes": [], "records": None}
+    elif form == "csv":
+        assert len(list(csv.reader(io.StringIO(text)))) == 1
+
+
+def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:
+    none = Value({}, True, "rouge", why="it drops 97 % of the references' letters")
+    assert (none.mean, none.n, shown(none, 1)) == (None, 0, "n/a")
+    row = TableRow("mle", "small-encdec", "greedy", {}, values={"rouge-l": none, "chrf": Value({0: 3.0}, True, "chrf")})
+    other = TableRow("face", "small-encdec", "greedy", {}, values={"rouge-l": none})
+    table = Table("pairs", "test", 9, {}, [row, other], ["rouge-l", "chrf"], (), "small", True)
+    assert table.best("rouge-l") == set()
+    for form in ("terminal", "markdown", "csv", "json"):
+        text = render([table], [], form)
+        assert "drops 97 % of the references" in text.replace("\n", " ")
+        assert form in ("csv", "json") or "n/a" in text
+    assert json.loads(render([table], [], "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None

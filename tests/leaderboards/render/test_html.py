@@ -1,0 +1,188 @@
+"""The page without a browser: its size, its policy, that it loads nothing, and that no text in it is markup."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bench.leaderboards.human.page import embedded
+from bench.leaderboards.render import html
+from bench.leaderboards.render.html import SCRIPTS, packed, page, static_table, unpacked, write_page
+from tests.leaderboards import boards
+
+PARTS = Path(html.__file__).parents[1] / "page"
+LIMIT_BYTES = 200_000
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, and the text of scripts, styles and table cells."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self.rows = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self.texts.append((tag, ""))
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self.texts.append(("", ""))
+        elif tag == "table":
+            self.rows.append([""])
+
+    def handle_data(self, data):
+        if self.texts and self.texts[-1][0]:
+            self.texts[-1] = (self.texts[-1][0], self.texts[-1][1] + data)
+        elif self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+    def text(self, tag):
+        return [text for name, text in self.texts if name == tag]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return page(boards.example())
+
+
+def test_two_hundred_rows_fit():
+    content = boards.large(200)
+    assert sum(len(table["methods"]) for table in content["tables"]) == 200
+    assert all(len(row["values"]) == 7 for table in content["tables"] for row in table["methods"])
+    assert len(page(content).encode()) <= LIMIT_BYTES
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(made):
+    read = Reader(made)
+    (policy,) = [meta["content"] for meta in read.all("meta") if "http-equiv" in meta]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert {name: rules[name] for name in ("default-src", "base-uri", "form-action")} == dict.fromkeys(
+        ("default-src", "base-uri", "form-action"), "'none'"
+    )
+    assert set(rules) == {"default-src", "script-src", "style-src", "base-uri", "form-action"}
+    _, script = read.text("script")
+    (style,) = read.text("style")
+    for rule, text in (("script-src", script), ("style-src", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+    assert made.index("Content-Security-Policy") < made.index("<style")
+
+
+@pytest.mark.parametrize("content", [boards.example(), boards.hostile()], ids=["example", "hostile"])
+def test_the_page_loads_nothing(content):
+    read = Reader(page(content))
+    loading = {"src", "srcset", "srcdoc", "data", "action", "formaction", "poster", "background", "style"}
+    for tag, attrs in read.elements:
+        assert not loading & set(attrs), (tag, attrs)
+        assert not [name for name in attrs if name.startswith("on")], (tag, attrs)
+    assert {tag for tag, _ in read.elements} <= {
+        "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "button", "form", "main",
+        "footer", "ul", "li", "b", "u", "script", "section", "h2", "table", "thead", "tbody", "tr", "th", "td", "i",
+    }  # fmt: skip
+    assert [attrs["href"] for attrs in read.all("a")] == ["#tables"]
+    assert len(read.all("meta")) == 4
+    assert not re.search(r"url\(|@import|@font-face", read.text("style")[0])
+
+
+def test_scripts_make_text_of_what_they_show():
+    for name in SCRIPTS:
+        text = (PARTS / name).read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|setHTML", text), name
+        assert not re.search(r"\beval\b|new Function|fetch\(|XMLHttp|import\(|setTimeout\([\"'`]", text), name
+        assert "</script" not in text
+        assert "<!--" not in text
+        assert len(text.splitlines()) <= 450
+    assert {path.name for path in PARTS.glob("*.js")} == set(SCRIPTS)
+
+
+# The board in it --------------------------------------------------------------------------------------------------
+
+
+def test_there_are_sixty_attacks():
+    assert len(set(boards.ATTACKS)) == 60
+
+
+def test_the_board_in_the_page_is_the_board_but_for_digits(made):
+    script, _ = Reader(made).text("script")
+    content = boards.example()
+    content["tables"][0]["methods"][0]["values"]["bleu-1"] |= {"mean": 100 / 3, "half": 100 / 3, "p": 0.0}
+    content["tables"][0]["published"][0]["values"]["bleu-1"] = 1234.5678
+    found = unpacked(packed(content))
+    assert found["tables"][0]["published"] == content["tables"][0]["published"]  # as printed
+    assert found["tables"][0]["methods"][0]["values"]["bleu-1"] == {
+        **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
+        "mean": 33.3333333, "half": 33.3333, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
+    }  # fmt: skip
+    assert unpacked(script) == unpacked(packed(boards.example()))
+
+
+@pytest.mark.parametrize(("p", "kept"), [(0.05004, 0.05004), (0.04996, 0.05), (0.05, 0.05), (0.012345, 0.0123)])
+def test_no_digit_that_is_cut_makes_or_takes_a_dagger(p, kept):
+    assert unpacked(packed({"p": p})) == {"p": kept}
+    assert (kept <= 0.05) == (p <= 0.05)
+
+
+@pytest.mark.parametrize("content", [boards.example(), boards.hostile()], ids=["example", "hostile"])
+def test_the_board_is_base64_which_ends_no_element(content):
+    script, _ = Reader(page(content)).text("script")
+    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", script)
+
+
+@pytest.mark.parametrize("text", [*boards.ATTACKS, "\u2028\u2029&<>", "a\ud800b"])
+def test_no_text_ends_the_element_it_is_in(text):
+    shown = embedded({"a": text})
+    assert not set("<>&\u2028\u2029") & set(shown)
+    assert json.loads(shown) == {"a": text}
+
+
+# Without JavaScript -----------------------------------------------------------------------------------------------
+
+
+def test_the_static_table_is_complete():
+    first = boards.example()["tables"][0]
+    assert Reader(static_table(first)).rows[:-1] == [
+        ["Method", "Backbone", "Seeds", "bleu-1 ↑", "bleu-2 ↑", "bleu-3 ↑", "ppl/word ↓", "rep"],
+        ["mle", "small-encdec", "3", "33.12a ±1.00", "20.00 ±1.00", "", "19.50 ±1.00", ""],
+        ["HistAlign Table 7", "bart-large", "", "56.27", "", "", "", ""],
+        ["trime", "bart", "3", "41.50† ±1.00", "n/a", "", "25.00", ""],
+        ["histalign", "small-encdec", "3 (div 1)", "9.75a ±1.00", "21.00 ±1.00", "", "conflict", ""],
+        ["human", "", "", "", "", "", "", ""],
+    ]
+    assert "<b>41.50</b><i>†</i>" in static_table(first)
+    assert "Not comparable with published numbers: test data: sample" in static_table(first)
+    assert "<li>a remark" in static_table(first)
+
+
+def test_every_row_of_every_table_stands_in_the_page():
+    content = boards.large(40)
+    rows = Reader(page(content)).rows
+    assert sum(len(row) == 10 for row in rows) == 40 + 4
+    assert "2 cells failed and have no number" in page(content)
+
+
+def test_a_text_of_the_board_is_no_placeholder_of_the_page():
+    content = boards.example()
+    content["tables"][0]["remarks"] = ["{{script}}{{board}}"]
+    assert "<li>{{script}}{{board}}</ul>" in page(content)
+
+
+def test_writing_replaces_the_older_page(tmp_path):
+    path = tmp_path / "deep" / "index.html"
+    write_page(path, boards.large(4))
+    write_page(path, boards.example())
+    assert path.read_text(encoding="utf-8") == page(boards.example())

@@ -1,0 +1,128 @@
+"""Marks stand only where seeds tell the rows of a column apart: the F test against known values, and every format."""
+
+import itertools
+import json
+import math
+import random
+
+import pytest
+
+from bench.leaderboards.render.board import board
+from bench.leaderboards.render.formats import render
+from bench.leaderboards.render.html import page
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.statistics.analysis import analysed, as_statistics
+from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, unmarked
+from bench.leaderboards.table import Table, tables
+from bench.metrics.sums import Items, mean
+from bench.store.store import Store
+from tests.leaderboards.handmade import scored, trained
+
+APART, TOGETHER = [[10.0, 10.2, 10.4], [20.0, 20.2, 20.4]], [[10.0, 14.0, 18.0], [11.0, 15.0, 19.5]]
+
+
+def column(*rows, backbones=None):
+    """A table with one column."""
+    made = []
+    for i, values in enumerate(rows):
+        backbone = backbones[i] if backbones else "small-encdec"
+        row = TableRow(f"method{i}", backbone, "greedy", {})
+        row.values["bleu-3"] = Value(dict(enumerate(values)), True, "s")
+        made.append(row)
+    return Table("logicnlg", "test", 9, {}, made, ["bleu-3"], (), "small", True)
+
+
+@pytest.mark.parametrize(
+    ("f", "between", "within", "tail"),
+    [(161.4476, 1, 1, 0.05), (18.5128, 1, 2, 0.05), (7.7086, 1, 4, 0.05), (5.1433, 2, 6, 0.05), (10.9248, 2, 6, 0.01),
+     (4.0662, 3, 8, 0.05), (1.8752, 10, 100, 0.0575), (1.0, 5, 5, 0.5)],
+)  # fmt: skip
+def test_the_tail_of_f_is_that_of_printed_tables(f, between, within, tail):
+    if tail == 0.0575:  # between the printed quantiles of 5 % (1.93) and 10 % (1.66)
+        assert 0.05 < f_tail(f, between, within) < 0.1
+    else:
+        assert f_tail(f, between, within) == pytest.approx(tail, rel=1e-4)
+
+
+def test_with_two_degrees_the_tail_has_a_closed_form():
+    for f, within in itertools.product([0.01, 0.5, 1.0, 3.0, 50.0, 1e6], [1, 2, 3, 10, 101]):
+        assert f_tail(f, 2, within) == pytest.approx((1 + 2 * f / within) ** (-within / 2), rel=1e-10)
+
+
+def test_p_says_what_it_says_where_all_rows_are_alike():
+    draw = random.Random(0)
+    rounds = 2000
+    ps = [p_of_rows([[draw.gauss(0, 1) for _ in range(3)] for _ in range(4)]) for _ in range(rounds)]
+    assert sum(p <= 0.05 for p in ps) / rounds == pytest.approx(0.05, abs=0.015)
+
+
+def test_p_where_seeds_agree_and_where_there_is_nothing_to_ask():
+    assert p_of_rows([[1.0, 1.0], [2.0, 2.0]]) == 0.0
+    assert p_of_rows([[1.0, 1.0], [1.0, 1.0]]) == 1.0
+    assert p_of_rows([[1.0, 2.0]]) == p_of_rows([]) == p_of_rows([[1.0], [2.0, 3.0]]) == 1.0
+    assert math.isfinite(p_of_rows([[1e-160, 2e-160], [3e-160, 5e-160]]))
+
+
+def test_a_column_is_marked_where_rows_lie_further_apart_than_seeds_explain():
+    assert markable(column(*APART), "bleu-3") == {0, 1}
+    assert markable(column(*TOGETHER), "bleu-3") == set()
+    assert (unmarked(column(*APART)), unmarked(column(*TOGETHER))) == ([], ["bleu-3"])
+
+
+def test_one_seed_tells_nothing():
+    assert markable(column([10.0], [90.0], [50.0]), "bleu-3") == set()
+    assert markable(column(*APART, [90.0], [50.0]), "bleu-3") == set()  # only half of the rows have two
+    assert markable(column(*APART, [90.0]), "bleu-3") == {0, 1}
+
+
+def test_what_is_not_trained_is_no_proof_but_may_be_best():
+    lead = [30.0, 30.0, 30.0]
+    assert markable(column(*TOGETHER, lead, backbones=["a", "a", ""]), "bleu-3") == set()
+    assert markable(column(*APART, [30.0], backbones=["a", "a", ""]), "bleu-3") == {0, 1, 2}
+
+
+def test_decodings_that_share_one_models_value_count_once():
+    table = column([10.0, 12.0], [13.0, 15.0])
+    assert markable(table, "bleu-3") == set()
+    more = [TableRow(row.method, row.backbone, f"topk={k}", {}) for row in table.rows for k in range(20)]
+    for i, row in enumerate(more):
+        row.values["bleu-3"] = table.rows[i // 20].values["bleu-3"]
+    table.rows += more
+    assert markable(table, "bleu-3") == set()
+
+
+def stored(root, shares):
+    """Methods with items; the value of seed s is its share and s times the step."""
+    for method, (share, step) in shares.items():
+        for seed in range(3):
+            items = Items(mean(100.0), [[float(i < 1000 * share + step * (seed - 1)), 1] for i in range(1000)])
+            scored(trained(root, method, seed), {"bleu-1": items.value}, items={"bleu-1": items})
+    built, notes = tables(Store(root))
+    return built, notes, analysed(built, rounds=999, cached=False)
+
+
+@pytest.mark.parametrize(("step", "marked"), [(5, True), (150, False)])
+def test_every_format_follows_the_rule(tmp_path, monkeypatch, step, marked):
+    built, notes, found = stored(tmp_path, {"mle": (0.4, step), "trime": (0.5, step), "histalign": (0.6, step)})
+    raw = [one["bleu-1"].p for one in found[0] if one["bleu-1"].p is not None]
+    assert raw
+    assert max(raw) <= 0.05  # over items all differ
+    said = "no mark of best or different"
+    texts = {form: render(built, notes, form, found) for form in ("markdown", "latex", "csv", "json")}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    texts["terminal"] = render(built, notes, "terminal", found)
+    texts["page"] = page(board(built, [], None, as_statistics(built, found))).split("<table>")[1].split("</table>")[0]
+    signs = {"markdown": ("**", "†"), "latex": (r"\textbf{", r"\underline{", r"$^\dagger$"), "terminal": ("\x1b[1m60",
+             "\x1b[4m50", "†"), "page": ("<b>", "<u>", "†")}  # fmt: skip
+    for form, expected in signs.items():
+        for sign in expected:
+            assert (sign in texts[form]) == marked, (form, sign)
+    for form in ("markdown", "latex", "terminal"):
+        assert (said in texts[form].replace("\n", " ")) != marked
+    content = json.loads(texts["json"])["tables"][0]
+    values = [row["values"]["bleu-1"] for row in content["methods"]]
+    for name in ("best", "second", "differs", "tied"):
+        assert any(value[name] for value in values) == marked, name
+    assert sorted(value["p"] for value in values if value["p"] is not None) == sorted(raw)
+    assert (content["wins"] is not None) == marked
+    assert str(raw[0]) in texts["csv"]

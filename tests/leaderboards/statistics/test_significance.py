@@ -1,0 +1,264 @@
+"""Significance: enumeration of all swaps, Type-I error, Holm by hand, tie groups, refusals, published outputs."""
+
+import itertools
+import math
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from bench.leaderboards.statistics.significance import (
+    compare,
+    holm,
+    over_seeds,
+    swapped_differences,
+    tie_groups,
+)
+from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
+from bench.metrics.sums import Items, bleu, mean, perplexity, ratio
+from tests.metrics.overlap.test_table_bleu import published, published_outputs
+
+
+def systems(kind, n, rng, gap=0.0):
+    """Two systems with the same distribution but for a gap: items vary, and both vary about them."""
+    level = rng.normal(size=n)
+    if kind == "mean":
+        form, sides = mean(1), [np.c_[level + rng.normal(size=n) + g, np.ones(n)] for g in (gap, 0)]
+    elif kind == "ratio":
+        form, sides = ratio(), [np.c_[(b := rng.integers(1, 9, n)) * rng.random(n), b] for _ in "ab"]
+    elif kind == "perplexity":
+        count = rng.integers(5, 60, n)
+        form, sides = perplexity(), [np.c_[count * np.exp(1 + level / 4 + rng.normal(size=n) / 4), count] for _ in "ab"]
+    else:
+        form, sides = bleu((0.5, 0.5), "exp"), [bleu_rows(level, rng) for _ in "ab"]
+    return [{1: Items(form, side)} for side in sides]
+
+
+def bleu_rows(level, rng):
+    length = rng.integers(6, 20, len(level))
+    one = rng.binomial(length, 1 / (1 + np.exp(-level / 2)))
+    two = rng.binomial(np.maximum(one - 1, 0), 0.5)
+    return np.c_[one, two, length, length - 1, length, rng.integers(6, 20, len(level))]
+
+
+# The test itself
+
+
+@pytest.mark.parametrize("kind", ["mean", "ratio", "perplexity", "bleu"])
+def test_differences_are_those_of_every_set_of_swaps(kind):
+    ours, theirs = (side[1] for side in systems(kind, 8, np.random.default_rng(4)))
+    swaps = np.array(list(itertools.product([0.0, 1.0], repeat=8)))
+    found = swapped_differences(ours, theirs, swaps)
+    for some, difference in zip(swaps, found, strict=True):
+        a = [y if s else x for s, x, y in zip(some, ours.values, theirs.values, strict=True)]
+        b = [x if s else y for s, x, y in zip(some, ours.values, theirs.values, strict=True)]
+        expected = Items(ours.form, a).value - Items(ours.form, b).value
+        assert difference == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["mean", "ratio", "perplexity", "bleu"])
+@pytest.mark.parametrize("n", [3, 8])
+def test_p_is_the_share_of_all_swaps(kind, n):
+    ours, theirs = systems(kind, n, np.random.default_rng(n))
+    swaps = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
+    every = swapped_differences(ours[1], theirs[1], swaps)
+    seen, rounds = every[0], 40_000
+    exact = [np.mean(np.abs(every) >= abs(seen) - 1e-9), np.mean(every >= seen - 1e-9), np.mean(every <= seen + 1e-9)]
+    found = compare(ours, theirs, rounds)
+    assert found.difference == pytest.approx(seen)
+    for p, share in zip((found.p, found.p_higher, found.p_lower), exact, strict=True):
+        assert abs(p - share) <= 4.5 * math.sqrt(share * (1 - share) / rounds) + 1 / rounds
+
+
+def test_p_counts_itself_by_hand():
+    """One item: half of the swaps give +1, half -1, so all are two-sided hits and about half are one-sided ones."""
+    ours, theirs = {1: Items(mean(1), [[1, 1]])}, {1: Items(mean(1), [[0, 1]])}
+    found = compare(ours, theirs, rounds=63)
+    assert (found.p, found.difference, found.rounds, found.n, found.seeds) == (1, 1, 63, 1, (1,))
+    assert found.p_lower == 1
+    assert found.p_higher * 64 == int(found.p_higher * 64)
+    assert 0.25 < found.p_higher < 0.75
+
+
+@pytest.mark.parametrize("kind", ["mean", "ratio", "perplexity", "bleu"])
+def test_type_one_error_is_what_it_says(kind):
+    rng = np.random.default_rng(2026)
+    found = [compare(*systems(kind, 60, rng), rounds=399, seed=run) for run in range(2000)]
+    rejected = [np.mean([getattr(one, name) <= 0.05 for one in found]) for name in ("p", "p_higher", "p_lower")]
+    assert all(0.035 <= share <= 0.065 for share in rejected), rejected
+
+
+def test_holm_keeps_the_error_of_a_family():
+    rng, families, any_of = np.random.default_rng(7), 300, 0
+    for family in range(families):
+        level = rng.normal(size=40)
+        runs = [{1: Items(mean(1), np.c_[level + rng.normal(size=40), np.ones(40)])} for _ in range(9)]
+        any_of += min(holm([compare(run, runs[0], 399, family).p for run in runs[1:]])) <= 0.05
+    assert any_of / families <= 0.07
+
+
+def test_identical_systems_do_not_differ():
+    for kind in ("mean", "ratio", "perplexity", "bleu"):
+        ours, _ = systems(kind, 30, np.random.default_rng(1))
+        found = compare(ours, ours, rounds=500)
+        assert (found.difference, found.p, found.p_higher, found.p_lower) == (0, 1, 1, 1)
+
+
+def test_a_strong_difference_is_seen_and_its_direction():
+    ours, theirs = systems("mean", 80, np.random.default_rng(1), gap=3.0)
+    found, back = compare(ours, theirs, 1999), compare(theirs, ours, 1999)
+    assert (found.p, found.p_higher, found.p_lower) == (1 / 2000, 1 / 2000, 1)
+    assert (back.p, back.p_higher, back.p_lower) == (1 / 2000, 1, 1 / 2000)
+    assert back.difference == -found.difference
+
+
+def test_the_order_of_items_hardly_matters_and_the_same_call_gives_the_same_p():
+    ours, theirs = systems("bleu", 200, np.random.default_rng(5))
+    order = np.random.default_rng(6).permutation(200)
+    shuffled = [{1: Items(side[1].form, side[1].values[order])} for side in (ours, theirs)]
+    first, again, other = compare(ours, theirs, 9999), compare(ours, theirs, 9999), compare(*shuffled, 9999)
+    assert first == again
+    assert other.difference == pytest.approx(first.difference, rel=1e-12)
+    assert abs(other.p - first.p) < 5 * math.sqrt(2 * first.p * (1 - first.p) / 9999)
+    assert compare(ours, theirs, 9999, seed=1).p != first.p
+
+
+def test_the_stream_of_swaps_is_always_the_same():
+    """Raw numbers of a bit generator: a page is the same on every machine and with every numpy."""
+    ours, theirs = {1: Items(mean(1), [[i, 1] for i in range(9)])}, {1: Items(mean(1), [[4.5, 1]] * 9)}
+    found = compare(ours, theirs, 999)
+    assert [round(1000 * p) for p in (found.p, found.p_higher, found.p_lower)] == [621, 722, 328]
+
+
+def test_only_shared_seeds_count_and_their_statistics_are_summed():
+    rng = np.random.default_rng(3)
+    (a1, b1), (a2, b2) = ([side[1] for side in systems("bleu", 40, rng)] for _ in "xy")
+    found = compare({1: a1, 2: a2, 5: b1}, {2: b2, 1: b1, 7: a1}, 500)
+    summed = compare({0: over_seeds([a1, a2])}, {0: over_seeds([b1, b2])}, 500)
+    assert (found.seeds, found.p, found.difference) == ((1, 2), summed.p, summed.difference)
+    np.testing.assert_array_equal(over_seeds([a1, a2]).values, a1.values + a2.values)
+
+
+def test_rounds_in_which_nothing_is_counted_are_hits():
+    ours, theirs = {1: Items(ratio(), [[1, 1], [0, 0]])}, {1: Items(ratio(), [[0, 0], [1, 2]])}
+    found = compare(ours, theirs, 999)  # half of the swaps leave one side without a denominator
+    assert found.p > 0.95
+
+
+# Refusals
+
+
+ONE = Items(mean(), [[1, 1], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        ({1: ONE}, {2: ONE}, "a seed that both have, got \\[1\\] and \\[2\\]"),
+        ({}, {2: ONE}, "got \\[\\] and \\[2\\]"),
+        ({1: ONE}, {1: Items(mean(), [[1, 1]])}, "the same examples, got 2 and 1 items"),
+        (
+            {1: ONE},
+            {1: Items(mean(1), ONE.values)},
+            "one form of value, got Form\\(kind='mean', scale=100.0.* and Form",
+        ),
+        ({1: ONE, 2: Items(mean(), [[1, 1]])}, {1: ONE, 2: ONE}, "the same examples, got 2 and 1 items"),
+        ({1: ONE}, {1: Items(mean(), [[0, 0], [0, 0]])}, "expected two values, got 50.0 and nan"),
+    ],
+)
+def test_refuses_what_cannot_be_compared(ours, theirs, said):
+    with pytest.raises(ValueError, match=said):
+        compare(ours, theirs)
+
+
+def test_refuses_no_rounds_and_no_runs():
+    with pytest.raises(ValueError, match="at least 1 round, got 0"):
+        compare({1: ONE}, {1: ONE}, rounds=0)
+    with pytest.raises(ValueError, match="at least one run"):
+        over_seeds([])
+
+
+# Families and groups
+
+
+def test_holm_by_hand():
+    """Sorted .005 .01 .03 .04: 4 * .005, 3 * .01, 2 * .03, and 1 * .04 raised to the one before."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.02, 0.5, 0.9]) == pytest.approx([0.06, 1, 1])
+    assert holm([]) == []
+    assert holm([0.3]) == [0.3]
+
+
+def test_holm_is_never_below_p_nor_above_bonferroni_and_follows_its_input():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        p = (rng.random(7) ** 3).tolist()
+        adjusted = holm(p)
+        assert all(x <= y <= min(1, 7 * x) for x, y in zip(p, adjusted, strict=True))
+        order = rng.permutation(7)
+        assert holm([p[i] for i in order]) == [adjusted[i] for i in order]
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
+def test_holm_refuses_what_is_no_probability(bad):
+    with pytest.raises(ValueError, match="p-values from 0 to 1"):
+        holm([0.5, bad])
+
+
+def test_tie_groups_by_hand():
+    """9.0 leads 8.9; 8.0 differs from 9.0 although not from 8.9; 7.9 joins 8.0; a row without a value joins nobody."""
+    values, apart = [8.0, 9.0, None, 8.9, 7.9, 1.0], {frozenset(pair) for pair in [(1, 0), (1, 4), (1, 5), (0, 5)]}
+    asked = []
+
+    def p_of(leader, other):
+        asked.append((leader, other))
+        return 0.001 if frozenset((leader, other)) in apart else 0.6
+
+    assert tie_groups(values, p_of, higher=True) == [1, 0, None, 0, 1, 2]
+    assert asked == [(1, 3), (1, 0), (1, 4), (1, 5), (0, 4), (0, 5)]
+    assert tie_groups([-1.0, None], p_of, higher=False) == [0, None]
+    assert tie_groups([], p_of, higher=True) == []
+    assert tie_groups([3.0, 1.0, 2.0], lambda i, j: 0.0, higher=False) == [2, 0, 1]
+
+
+def test_tie_groups_correct_for_how_many_are_compared():
+    assert tie_groups([2.0, 1.0], lambda i, j: 0.03, higher=True) == [0, 1]
+    assert tie_groups([2.0, 1.0, 0.5], lambda i, j: 0.03, higher=True) == [0, 0, 0]  # 2 * .03 > .05
+    with pytest.raises(ValueError, match="expected finite values, None where there is none"):
+        tie_groups([2.0, math.nan], lambda i, j: 0.5, higher=True)
+
+
+# Size and real outputs
+
+
+def test_ten_thousand_rounds_of_a_whole_test_set_are_small():
+    sides = systems("bleu", 4305, np.random.default_rng(0))
+    tracemalloc.start()
+    start = time.process_time()
+    compare(*sides, rounds=10_000)
+    taken, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+    assert taken < 20  # about one second alone on a core
+
+
+@published
+def test_published_systems_differ_in_bleu_3_or_do_not():
+    """Corpus BLEU-3: 27.09 beside 26.89 is noise between two fine-tunings, 26.89 beside 19.49 is not."""
+    rows = {}
+    for name in ("plog_plog-bart-large", "plog_bart-large", "GPT_gpt2_12.65"):
+        rows[name] = {0: Items(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*p) for p in zip(*published_outputs(name))])}  # noqa: B905
+    plog, bart, gpt = rows.values()
+    near, far = compare(plog, bart), compare(bart, gpt)
+    assert near.difference == pytest.approx(0.20, abs=0.0101)
+    assert near.n == 4305
+    assert near.p > 0.05
+    assert (far.p, far.p_higher) == (1 / 10_001, 1 / 10_001)
+    names = list(rows)
+    groups = tie_groups(
+        [side[0].value for side in rows.values()],
+        lambda i, j: compare(rows[names[i]], rows[names[j]], 999).p,
+        higher=True,
+    )
+    assert groups == [0, 0, 1]

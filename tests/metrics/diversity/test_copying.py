@@ -1,0 +1,133 @@
+"""Copying: by hand and by slow search, edges, metamorphic rules, class and stored rows."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.metrics import METRICS
+from bench.metrics.diversity.copying import copied, copy_rates, longest_copied, matches, signature, words_of
+from bench.metrics.diversity.copying_metric import CopyRate
+from tests.metrics.diversity_cases import TEXT, zipf_texts
+
+PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)
+COLUMNS = [*(f"copy-{n}" for n in range(1, 5)), *(f"novel-{n}" for n in range(1, 5)), "longest-copy"]
+
+
+def every(words, n):
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def plain_rates(texts, sources):
+    found = []
+    for n in range(1, 5):
+        total = sum(len(every(text, n)) for text in texts)
+        same = sum(
+            gram in every(source, n) for text, source in zip(texts, sources, strict=True) for gram in every(text, n)
+        )
+        found.append(100 * same / total if total else None)
+    return found
+
+
+def plain_longest(text, source):
+    return max((n for n in range(1, len(text) + 1) if set(every(text, n)) & set(every(source, n))), default=0)
+
+
+@settings(deadline=None, max_examples=200)
+@given(PAIRS)
+def test_slow_search_says_the_same(pairs):
+    texts, sources = [text for text, _ in pairs], [source for _, source in pairs]
+    assert copy_rates(texts, sources) == plain_rates(texts, sources)
+    spans = [plain_longest(text, source) for text, source in pairs if text]
+    assert longest_copied(texts, sources) == (sum(spans) / len(spans) if spans else None)
+
+
+@settings(deadline=None, max_examples=50)
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_order_and_doubling_do_not_matter_and_a_longer_source_never_lowers(pairs, rng):
+    def rates(of):
+        return [*copy_rates(*zip(*of, strict=True)), longest_copied(*zip(*of, strict=True))] if of else []
+
+    assert rates(rng.sample(pairs, len(pairs))) == rates([*pairs, *pairs]) == rates(pairs)
+    longer = rates([(text, [*source, 9, *rng.sample(source, len(source))]) for text, source in pairs])
+    assert all(before is after or before <= after for before, after in zip(rates(pairs), longer, strict=True))
+
+
+def test_a_copy_has_all_and_other_words_have_nothing():
+    text = ["one", "two", "three", "four", "five"]
+    assert copy_rates([text], [["zero", *text, "six"]]) == [100.0] * 4
+    assert longest_copied([text], [["zero", *text, "six"]]) == 5.0
+    assert copy_rates([text], [["six"]]) == copy_rates([text], [[]]) == [0.0] * 4
+    assert longest_copied([text], [[]]) == 0.0
+    assert copy_rates([text], [text[::-1]]) == [100.0, 0.0, 0.0, 0.0]
+
+
+def test_a_run_does_not_cross_a_word_that_the_source_lacks():
+    assert matches(["a", "x", "b", "a", "b"], ["a", "b", "y", "b", "a"]) == [1, 0, 1, 2, 2]
+    assert matches(["x", "x"], []) == [0, 0]
+
+
+def test_texts_shorter_than_n_and_none():
+    assert copy_rates([["a"], []], [["a"], ["b"]]) == [100.0, None, None, None]
+    assert copy_rates([], []) == [None] * 4
+    assert longest_copied([[]], [["a"]]) is None
+    with pytest.raises(ValueError, match="got 1 texts and 2 sources"):
+        copied([[1]], [[1], [2]])
+
+
+def test_words_of_any_script_without_case_and_marks():
+    assert words_of(["Don’t, STOP!", "안녕 세계.", ""]) == [["don", "t", "stop"], ["안녕", "세계"], []]
+
+
+def test_a_book_as_source_has_more_words_than_one_byte_and_is_fast():
+    source = list(range(70_000))  # over the surrogates too
+    assert matches(source[55_000:58_000], source) == list(range(1, 3001))
+    texts, sources = zipf_texts(100, 100, seed=1), zipf_texts(100, 1000, seed=2)
+    start = time.process_time()
+    copied(texts, sources)
+    assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize("size", [1, 4, 23])
+def test_the_class_gives_what_the_functions_give(size):
+    texts, sources = zipf_texts(23, 9, seed=1, types=9, shortest=0), zipf_texts(23, 30, seed=2, types=9)
+    metric, other = CopyRate(), CopyRate()
+    for start in range(0, 23, size):
+        metric.update(texts[start : start + size], sources[start : start + size])
+        metric.update([], [])
+    expected = [*copy_rates(texts, sources), longest_copied(texts, sources)]
+    assert [value.item() for value in metric.compute().values()] == expected
+    other.update(texts, sources)
+    other.merge_state(metric)
+    assert [value.item() for value in other.compute().values()] == expected
+    other.reset()
+    other.update([], [])
+    assert all(value.isnan() for value in other.compute().values())
+    assert other.higher_is_better is None
+
+
+def score(texts, gold):
+    rows = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
+    return {one.name: one for one in METRICS["copying"].load()(rows, gold)}
+
+
+def test_stored_rows_are_compared_with_the_source_in_their_gold():
+    gold = {"0": {"source": "The dog ran to town."}, "1": {"source": ""}}
+    found = score(["a dog ran to the park", ""], gold)
+    assert list(found) == COLUMNS
+    values = [found[name].value for name in COLUMNS]
+    assert values == pytest.approx([66.6666667, 40, 25, 0, 33.3333333, 60, 75, 100, 3])
+    assert len({one.signature for one in found.values()}) == len(COLUMNS)
+    assert {one.higher_is_better for one in found.values()} == {None}
+    assert found["copy-1"].signature == signature("copy-1")
+
+
+def test_without_a_source_it_is_not_applicable():
+    found = score(["a", "b"], {"0": {"references": ["a"]}, "1": {}})
+    assert [one.value for one in found.values()] == [None] * len(COLUMNS)
+    assert all(one.signature.endswith("|not applicable: rows without a source or prompt") for one in found.values())
+    with pytest.raises(ValueError, match=r"for all 2 rows or for none, 1 lack it: \['1'\]"):
+        score(["a", "b"], {"0": {"source": "a"}, "1": {}})
+    with pytest.raises(ValueError, match="exactly the 1 ids"):
+        score(["a", "b"], {"0": {"source": "a"}})

@@ -1,0 +1,168 @@
+"""The diversity columns of stored rows: equal to the functions, whatever the order; what is None; what is refused."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from bench.cells.score import by_people
+from bench.metrics import METRICS
+from bench.metrics.diversity.distinct import distinct, seq_rep
+from bench.metrics.diversity.divergence import jsd, kld, uniq
+from bench.metrics.diversity.diversity_scorer import diversity_scores
+from bench.metrics.diversity.ms_jaccard import ms_jaccard
+from bench.metrics.diversity.repetition import repetition
+from bench.metrics.diversity.self_bleu import self_bleu
+from tests.metrics.diversity_cases import zipf_texts
+
+COLUMNS = [
+    "kld", "jsd",
+    "ms-jaccard-1", "ms-jaccard-2", "ms-jaccard-3",
+    "ms-jaccard-1/f2_code", "ms-jaccard-2/f2_code", "ms-jaccard-3/f2_code",
+    "self-bleu-1", "self-bleu-2", "self-bleu-3", "self-bleu-4",
+    "self-bleu-1/original", "self-bleu-2/original", "self-bleu-3/original", "self-bleu-4/original",
+    "distinct-1", "distinct-2", "distinct-3",
+    "distinct-1/per_text", "distinct-2/per_text", "distinct-3/per_text",
+    "distinct-1/original", "distinct-2/original", "distinct-3/original",
+    "rep", "uniq", "seq-rep-4",
+]  # fmt: skip
+
+
+def make_rows(texts, references=None):
+    rows = [{"id": f"test/{n}", "text": "", "token_ids": text} for n, text in enumerate(texts)]
+    if references is not None:
+        rows = [{**row, "reference_ids": ids} for row, ids in zip(rows, references, strict=True)]
+    return rows
+
+
+def gold_of(rows):
+    return {row["id"]: {} for row in rows}
+
+
+def score(rows, by=diversity_scores):
+    return {found.name: found for found in by(rows, gold_of(rows))}
+
+
+def values(rows, by=diversity_scores):
+    return {name: found.value for name, found in score(rows, by).items()}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    texts, references = zipf_texts(30, 40, seed=1, types=200, shortest=0), zipf_texts(30, 40, seed=2, types=200)
+    texts[3] = [1, 2, 3] * 10
+    return make_rows(texts, references)
+
+
+def test_the_columns_are_those_of_the_functions(rows):
+    texts, references = [row["token_ids"] for row in rows], [row["reference_ids"] for row in rows]
+    expected = [
+        kld(texts, references), jsd(texts, references),
+        *ms_jaccard(texts, references), *ms_jaccard(texts, references, definition="f2_code"),
+        *self_bleu(texts), *self_bleu(texts, definition="original"),
+        *(distinct(texts, n, d) for d in ("f2_code", "per_text", "original") for n in (1, 2, 3)),
+        repetition(texts), uniq(texts), seq_rep(texts),
+    ]  # fmt: skip
+    assert values(rows) == dict(zip(COLUMNS, expected, strict=True))
+    assert list(values(rows)) == COLUMNS
+    assert values(rows)["rep"] == pytest.approx(100 / 30)
+
+
+def test_units_directions_and_numbers_of_texts(rows):
+    found = score(rows)
+    assert {name for name, one in found.items() if one.higher_is_better} == {
+        name for name in COLUMNS if name.startswith(("ms-jaccard", "distinct", "uniq"))
+    }
+    assert {one.unit for name, one in found.items() if "-bleu" in name or "jacc" in name or "dist" in name} == {
+        "percent"
+    }
+    assert {name: found[name].unit for name in ("kld", "jsd", "rep", "uniq", "seq-rep-4")} == {
+        "kld": "nats", "jsd": "nats", "rep": "percent", "uniq": "count", "seq-rep-4": "fraction",
+    }  # fmt: skip
+    lengths = [len(row["token_ids"]) for row in rows]
+    assert found["kld"].n == found["self-bleu-1"].n == found["distinct-1/original"].n + lengths.count(0) == 30
+    assert found["distinct-1"].n == sum(length > 5 for length in lengths) < 30
+    assert found["seq-rep-4"].n == sum(length > 3 for length in lengths)
+
+
+def test_order_does_not_change_a_bit(rows):
+    assert diversity_scores(rows[::-1], gold_of(rows)) == diversity_scores(rows, gold_of(rows))
+
+
+def human_scores(rows, gold):
+    return diversity_scores([by_people(row) for row in rows], gold)
+
+
+def test_a_human_row(rows):
+    found = values(rows, human_scores)
+    assert (found["kld"], found["jsd"]) == (0, 0)
+    assert [found[name] for name in COLUMNS if name.startswith("ms-jaccard")] == [100] * 6
+    swapped = make_rows([row["reference_ids"] for row in rows], [row["reference_ids"] for row in rows])
+    assert human_scores(rows, gold_of(rows)) == diversity_scores(swapped, gold_of(rows))
+    assert score(rows)["kld"].signature == score(rows, human_scores)["kld"].signature, "one column"
+
+
+def test_signatures_differ_by_column_by_tokenizer_and_by_number_of_texts(rows):
+    signatures = [found.signature for found in score(rows).values()]
+    assert len(set(signatures)) == len(COLUMNS)
+    other_ids = [{**row, "reference_ids": [token + 1 for token in row["reference_ids"]]} for row in rows]
+    shorter = [{**row, "reference_ids": row["reference_ids"][:20]} for row in rows]
+    moved = [{**row, "reference_ids": ids} for row, ids in zip(rows, [[1, 2], [3], *[[4]] * 28], strict=True)]
+    split = [{**row, "reference_ids": ids} for row, ids in zip(rows, [[1], [2, 3], *[[4]] * 28], strict=True)]
+    for changed in (other_ids, shorter, rows[:29]):
+        assert score(changed)["uniq"].signature != score(rows)["uniq"].signature
+    assert score(moved)["uniq"].signature != score(split)["uniq"].signature
+    other_texts = [{**row, "token_ids": [1]} for row in rows]
+    assert score(other_texts)["uniq"].signature == score(rows)["uniq"].signature
+
+
+def test_without_true_continuations_only_what_needs_none_is_defined(rows):
+    alone = values([{name: row[name] for name in ("id", "token_ids")} for row in rows])
+    whole = values(rows)
+    assert {name for name, value in alone.items() if value is None} == set(COLUMNS[:8])
+    assert all(alone[name] == whole[name] for name in COLUMNS[8:])
+
+
+def test_one_text_and_empty_texts():
+    one = values(make_rows([[1, 2, 3, 4, 5, 6]], [[1, 2, 3]]))
+    undefined = {name for name in COLUMNS if name.startswith("self-bleu")}
+    assert {name for name, value in one.items() if value is None} == undefined
+    empty = values(make_rows([[], []], [[1, 2, 3], [1]]))
+    assert {name: value for name, value in empty.items() if value is not None} == {"rep": 0, "uniq": 0}
+    human = values(make_rows([[], []], [[1, 2, 3], [1]]), human_scores)
+    assert human["kld"] == 0
+    assert human["ms-jaccard-3"] == 100
+    assert human["distinct-1"] is None
+    assert all(value is None or math.isfinite(value) for value in human.values())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": "a", "text": "x"}], "expected rows with token_ids, got 1 without"),
+        ([{"id": "a", "token_ids": [1]}, {"id": "b"}], r"token_ids in all 2 rows or in none, 1 lack it: \['b'\]"),
+        ([{"id": "a", "token_ids": [1], "reference_ids": [1]}, {"id": "b", "token_ids": [1]}], "reference_ids in all"),
+        ([{"id": "a", "token_ids": [1]}, {"id": "a", "token_ids": [1]}], "one row per id"),
+        ([{"id": "a", "token_ids": [-1]}], "ids of 0 or more"),
+    ],
+)
+def test_rows_that_cannot_be_scored_say_why(rows, said):
+    with pytest.raises(ValueError, match=said):
+        diversity_scores(rows, gold_of(rows))
+    with pytest.raises(ValueError, match="exactly the 2 ids"):
+        diversity_scores([{"id": "a", "token_ids": [1]}], {"a": {}, "b": {}})
+
+
+def test_it_is_listed():
+    assert METRICS["diversity"].kind == "generation"
+    assert METRICS["diversity"].load() is diversity_scores
+
+
+def test_scoring_does_not_import_torch():
+    code = (
+        "import sys, bench.metrics.diversity.diversity_scorer;"
+        "print({'torch', 'nltk', 'torchmetrics'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,95 @@
+"""Frequency groups: golden sets, borders, ties, what is refused."""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+from bench.metrics.diversity.frequency_groups import (
+    GROUPS,
+    frequency_group_scores,
+    frequency_groups,
+    group_of_tokens,
+    signature,
+)
+from tests.metrics.diversity_cases import GOLDEN, golden
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name):
+    texts, _, expected = golden(name)
+    counts = [1 / rank for rank in range(1, 401)]
+    found = frequency_groups(texts, counts)
+    assert [share / 100 for share in found] == pytest.approx(expected["freq_groups"], abs=1e-14)
+    assert sum(found) == pytest.approx(100)
+
+
+def test_a_token_that_crosses_a_border_is_of_the_rarer_group():
+    assert group_of_tokens([41, 29, 20, 10]).tolist() == [1, 1, 2, 3]
+    assert group_of_tokens([40, 30, 20, 10]).tolist() == [0, 1, 2, 3]  # reaches it, and does not cross it
+    assert group_of_tokens([91, 9]).tolist() == [3, 3]
+    assert group_of_tokens([5, 0, 5]).tolist() == [1, 3, 3]
+
+
+@pytest.mark.parametrize("scale", [1, 3, 10**12])
+def test_borders_are_exact(scale):
+    """Ten equal counts reach every border; as floats, 0.1 added up falls short of some and passes others."""
+    assert group_of_tokens([scale] * 10).tolist() == [0] * 4 + [1] * 3 + [2] * 2 + [3]
+
+
+def test_groups_follow_the_counts_wherever_the_ids_are():
+    """Token by token in exact fractions, the most frequent first."""
+    rng = random.Random(0)
+    for _ in range(30):
+        counts = [rng.randint(0, 9) for _ in range(rng.randint(1, 40))] + [5]
+        reached, expected = Fraction(0), [-1] * len(counts)
+        for token in sorted(range(len(counts)), key=lambda token: (-counts[token], token)):
+            reached += Fraction(counts[token], sum(counts))
+            expected[token] = sum(reached > Fraction(tenths, 10) for tenths in (4, 7, 9))
+        assert group_of_tokens(counts).tolist() == expected
+        assert frequency_groups([[token] for token in range(len(counts))], counts) == pytest.approx(
+            [100 * expected.count(group) / len(counts) for group in range(4)]
+        )
+
+
+def test_no_token_is_not_defined():
+    assert frequency_groups([], [1]) is frequency_groups([[], []], [1]) is None
+
+
+@pytest.mark.parametrize("counts", [[], [0, 0], [1, -1], [1, math.nan], [1, math.inf], [[1, 2], [3, 4]]])
+def test_what_are_no_counts_is_refused(counts):
+    with pytest.raises(ValueError, match="expected training counts of 0 or more"):
+        frequency_groups([[0]], counts)
+
+
+def test_a_token_beyond_the_counts_is_refused():
+    with pytest.raises(ValueError, match="below 2, the number of training counts, got 2"):
+        frequency_groups([[0, 2]], [5, 3])
+
+
+def test_signatures_and_unknown_groups():
+    assert len({signature(group) for group in GROUPS}) == 4
+    with pytest.raises(ValueError, match="there are: frequent, medium, rare, very_rare"):
+        signature("common")
+
+
+def test_rows_are_scored_by_their_counts():
+    rows = [{"id": "a", "groups": [3, 1, 0, 0]}, {"id": "b", "groups": [1, 2, 0, 1]}]
+    found = frequency_group_scores(rows, {"a": {}, "b": {}})
+    assert [(score.name, score.value) for score in found] == [
+        ("frequency/frequent", 50.0), ("frequency/medium", 37.5), ("frequency/rare", 0.0), ("frequency/very_rare", 12.5)
+    ]  # fmt: skip
+    assert {score.higher_is_better for score in found} == {None}
+    assert [score.signature for score in found] == [signature(group) for group in GROUPS]
+
+
+def test_rows_without_counts_have_no_number():
+    (score, *_) = frequency_group_scores([{"id": "a"}], {"a": {}})
+    assert score.value is None
+    assert score.signature.endswith("not applicable: rows without counts of frequency groups")
+    (score, *_) = frequency_group_scores([{"id": "a", "groups": [0, 0, 0, 0]}], {"a": {}})
+    assert score.value is None
+    assert score.signature.endswith("not applicable: no generated token")
+    with pytest.raises(ValueError, match="in all 2 rows or in none, 1 lack them"):
+        frequency_group_scores([{"id": "a"}, {"id": "b", "groups": [1, 0, 0, 0]}], {"a": {}, "b": {}})

@@ -1,0 +1,121 @@
+"""MS-Jaccard: golden sets, both definitions beside plain dictionaries, what is defined, metamorphic."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.metrics.diversity.ms_jaccard import DEFINITIONS, ms_jaccard, signature
+from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, plain_ms_jaccard, zipf_texts
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name):
+    texts, references, expected = golden(name)
+    f2, original = ms_jaccard(texts, references, 5, "f2_code"), ms_jaccard(texts, references, 4)
+    assert [value / 100 for value in f2] == pytest.approx(expected["ms_jaccard"], abs=1e-14)
+    theirs = list(expected["ms_jaccard_alihosseini"].values())
+    assert [value / 100 for value in original] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_one_pair_of_sets_by_hand():
+    """Two texts against one: counts per text 1 1/2 1/2 and 1 1 0; the only pair on both sides is 1 2."""
+    texts, references = [[1, 2], [1, 3]], [[1, 2]]
+    one, two = ms_jaccard(texts, references, 2)
+    assert one == pytest.approx(100 * (1 + 0.5) / (1 + 1 + 0.5))
+    assert two == pytest.approx(100 * math.sqrt(1.5 / 2.5 * 0.5 / 1.5))
+
+
+def test_the_longer_text_is_unlike_by_the_original_only():
+    short, long = [[1, 2]], [[1, 2] * 4]
+    assert ms_jaccard(short, long, 1) == [25.0]
+    assert ms_jaccard(short, long, 1, "f2_code") == [100.0]
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=100)
+@given(TEXTS, TEXTS)
+def test_the_fast_form_is_the_plain_one(definition, texts, references):
+    enough = min(max(map(len, side), default=0) for side in (texts, references))
+    found = ms_jaccard(texts, references, 4, definition)
+    assert [value is None for value in found] == [n > enough for n in (1, 2, 3, 4)]
+    for n in range(1, min(enough, 4) + 1):
+        assert found[n - 1] == pytest.approx(plain_ms_jaccard(texts, references, n, definition), abs=1e-11)
+        alone = ms_jaccard(texts, references, n, definition)[-1]
+        assert alone == found[n - 1], "how far is asked does not matter"
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_texts_like_those_of_a_model(definition):
+    texts, references = zipf_texts(30, 50, seed=1, types=300), zipf_texts(25, 60, seed=2, types=300, shortest=0)
+    for n, value in enumerate(ms_jaccard(texts, references, 3, definition), start=1):
+        assert value == pytest.approx(plain_ms_jaccard(texts, references, n, definition), abs=1e-10)
+
+
+# What is defined
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize(
+    ("texts", "references"), [([], []), ([[1]], []), ([], [[1]]), ([[]], [[1]]), ([[1]], [[], []]), ([[]], [[]])]
+)
+def test_an_empty_side_is_not_defined(definition, texts, references):
+    """The original divides by zero or scores 0, f2_code scores padding."""
+    assert ms_jaccard(texts, references, 2, definition) == [None, None]
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_an_order_that_one_side_lacks_is_not_defined(definition):
+    one, two, three = ms_jaccard([[1, 2]], [[1, 2, 3]], 3, definition)
+    assert None not in (one, two)
+    assert three is None
+
+
+def test_disjoint_sets_share_nothing():
+    assert ms_jaccard([[1, 2, 3]], [[4, 5, 6]]) == [0, 0, 0]
+    assert ms_jaccard([[1, 2, 3]], [[4, 5, 6]], 1, "f2_code")[0] < 1e-7
+
+
+# Properties
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, TEXTS, st.randoms(use_true_random=False))
+def test_order_does_not_change_a_bit(definition, texts, references, rng):
+    shuffled = (rng.sample(side, len(side)) for side in (texts, references))
+    assert ms_jaccard(*shuffled, 3, definition) == ms_jaccard(texts, references, 3, definition)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(TEXTS)
+def test_a_set_is_wholly_like_itself(definition, texts):
+    longest = max(map(len, texts), default=0)
+    assert ms_jaccard(texts, texts[::-1], 3, definition) == [100.0 if n <= longest else None for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, TEXTS)
+def test_saying_everything_twice_changes_nothing(definition, texts, references):
+    """Not even when one side only does: counts are per text, or per n-gram."""
+    once = ms_jaccard(texts, references, 3, definition)
+    assert ms_jaccard([*texts, *texts], references, 3, definition) == pytest.approx(once, abs=1e-10)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, TEXTS)
+def test_sides_may_change_places(definition, texts, references):
+    found = ms_jaccard(texts, references, 3, definition)
+    assert ms_jaccard(references, texts, 3, definition) == pytest.approx(found, abs=1e-10)
+    assert all(0 <= value <= 100 for value in found if value is not None)
+
+
+def test_signatures_and_unknown_definitions():
+    assert len({signature(n, definition) for n in (1, 2) for definition in DEFINITIONS}) == 4
+    for use in (lambda: signature(1, "f2"), lambda: ms_jaccard([[1]], [[1]], 1, "f2")):
+        with pytest.raises(ValueError, match="there are: original, f2_code"):
+            use()

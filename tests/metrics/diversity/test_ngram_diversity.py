@@ -1,0 +1,183 @@
+"""N-gram diversity: both definitions by slow loops, short texts, classes in batches and over states, stored rows."""
+
+import random
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.metrics import METRICS
+from bench.metrics.diversity.ngram_diversity import (
+    DEFINITIONS,
+    ngram_diversity,
+    signature,
+    simctg_diversity,
+    simctg_signature,
+    whitespace_ids,
+)
+from bench.metrics.diversity.ngram_diversity_metric import NgramDiversity, SimctgDiversity
+from bench.metrics.diversity.ngram_diversity_scorer import ngram_diversity_scores
+from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, grams, zipf_texts
+
+COLUMNS = ["ngram-diversity", "simctg-diversity", "simctg-diversity/paper"]
+
+
+def plain_mean(texts):
+    found = []
+    for text in texts:
+        ratios = [len(grams(text, n)) / grams(text, n).total() for n in range(1, 5) if len(text) >= n]
+        if ratios:
+            found.append(sum(ratios) / len(ratios))
+    return 100 * sum(found) / len(found) if found else None
+
+
+def near(value):
+    return value if value is None else pytest.approx(value, rel=1e-12)
+
+
+def plain_product(texts, definition):
+    product = 1.0
+    for n in (2, 3, 4):
+        new = total = 0
+        for text in texts:
+            every = [tuple(text[i : i + n]) for i in range(len(text) - n + 1)]
+            if definition == "released":
+                every = every[:-1]
+            new, total = new + len(set(every)), total + len(every)
+        if not total:
+            return None
+        repeated = 1 - new / total
+        product *= 1 - (round(repeated * 100, 2) / 100 if definition == "released" else repeated)
+    return 100 * product
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_loops_say_the_same_of_the_golden_sets(name):
+    texts, _, _ = golden(name)
+    assert ngram_diversity(texts) == near(plain_mean(texts))
+    for definition in DEFINITIONS:
+        assert simctg_diversity(texts, definition) == near(plain_product(texts, definition))
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_loops_say_the_same_and_neither_order_nor_doubling_matters(texts, rng):
+    mixed = rng.sample(texts, len(texts))
+    assert ngram_diversity(texts) == ngram_diversity(mixed) == near(plain_mean(texts))
+    assert ngram_diversity([*texts, *texts]) == near(ngram_diversity(texts))
+    for definition in DEFINITIONS:
+        value = simctg_diversity(texts, definition)
+        assert value == simctg_diversity(mixed, definition) == simctg_diversity([*texts, *texts], definition)
+        assert value == near(plain_product(texts, definition))
+
+
+@pytest.mark.parametrize(
+    ("texts", "mean"),
+    [
+        ([], None),
+        ([[]], None),
+        ([[7]], 100.0),
+        ([[7, 7]], 75.0),  # 1/2 and 1/1
+        ([[7, 7, 7]], pytest.approx(100 * (1 / 3 + 1 / 2 + 1) / 3)),
+        ([[7, 7, 7, 7]], pytest.approx(100 * (1 / 4 + 1 / 3 + 1 / 2 + 1) / 4)),
+        ([[7, 7], []], 75.0),  # an empty text is left out
+        ([[1, 2, 3, 4, 5]] * 3, 100.0),  # equal texts: only a text's own repeats count
+    ],
+)
+def test_short_texts_have_the_orders_they_have(texts, mean):
+    assert ngram_diversity(texts) == mean
+
+
+def test_the_product_needs_a_text_of_four_and_the_released_code_one_of_five():
+    assert simctg_diversity([], "paper") is None
+    assert simctg_diversity([[1, 2, 3]], "paper") is None
+    assert simctg_diversity([[1, 2, 3, 4]], "paper") == 100.0
+    assert simctg_diversity([[1, 2, 3, 4]], "released") is None
+    assert simctg_diversity([[1, 2, 3, 4, 5], [1]], "released") == 100.0
+    assert simctg_diversity([[1] * 6], "paper") == pytest.approx(100 / 5 / 4 / 3)
+
+
+def test_the_released_code_does_not_see_the_last_ngram_and_rounds():
+    text = [1, 2, 3, 4, 5, 6, 1, 2]
+    assert simctg_diversity([text], "paper") == pytest.approx(100 * 6 / 7)
+    assert simctg_diversity([text], "released") == 100.0
+    text = [1, 2, 1, 2, 3, 4, 5, 6]  # of 12 21 12 23 34 45 the share 1/6 repeats: 16.67 %
+    assert simctg_diversity([text], "released") == pytest.approx(83.33, abs=1e-12)
+
+
+def test_words_are_what_white_space_parts():
+    first, second = whitespace_ids([" The cat,\n the cat ", "the  CAT"])
+    assert [len(set(first)), len(first), len(second)] == [4, 4, 2]
+    assert second[0] == first[2]
+
+
+@pytest.mark.parametrize("size", [1, 4, 23])
+def test_classes_give_what_the_functions_give(size):
+    texts = zipf_texts(23, 30, seed=1, types=60, shortest=0)
+    metrics = [NgramDiversity(), *map(SimctgDiversity, DEFINITIONS)]
+    others = [NgramDiversity(), *map(SimctgDiversity, DEFINITIONS)]
+    expected = [ngram_diversity(texts), *(simctg_diversity(texts, name) for name in DEFINITIONS)]
+    for metric, other, value in zip(metrics, others, expected, strict=True):
+        metric.update([])
+        assert metric.compute().isnan()
+        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
+        random.Random(0).shuffle(parts)
+        for part in [*parts, []]:
+            metric.update(part)
+        assert metric.compute().item() == value
+        assert metric.compute().dtype == torch.float64
+        assert metric.higher_is_better
+        other.update(texts[:9])
+        rest = metric.clone()
+        rest.reset()
+        rest.update(texts[9:])
+        other.merge_state(rest)
+        assert other.compute().item() == value
+        metric.reset()
+        metric.update([[1, 1]])
+        assert metric.compute().isnan() or metric.compute().item() == 75.0
+
+
+def make_rows(texts, tokens=True):
+    rows = [{"id": f"test/{n}", "text": " ".join(f"w{i}" for i in text)} for n, text in enumerate(texts)]
+    return [{**row, "token_ids": text, "reference_ids": text} for row, text in zip(rows, texts, strict=True)] \
+        if tokens else rows  # fmt: skip
+
+
+def score(rows):
+    return {one.name: one for one in METRICS["ngram_diversity"].load()(rows, {row["id"]: {} for row in rows})}
+
+
+def test_stored_rows_score_as_the_functions():
+    texts = zipf_texts(12, 20, seed=3, types=40, shortest=0)
+    expected = [ngram_diversity(texts), simctg_diversity(texts), simctg_diversity(texts, "paper")]
+    found = score(make_rows(texts))
+    assert list(found) == [*COLUMNS, *(f"{name}/tokens" for name in COLUMNS)]
+    assert [one.value for one in found.values()] == expected * 2
+    assert {one.n for one in found.values()} <= {len(texts), sum(map(bool, texts))}
+    assert score(make_rows(texts)[::-1]) == found
+    assert len({one.signature for one in found.values()}) == 6
+    for name, one in found.items():
+        assert re.search(r"tokens:[0-9a-f]{8}$" if name.endswith("tokens") else "words:whitespace$", one.signature)
+
+
+def test_rows_without_tokens_and_without_words():
+    found = score(make_rows([[1, 2, 1, 2, 3, 4]], tokens=False))
+    assert found["ngram-diversity"].value is not None
+    for name in COLUMNS:
+        assert found[f"{name}/tokens"].value is None
+        assert found[f"{name}/tokens"].signature.endswith("not applicable: rows without token_ids")
+    assert [one.value for one in score(make_rows([[], []])).values()] == [None] * 6
+    with pytest.raises(ValueError, match="in all 2 rows or in none, 1 lack it"):
+        score([*make_rows([[1]]), {"id": "x", "text": ""}])
+    with pytest.raises(ValueError, match="exactly the 1 ids"):
+        ngram_diversity_scores([], {"a": {}})
+
+
+def test_unknown_definitions_are_refused():
+    for make in (lambda: simctg_diversity([[1]], "x"), lambda: SimctgDiversity("x"), lambda: simctg_signature("x", "")):
+        with pytest.raises(ValueError, match="'x' is unknown; there are: released, paper"):
+            make()
+    assert signature("a") != signature("b")

@@ -1,0 +1,110 @@
+"""The n-gram pass: beside counters, in both ways of sorting, at the edges."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from bench.metrics.diversity import ngrams
+from bench.metrics.diversity.ngrams import count_ngrams, flatten, lengths_of, n_grams
+from tests.metrics.diversity_cases import TEXTS, grams, zipf_texts
+
+
+def by_counter(texts, n):
+    """Counts as the pass gives them, but with the n-gram in place of its number."""
+    return [(gram, text, count) for gram, text, count in sorted(
+        (gram, number, count) for number, text in enumerate(texts) for gram, count in grams(text, n).items()
+    )]  # fmt: skip
+
+
+def as_triples(pairs):
+    return list(zip(pairs.grams.tolist(), pairs.texts.tolist(), pairs.counts.tolist(), strict=True))
+
+
+def assert_counts(texts, max_n):
+    for n, pairs in enumerate(count_ngrams(texts, max_n), start=1):
+        expected = by_counter(texts, n)
+        number = {gram: i for i, gram in enumerate(sorted({gram for gram, _, _ in expected}))}
+        assert as_triples(pairs) == [(number[gram], text, count) for gram, text, count in expected]
+        assert (pairs.n_texts, pairs.kinds, pairs.numbers) == (len(texts), len(number), len(number))
+        assert pairs.kinds_by_text().tolist() == [len(grams(text, n)) for text in texts]
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS)
+def test_the_pass_counts_what_counters_count(texts):
+    assert_counts(texts, 5)
+
+
+def test_long_texts_and_large_ids():
+    assert_counts(zipf_texts(20, 60, shortest=0), 4)
+    huge = 2**62
+    pairs = count_ngrams([[huge, 0, huge], [0, huge]], 2)[1]
+    assert as_triples(pairs) == [(0, 0, 1), (0, 1, 1), (1, 0, 1)]  # (0, huge), (huge, 0)
+
+
+def test_keys_too_large_to_pack_are_sorted_all_the_same(monkeypatch):
+    texts = zipf_texts(20, 60, shortest=0)
+    packed = count_ngrams(texts, 4)
+    keys = np.array([5, 2**62, 5, 0, 2**62])
+    assert [part.tolist() for part in ngrams._sorted(keys)] == [[0, 5, 5, 2**62, 2**62], [3, 0, 2, 1, 4]]
+    monkeypatch.setattr(ngrams, "INT64_BITS", 0)
+    for one, other in zip(packed, count_ngrams(texts, 4), strict=True):
+        assert as_triples(one) == as_triples(other)
+
+
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, TEXTS)
+def test_sides_of_a_joint_pass(first, second):
+    n = len(first)
+    for order, pairs in enumerate(count_ngrams([*first, *second], 3), start=1):
+        ours, theirs = pairs.sides(n)
+        known = sorted({gram for text in (*first, *second) for gram in grams(text, order)})
+        for found, side in ((ours, first), (theirs, second)):
+            counts = sum((grams(text, order) for text in side), Counter())
+            assert found.tolist() == [counts[gram] for gram in known]
+        later = pairs.between(n, n + len(second))
+        assert as_triples(later) == [(g, t - n, c) for g, t, c in as_triples(pairs) if t >= n]
+        assert later.n_texts == len(second)
+        assert later.kinds == len({gram for text in second for gram in grams(text, order)})
+
+
+def test_nothing():
+    for texts in ([], [[]], [[], []]):
+        for pairs in count_ngrams(texts, 3):
+            assert as_triples(pairs) == []
+            assert (pairs.kinds, pairs.numbers, pairs.n_texts) == (0, 0, len(texts))
+            assert pairs.kinds_by_text().tolist() == [0] * len(texts)
+
+
+def test_lengths():
+    assert lengths_of([[1, 2], [], [3]]).tolist() == [2, 0, 1]
+    assert n_grams(np.array([5, 2, 0]), 3).tolist() == [3, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["a b"], "list of token ids for each text"),
+        ("ab", "list of token ids for each text"),
+        ([1, 2], "list of token ids for each text"),
+        ([[1, 2.5]], "list of token ids for each text"),
+        ([[1, None]], "list of token ids for each text"),
+        ([[2**63]], "list of token ids for each text"),
+        ([[1], [3, -100]], "got -100; drop padding"),
+    ],
+)
+def test_what_is_no_text_is_refused(texts, said):
+    for use in (flatten, lambda these: count_ngrams(these, 2)):
+        with pytest.raises(ValueError, match=said):
+            use(texts)
+
+
+def test_an_order_is_at_least_one():
+    with pytest.raises(ValueError, match="order of 1 or more, got 0"):
+        count_ngrams([[1]], 0)
+
+
+def test_arrays_are_texts_too():
+    assert flatten([np.array([3, 4]), np.array([5])])[0].tolist() == [3, 4, 5]

@@ -1,0 +1,171 @@
+"""Self-BLEU: golden sets, nltk and a plain form of the authors' algorithm as oracles, what is defined, speed."""
+
+import math
+import random
+import time
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate import bleu_score
+
+from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
+from bench.metrics.diversity.self_bleu import DEFINITIONS, self_bleu, self_bleu_from_counts, self_bleu_scores, signature
+from tests.metrics.diversity_cases import GOLDEN, TEXT, TEXTS, golden, plain_self_bleu, zipf_texts
+
+SETS = st.lists(TEXT, min_size=2, max_size=6)
+SMOOTHING = bleu_score.SmoothingFunction().method1
+
+
+def by_nltk(texts, n):
+    scores = []
+    for place, text in enumerate(texts):
+        others = [*texts[:place], *texts[place + 1 :]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scores.append(bleu_score.sentence_bleu(others, text, [1 / n] * n, SMOOTHING))
+    return 100 * sum(scores) / len(scores)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name):
+    texts, _, expected = golden(name)
+    f2, texygen = self_bleu(texts, 5), self_bleu(texts, 4, "original")
+    assert [value / 100 for value in f2] == pytest.approx(expected["self_bleu"], rel=1e-12, abs=0)  # 1e-101 too
+    assert [value / 100 for value in texygen] == pytest.approx(expected["self_bleu_texygen_method1"], abs=1e-15)
+
+
+def test_one_set_by_hand():
+    """Pair 1 2 is in the first two texts; only the third has two 7s, and may not use the second of them."""
+    texts = [[1, 2, 7], [1, 2, 3, 4], [7, 7]]
+    three, four, two = 3 / 3, 2 / 4 * 1, 1 / 2 * math.exp(1 - 3 / 2)
+    assert self_bleu(texts, 1) == [pytest.approx(100 * (three + four + two) / 3)]
+    pairs = [math.sqrt(1 * 1 / 2), math.sqrt(1 / 2 * 1 / 3), math.sqrt(1 / 2 * 0.1 / 1) * math.exp(-0.5)]
+    assert self_bleu(texts, 2, "original")[1] == pytest.approx(100 * sum(pairs) / 3)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=100)
+@given(SETS)
+def test_the_fast_form_is_the_plain_one(definition, texts):
+    found = self_bleu(texts, 4, definition)
+    for n, value in enumerate(found, start=1):
+        if n > max(map(len, texts)):
+            assert value is None
+        else:
+            assert value == pytest.approx(plain_self_bleu(texts, n, definition), rel=1e-11, abs=1e-300)
+            if definition == "original":
+                assert value == pytest.approx(by_nltk(texts, n), abs=1e-11)
+
+
+@pytest.mark.parametrize("shortest", [0, 40])
+def test_texts_like_those_of_a_model(shortest):
+    texts = zipf_texts(16, 40, seed=1, types=200, shortest=shortest)
+    for n in (1, 2, 3, 4):
+        assert self_bleu(texts, 4)[n - 1] == pytest.approx(plain_self_bleu(texts, n, "f2_code"), abs=1e-12 * 100)
+        assert self_bleu(texts, 4, "original")[n - 1] == pytest.approx(by_nltk(texts, n), abs=1e-12 * 100)
+
+
+# What is defined
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_nothing_to_compare_is_not_defined(definition):
+    assert self_bleu([], 2, definition) == self_bleu([[1, 2, 3]], 2, definition) == [None, None]
+    assert self_bleu([[], []], 2, definition) == [None, None]
+    with pytest.raises(ValueError, match="two or more, got 1"):
+        self_bleu_scores([[1, 2]], 2, definition)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_an_order_that_no_text_has_is_not_defined(definition):
+    """Under nltk's rule smoothing alone would score it 46 % here."""
+    one, two, three = self_bleu([[1, 2], [1, 2]], 3, definition)
+    assert (one, two) == (pytest.approx(100), pytest.approx(100))
+    assert three is None
+
+
+def test_short_and_empty_texts_among_long_ones_keep_the_authors_values():
+    texts = [[1, 2, 3], [1, 2, 3], [1], []]
+    scores = self_bleu_scores(texts, 2, "original")
+    assert scores[:, 0].tolist() == pytest.approx([1, 1, 1, 0])
+    assert scores[2, 1] == pytest.approx(math.sqrt(0.1))  # no pair at all: 0.1 of 1
+    assert self_bleu_scores(texts, 2)[2, 1] == pytest.approx(1e-50)
+
+
+def test_equal_texts_are_wholly_alike_and_disjoint_ones_not_at_all():
+    assert self_bleu([[1, 2, 3, 4, 5]] * 3) == pytest.approx([100] * 4)
+    disjoint = [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert self_bleu(disjoint, 4, "original") == [0, 0, 0, 0]
+    assert max(self_bleu(disjoint, 4)) < 1e-90
+
+
+# Properties
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_order_does_not_change_a_bit(definition, texts, rng):
+    shuffled = rng.sample(texts, len(texts))
+    assert self_bleu(shuffled, 4, definition) == self_bleu(texts, 4, definition)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=9), min_size=1, max_size=5))
+def test_texts_that_all_come_twice_are_wholly_alike(definition, texts):
+    assert self_bleu([*texts, *texts], 4, definition) == pytest.approx([100] * 4)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SETS, st.permutations(range(5)))
+def test_names_of_tokens_do_not_matter(texts, names):
+    renamed = [[7 * names[token] + 3 for token in text] for text in texts]
+    assert self_bleu(renamed) == self_bleu(texts)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SETS)
+def test_scores_lie_between_none_and_all(texts):
+    scores = self_bleu_scores(texts)
+    assert scores.shape == (len(texts), 4)
+    assert ((scores >= 0) & (scores <= 1 + 1e-12)).all()
+    for definition in DEFINITIONS:
+        shared = self_bleu_from_counts(count_ngrams(texts, 4), lengths_of(texts), definition)
+        assert shared == self_bleu(texts, 4, definition)
+
+
+def test_a_longer_list_of_orders_does_not_change_the_first():
+    texts = zipf_texts(10, 20, types=20)
+    assert self_bleu(texts, 5)[:2] == self_bleu(texts, 2)
+
+
+# Signature and speed
+
+
+def test_the_signature_names_order_and_definition():
+    assert len({signature(n, definition) for n in (1, 2) for definition in DEFINITIONS}) == 4
+    for use in (lambda: signature(1, "texygen"), lambda: self_bleu([[1], [1]], 1, "texygen")):
+        with pytest.raises(ValueError, match="there are: f2_code, original"):
+            use()
+
+
+def test_time_is_a_small_part_of_nltks():
+    """tests/benchmarks/self_bleu.py measures it; here only that it has not become quadratic."""
+    texts = zipf_texts(1000, 100, types=20_000)
+    self_bleu(texts)
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        found = self_bleu(texts, 4, "original")
+        times.append(time.process_time() - start)
+    start = time.process_time()
+    for place in random.Random(0).sample(range(1000), 2):
+        others = [*texts[:place], *texts[place + 1 :]]
+        bleu_score.sentence_bleu(others, texts[place], [[1 / n] * n for n in (1, 2, 3, 4)], SMOOTHING)
+    theirs = (time.process_time() - start) / 2 * 1000
+    assert np.isfinite(found).all()
+    assert theirs > 150 * min(times)

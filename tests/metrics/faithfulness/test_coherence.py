@@ -1,0 +1,201 @@
+"""Coherence by tiny encoders written on the spot: pooling, cutting, batches, order, what is refused, stored rows."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
+
+from bench.metrics import METRICS
+from bench.metrics.faithfulness import embedder
+from bench.metrics.faithfulness.coherence import DEFAULT, coherence, coherence_scores, cosines
+from bench.metrics.faithfulness.coherence_metric import Coherence
+from bench.metrics.faithfulness.embedder import NoVerifier, embed, load, pooling_of
+
+torch.set_num_threads(1)
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "ran", "far", ".", "it"]
+SIZES = {
+    "vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "intermediate_size": 16, "max_position_embeddings": 24,
+}  # fmt: skip
+TEXTS = ["the cat sat on a mat .", "it ran", "", "the cat", "far far far far far far far far", "it ran"]
+
+
+def make(folder, kind=BertModel, config=BertConfig, **options):
+    folder.mkdir()
+    torch.manual_seed(0)
+    model = kind(config(**SIZES, **options))
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if "norm" not in name.lower():
+                weights.normal_(std=0.4)
+    model.save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": true}')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("encoders") / "sup-simcse-tiny")
+
+
+@pytest.fixture(scope="module")
+def sup(folder):
+    return load(str(folder), device="cpu")
+
+
+def states(folder, text):
+    """By the model alone."""
+    ids = torch.tensor([[2, *(WORDS.index(word) for word in text.lower().split()), 3]])
+    with torch.inference_mode():
+        found = BertModel.from_pretrained(folder).eval()(ids)
+    return found.last_hidden_state[0], found.pooler_output[0]
+
+
+def unlike(folder, name, **files):
+    """A copy under another name, with more files."""
+    copy = folder.parent / name
+    copy.mkdir()
+    for path in folder.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    for path, content in files.items():
+        where = copy / path.replace("__", "/").replace("_json", ".json")
+        where.parent.mkdir(exist_ok=True)
+        where.write_text(json.dumps(content))
+    return copy
+
+
+def test_the_pooling_is_that_of_the_checkpoints_kind(folder, sup):
+    unsup = load(str(unlike(folder, "UNSUP-tiny")), device="cpu")
+    mean = load(str(unlike(folder, "mean", **{"1_Pooling__config_json": {"pooling_mode_mean_tokens": True}})),
+                device="cpu")  # fmt: skip
+    assert [one.pooling for one in (sup, unsup, mean)] == ["pooler", "cls", "mean"]
+    hidden, pooled = states(folder, TEXTS[0])
+    for one, expected in ((sup, pooled), (unsup, hidden[0]), (mean, hidden.mean(dim=0))):
+        torch.testing.assert_close(embed(one, TEXTS)[0][0], expected, rtol=1e-5, atol=1e-6)
+        assert f"|pooling:{one.pooling}|" in one.signature
+
+
+def test_batches_give_what_single_texts_give_in_the_order_asked(sup):
+    together, cut = embed(sup, TEXTS)
+    assert (together.shape, cut) == ((6, 16), 0)
+    single = torch.cat([embed(sup, [text])[0] for text in TEXTS])
+    torch.testing.assert_close(together, single, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(embed(sup, TEXTS, tokens=12)[0], single, rtol=1e-5, atol=1e-6)
+    assert torch.equal(embed(sup, TEXTS[::-1])[0], together.flip(0))
+    assert torch.equal(together[1], together[5])
+    assert not torch.equal(together[0], together[3])
+    assert embed(sup, [])[0].shape == (0, 16)
+
+
+def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
+    exact, longer = " ".join(["cat"] * 22), " ".join(["cat"] * 22 + ["ran"])
+    assert [embed(sup, texts)[1] for texts in ([exact], [longer], [longer, exact, longer])] == [0, 1, 2]
+    assert torch.equal(*(embed(sup, [text])[0] for text in (exact, longer)))
+    short = load(str(folder), max_length=4, device="cpu")
+    assert embed(short, TEXTS)[1] == 2
+    torch.testing.assert_close(embed(short, [TEXTS[0]])[0], embed(sup, ["the cat"])[0], rtol=1e-5, atol=1e-6)
+    assert "|max_length:4|" in short.signature
+    assert "|max_length:none|positions:24|" in sup.signature
+
+
+def test_roberta_has_fewer_positions_than_its_table(tmp_path):
+    roberta = make(tmp_path / "sup-roberta", RobertaModel, RobertaConfig, pad_token_id=0)
+    one = load(str(roberta), device="cpu")
+    assert (one.longest, embed(one, ["cat " * 50])[1]) == (23, 1)
+
+
+def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
+    prompts, texts = TEXTS[:2], ["a mat", "the cat sat"]
+    pairs = [(states(folder, p)[1], states(folder, t)[1]) for p, t in zip(prompts, texts, strict=True)]
+    expected = [float(a @ b / a.norm() / b.norm()) for a, b in pairs]
+    assert cosines(prompts, texts, sup)[0].tolist() == pytest.approx(expected, abs=1e-6)
+    assert coherence(prompts, texts, sup) == pytest.approx(100 * sum(expected) / 2, abs=1e-4)
+    assert coherence(TEXTS[:2], TEXTS[:2], sup) == pytest.approx(100)
+    assert cosines(["the cat", "", "it"], ["", "the cat", " \n"], sup)[0].tolist() == [0, 0, 0]
+    assert coherence([], [], sup) is None
+    with pytest.raises(ValueError, match="got 1 prompts and 2 texts"):
+        cosines(["a"], ["a", "b"], sup)
+
+
+def test_the_class_adds_up_batches(sup):
+    metric, prompts = Coherence(sup), ["the cat"] * 6
+    metric.update([], [])
+    assert metric.compute().isnan()
+    for start in (0, 4):
+        metric.update(prompts[start : start + 4], TEXTS[start : start + 4])
+    assert metric.compute().item() == pytest.approx(coherence(prompts, TEXTS, sup), abs=1e-4)
+    assert metric.compute().dtype == torch.float64
+    assert metric.counts.tolist() == [6, 0]
+    assert metric.higher_is_better is True
+
+
+def test_weights_that_are_not_there_are_not_invented(folder):
+    for name, gone, refused in (
+        ("sup-no-pooler", "pooler.", True),
+        ("unsup-no-pooler", "pooler.", False),  # never read
+        ("unsup-no-layer", "encoder.layer.1.", True),
+    ):
+        copy = unlike(folder, name)
+        weights = load_file(copy / "model.safetensors")
+        kept = {key: value for key, value in weights.items() if not key.startswith(gone)}
+        assert len(kept) < len(weights)
+        save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
+        if refused:
+            with pytest.raises(NoVerifier, match=rf"{name} lacks \d+ weights, such as {gone}"):
+                load(str(copy))
+        else:
+            assert load(str(copy)).pooling == "cls"
+
+
+def test_what_cannot_be_loaded_or_pooled_says_why(folder, tmp_path):
+    with pytest.raises(NoVerifier, match="needs nobody/such-encoder: bench doctor"):
+        load("nobody/such-encoder")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(NoVerifier, match="does not load"):
+        load(str(tmp_path))
+    pooling, kinds = {"pooling_mode_max_tokens": True}, [{"type": "sentence_transformers.models.Dense"}]
+    for name, files, said in (
+        ("max", {"1_Pooling__config_json": pooling}, "pooled by pooling_mode_max_tokens"),
+        ("dense", {"1_Pooling__config_json": {"pooling_mode_cls_token": True}, "modules_json": kinds}, "Dense"),
+    ):
+        with pytest.raises(NoVerifier, match=said):
+            load(str(unlike(folder, name, **files)))
+    first = {"1_Pooling__config_json": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}}
+    assert pooling_of("first", unlike(folder, "first", **first)) == "cls"
+
+
+def score(rows, gold=None):
+    found, cut = coherence_scores(rows, gold or {row["id"]: {} for row in rows})
+    assert (cut.name, cut.signature, cut.value) == ("coherence/truncated", found.signature, 0 if found.n > 1 else None)
+    return found
+
+
+def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeypatch):
+    monkeypatch.setenv("BENCH_SIMCSE", str(folder))
+    rows = [{"id": str(n), "text": text, "prompt": "the cat"} for n, text in enumerate(TEXTS)]
+    found = score(rows)
+    assert found.value == coherence(["the cat"] * 6, TEXTS, sup)
+    assert found == score(rows[::-1])
+    assert found.signature.startswith(
+        "coherence|cosine of:prompt, text|empty:0|scale:percent|checkpoint:sup-simcse-tiny|w"
+    )
+    assert found.signature.endswith("|version:2")
+    assert str(folder.parent) not in found.signature
+    without = [{"id": row["id"], "text": row["text"]} for row in rows]
+    assert score(without, {row["id"]: {"source": "the cat"} for row in rows}) == found
+
+
+def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch):
+    monkeypatch.delenv("BENCH_SIMCSE", raising=False)
+    monkeypatch.setattr(embedder, "find", lambda name: (_ for _ in ()).throw(NoVerifier(f"needs {name}: bench doctor")))
+    missing = score([{"id": "0", "text": "it ran", "prompt": "the cat"}])
+    assert (missing.value, missing.n) == (None, 1)
+    assert missing.signature == f"coherence|version:2|not applicable: needs {DEFAULT}: bench doctor"
+    assert score([{"id": "0", "text": "it ran"}]).signature.endswith("not applicable: rows without a source or prompt")
+    assert score([]).value is None
+    assert METRICS["coherence"].load() is coherence_scores
+    with pytest.raises(ValueError, match="exactly the 1 ids"):
+        score([], {"a": {}})

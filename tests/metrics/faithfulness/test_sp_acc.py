@@ -1,0 +1,159 @@
+"""SP-Acc: the rule by hand, what the ranker is given, a tiny ranker, files of another form."""
+
+import json
+
+import pytest
+import torch
+
+from bench.metrics import METRICS
+from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.sp_acc import (
+    ADDED,
+    Parsed,
+    encoded_program,
+    is_supported,
+    load_ranker,
+    programs_of,
+    rank,
+    read_programs,
+    sp_acc_scores,
+    spaced,
+)
+from tests.metrics import tiny_encoders, tiny_verifiers
+
+torch.set_num_threads(1)
+PROGRAMS = ["eq{count{all_rows}; 2}=True", "only{all_rows}=False", "eq{hop{all_rows; long river}; aldra}=True"]
+ENTRIES = [
+    ["the river rose", PROGRAMS, "the aldra"],
+    ["it fell", [], "the aldra"],
+    ["no one was hurt", PROGRAMS[1:2], "sorn"],
+    ["the river rose", PROGRAMS[1:], "sorn"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_encoders.ranker(tmp_path_factory.mktemp("ranker"))
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "programs.json"
+    path.write_text(json.dumps(ENTRIES), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("values", "ranks", "expected"),
+    [
+        ([], [], False),
+        ([True], [0.1], True),
+        ([False], [0.9], False),
+        ([False, True, True], [0.9, 0.8, 0.7], False),  # the best one decides
+        ([False, True, True], [0.1, 0.8, 0.7], True),
+        ([False] * 7 + [True], [0.9] + [0.1] * 6 + [0.8], False),  # eight are not many
+        ([False] * 6 + [True] + [False] * 2, [0.1] * 6 + [0.7, 0.9, 0.8], True),  # of nine the best three
+        ([False] * 5 + [True] + [False] * 3, [0.1] * 5 + [0.6, 0.7, 0.9, 0.8], False),  # it is the fourth
+        ([False] * 36 + [True], [0.1] * 36 + [0.9], False),  # only 36 are looked at
+        ([False] * 35 + [True], [0.1] * 35 + [0.9], True),
+    ],
+)
+def test_the_rule(values, ranks, expected):
+    assert is_supported(values, ranks) is expected
+
+
+def test_what_the_ranker_is_given(folder):
+    assert (len(ADDED), len(set(ADDED))) == (45, 45)
+    assert spaced(PROGRAMS[2]) == "[eq] { [hop] { all_rows ; long river } ; aldra }"
+    assert spaced("and{ only{ all_rows }; none{ a } }=False") == "[and] { [only] { all_rows  } ; [none] { a  } }"
+    ranker = load_ranker(str(folder))
+    given = encoded_program("the river [SEP]rose", PROGRAMS[2], "the aldra", ranker.tokenizer)
+    ids = ranker.tokenizer.convert_tokens_to_ids
+    assert given["input_ids"][0] == ids("[CLS]")
+    assert given["input_ids"].count(ids("[SEP]")) == 3
+    pieces = ranker.tokenizer.convert_ids_to_tokens(given["input_ids"])
+    sep = pieces.index("[SEP]")
+    assert (pieces[sep - 2 : sep], pieces[sep + 1 : sep + 4]) == (["the", "aldra"], ["the", "river", "rose"])
+    words = len(tiny_verifiers.vocabulary())
+    assert given["input_ids"].count(words + ADDED.index("[hop]")) == 1
+    assert given["input_ids"].count(words + ADDED.index("all_rows")) == 1
+    end = given["input_ids"].index(3) + 1  # [SEP]
+    assert given["token_type_ids"][:end] == [1] * end
+    assert given["token_type_ids"][end : end + 4] == [0] * 4
+    assert set(given["token_type_ids"][end + 4 :]) == {1}
+    assert len(encoded_program("river " * 200, PROGRAMS[0], "", ranker.tokenizer)["input_ids"]) == 120
+
+
+def test_ranks_are_those_of_single_programs(folder):
+    ranker = load_ranker(str(folder))
+    parsed = [Parsed(sentence, tuple(programs), title) for sentence, programs, title in ENTRIES]
+    found = rank(parsed, ranker)
+    assert [len(some) for some in found] == [3, 0, 1, 2]
+    for one, some in zip(parsed, found, strict=True):
+        for program, value in zip(one.programs, some, strict=True):
+            assert rank([one._replace(programs=(program,))], ranker)[0] == pytest.approx([value], abs=1e-5)
+    assert len({round(value, 6) for some in found for value in some}) > 3
+
+
+def test_the_column(folder, file):
+    texts = ["the river rose", "it fell", "no one was hurt", "the river rose"]
+    rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(texts)]
+    gold = {row["id"]: {"title": entry[2]} for row, entry in zip(rows, ENTRIES, strict=True)}
+    (score,) = sp_acc_scores(rows, gold, programs=str(file), checkpoint=str(folder))
+    ranks = rank(read_programs(file), load_ranker(str(folder)))
+    expected = [
+        is_supported(["=True" in p for p in entry[1]], some) for entry, some in zip(ENTRIES, ranks, strict=True)
+    ]
+    assert (score.name, score.value, score.n) == ("sp-acc", 100 * sum(expected) / 4, 4)
+    assert sp_acc_scores(rows[::-1], gold, programs=str(file), checkpoint=str(folder)) == [score]
+    asked = [rows[0] | {"text": "sorn"}], {"test/0": {}}
+    (other,) = sp_acc_scores(*asked, programs=str(file), checkpoint=str(folder))
+    assert other.value is None, "the file is of another system's sentences"
+    assert "|not applicable: needs the programs of these sentences in" in other.signature
+    assert "got 0 for 'sorn'" in other.signature
+
+
+def test_titles_decide_between_tables(file):
+    parsed = read_programs(file)
+    assert programs_of(["the river rose"], ["sorn"], parsed)[0].programs == tuple(PROGRAMS[1:])
+    assert programs_of(["it fell"], ["whatever"], parsed) == [parsed[1]]
+    with pytest.raises(ValueError, match="got 0 for 'the river rose'"):
+        programs_of(["the river rose"], ["upper sorn"], parsed)
+
+
+@pytest.mark.parametrize("entry", [["a", ["b=True"]], ["a", ["eq{1; 1}"], "t"], ["a", "b=True", "t"], 3, [1, [], "t"]])
+def test_files_of_another_form_are_refused(tmp_path, entry):
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps([ENTRIES[0], entry]), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"in other.json, entry 1"):
+        read_programs(path)
+
+
+def test_what_is_missing_is_no_number(folder, file, tmp_path, monkeypatch):
+    for name in ("BENCH_SP_PROGRAMS", "BENCH_SP_RANKER"):
+        monkeypatch.delenv(name, raising=False)
+    rows, gold = [{"id": "a", "text": "it fell"}], {"a": {}}
+    for options, needed in [
+        ({}, "needs a file of programs"),
+        ({"programs": str(tmp_path / "none.json")}, "needs a file of programs"),
+        ({"programs": str(file)}, "needs the authors' ranker"),
+        ({"programs": str(file), "checkpoint": str(tmp_path)}, f"needs {tmp_path.name}"),
+    ]:
+        (score,) = sp_acc_scores(rows, gold, **options)
+        assert score.value is None
+        assert f"not applicable: {needed}" in score.signature
+        assert score.signature.endswith(": bench doctor")
+    with pytest.raises(ValueError, match="missing 1"):
+        sp_acc_scores([], gold)
+
+
+def test_a_ranker_without_its_layer_is_refused(folder, tmp_path):
+    import shutil
+
+    copy = tiny_verifiers.without_head(shutil.copytree(folder, tmp_path / "ranker"), "proj")
+    with pytest.raises(verifiers.NoVerifier, match=r"ranker lacks 2 weights, such as proj.bias"):
+        load_ranker(str(copy))
+
+
+def test_it_is_listed():
+    assert (METRICS["sp_acc"].kind, METRICS["sp_acc"].load()) == ("generation", sp_acc_scores)

@@ -1,0 +1,158 @@
+"""Acc@k of HistAlign, section 5.3, by hand and against a slow second computation."""
+
+import random
+
+import pytest
+import torch
+
+from bench.metrics.likelihood.cache_accuracy import KS, MODES, acc_at_k, signature
+from bench.metrics.likelihood.cache_accuracy_metric import CacheAccuracy
+
+
+def row(name="a", wanted=((3, 30), (4, 40)), **rankings):
+    filler = list(range(100, 125))
+    return {"id": name, **dict.fromkeys(MODES, filler), **rankings, "wanted": [list(word) for word in wanted]}
+
+
+def random_rows(seed, n=40, vocabulary=60):
+    drawn = random.Random(seed)
+    return [
+        row(
+            f"prompt/{i}",
+            wanted=[drawn.sample(range(vocabulary), drawn.randint(1, 3)) for _ in range(2)],
+            head=drawn.sample(range(vocabulary), 25),
+            full=drawn.sample(range(vocabulary), 25),
+            cache=drawn.sample(range(vocabulary), drawn.randint(1, 25)),
+        )
+        for i in range(n)
+    ]
+
+
+def slowly(rows, mode, k):
+    right = []
+    for one in rows:
+        found = [[guess in word for guess in one[mode][:k]].count(True) > 0 for word in one["wanted"]]
+        right.append(found == [True, True])
+    return 100.0 * right.count(True) / len(right)
+
+
+def test_both_words_are_needed():
+    one_word = row("a", cache=[3, 9, 8, 7, 6])
+    both = row("b", cache=[9, 40, 3, 8, 7])
+    assert acc_at_k([one_word], "cache", 5) == 0.0
+    assert acc_at_k([both], "cache", 2) == 0.0  # the second word is third
+    assert acc_at_k([both], "cache", 5) == 100.0
+    assert acc_at_k([one_word, both], "cache", 5) == 50.0
+
+
+def test_each_ranking_is_read_under_its_own_name():
+    best = [3, 4, *range(100, 123)]
+    for mode in MODES:
+        assert [acc_at_k([row(**{mode: best})], other, 2) for other in MODES] == [100.0 * (m == mode) for m in MODES]
+
+
+def test_either_spelling_finds_a_word():
+    assert acc_at_k([row(cache=[30, 4])], "cache", 2) == acc_at_k([row(cache=[3, 40])], "cache", 2) == 100.0
+    assert acc_at_k([row(cache=[3, 30])], "cache", 2) == 0.0  # two spellings of one word are not two words
+
+
+def test_a_first_piece_of_both_words_finds_both():
+    assert acc_at_k([row(wanted=((3,), (3, 40)), cache=[3])], "cache", 1) == 100.0
+
+
+def test_a_short_cache_is_complete():
+    assert acc_at_k([row(cache=[3, 4])], "cache", 25) == 100.0
+    assert acc_at_k([row(cache=[])], "cache", 25) == 0.0
+
+
+@pytest.mark.parametrize("mode", ["head", "full"])
+def test_a_short_head_is_an_error(mode):
+    with pytest.raises(ValueError, match=r"'a' stores 24 .* Acc@25 needs 25"):
+        acc_at_k([row(**{mode: list(range(24))})], mode, 25)
+
+
+def test_a_prompt_counts_once():
+    right, wrong = row("a", cache=[3, 4]), row("b")
+    assert acc_at_k([right, dict(right), wrong], "cache", 2) == 50.0
+
+
+@pytest.mark.parametrize("change", [{"cache": [4, 3]}, {"wanted": [[3], [4]]}, {"head": list(range(25))}])
+def test_one_id_with_two_contents_is_an_error(change):
+    with pytest.raises(ValueError, match="'a' comes twice with different contents"):
+        acc_at_k([row("a"), {**row("a"), **change}], "cache", 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "mode", "k", "message"),
+    [
+        ([], "cache", 2, "no rows"),
+        ([row()], "softmax", 2, "there are: head, full, cache"),
+        ([row()], "cache", 3, "use one of 1, 2, 5, 10, 25"),
+        ([row(wanted=((3,), ()))], "cache", 2, "two words"),
+        ([row(wanted=((3,),))], "cache", 2, "two words"),
+        ([row(wanted=((3,), (4,), (5,)))], "cache", 2, "two words"),
+    ],
+)
+def test_what_cannot_be_scored_says_why(rows, mode, k, message):
+    with pytest.raises(ValueError, match=message):
+        acc_at_k(rows, mode, k)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_equals_the_slow_computation_and_grows_with_k(mode):
+    for seed in range(20):
+        rows = random_rows(seed)
+        scores = [acc_at_k(rows, mode, k) for k in KS]
+        assert scores == [slowly(rows, mode, k) for k in KS]
+        assert scores == sorted(scores)
+        assert scores == [acc_at_k(rows[::-1] + rows, mode, k) for k in KS]
+
+
+def test_signatures_differ_where_scores_do():
+    assert len({signature(mode, k) for mode in MODES for k in KS}) == len(MODES) * len(KS)
+    with pytest.raises(ValueError, match="mode"):
+        signature("nothing", 2)
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_class_equals_the_function_to_the_bit(mode, as_tensor):
+    rows = random_rows(7, n=37)
+    parts = [CacheAccuracy(), CacheAccuracy()]
+    for start in range(0, len(rows), 5):
+        batch = rows[start : start + 5]
+        top = torch.tensor([r[mode] + [-1] * (25 - len(r[mode])) for r in batch])
+        wanted = [r["wanted"] for r in batch]
+        if as_tensor:
+            wanted = torch.tensor([[word + [-1] * (3 - len(word)) for word in words] for words in wanted])
+        parts[start % 2].update(top, wanted)
+    parts[0].merge_state(parts[1])
+    assert {k: v.item() for k, v in parts[0].compute().items()} == {k: acc_at_k(rows, mode, k) for k in KS}
+
+
+def test_the_class_keeps_integers_and_starts_undefined():
+    metric = CacheAccuracy(ks=(1, 2))
+    assert (metric.hits.dtype, metric.prompts.dtype) == (torch.int64, torch.int64)
+    metric.update(torch.zeros(0, 25, dtype=torch.int64), [])
+    assert all(value.isnan() for value in metric.compute().values())
+    metric.reset()
+    metric.update(torch.tensor([[3, 4]]), [[[3], [4]]])
+    assert {k: v.item() for k, v in metric.compute().items()} == {1: 0.0, 2: 100.0}
+
+
+def test_fillers_never_match_each_other():
+    metric = CacheAccuracy(ks=(2,))
+    metric.update(torch.tensor([[3, -1]]), torch.tensor([[[3, -1], [4, -1]]]))
+    assert metric.compute()[2] == 0.0
+
+
+@pytest.mark.parametrize("wanted", [[[[3]]], [[[3], [4]]] * 2, torch.zeros(1, 2, dtype=torch.int64)])
+def test_the_class_refuses_other_shapes(wanted):
+    with pytest.raises(ValueError, match=r"\[n, 2, p\]"):
+        CacheAccuracy().update(torch.zeros(1, 25, dtype=torch.int64), wanted)
+
+
+@pytest.mark.parametrize("ks", [(), (0, 2)])
+def test_the_class_refuses_no_guesses(ks):
+    with pytest.raises(ValueError, match="positive"):
+        CacheAccuracy(ks=ks)

@@ -1,0 +1,111 @@
+"""Perplexity: exact sums, three units, and what is defined at the edges."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import pytest
+import torch
+
+from bench.metrics.likelihood.perplexity import UNITS, perplexity, signature
+from bench.metrics.likelihood.perplexity_metric import Perplexity
+
+
+def row(nll_sum, n_tokens=1, n_words=1, n_bytes=1, name="a"):
+    return {"id": name, "nll_sum": nll_sum, "n_tokens": n_tokens, "n_words": n_words, "n_bytes": n_bytes}
+
+
+def random_rows(seed, n=200):
+    drawn = random.Random(seed)
+    counts = [[drawn.randint(0, 90), drawn.randint(1, 60), drawn.randint(1, 400)] for _ in range(n)]
+    return [row(drawn.expovariate(1e-3), *three) for three in counts]
+
+
+def test_a_uniform_model_over_eight_tokens():
+    rows = [row(5 * math.log(8), 5, 2, 15), row(3 * math.log(8), 3, 2, 9)]
+    assert perplexity(rows) == pytest.approx(8.0, rel=1e-15)
+    assert perplexity(rows, "word") == pytest.approx(64.0, rel=1e-15)  # two tokens a word
+    assert perplexity(rows, "byte") == pytest.approx(2.0, rel=1e-15)  # three bytes a token
+
+
+def test_texts_are_pooled_not_averaged():
+    rows = [row(math.log(2), 1), row(3 * math.log(16), 3)]
+    assert perplexity(rows) == pytest.approx(2 ** ((1 + 12) / 4))
+
+
+def test_the_sum_is_exact_in_any_order():
+    rows = [row(1e16), row(1.0), row(1.0), row(-1e16)]  # added one by one, both ones are lost in some orders
+    assert {perplexity(order) for order in itertools.permutations(rows)} == {math.exp(0.5)}
+    drawn = random_rows(0)
+    exact = sum(Fraction(r["nll_sum"]) for r in drawn)
+    assert perplexity(drawn, "byte") == math.exp(float(exact) / sum(r["n_bytes"] for r in drawn))
+
+
+def test_impossible_and_enormous_are_infinite():
+    assert perplexity([row(1.0), row(math.inf)]) == math.inf
+    assert perplexity([row(710.0)]) == math.inf  # exp(710) is more than float64 holds
+    assert math.isfinite(perplexity([row(709.0)]))
+    assert perplexity([row(0.0)]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "0 rows hold no token"),
+        ([row(0.0, n_tokens=0)], "1 rows hold no token"),
+        ([row(math.nan, name="x/7")], "'x/7' is no likelihood"),
+        ([row(-math.inf)], "no likelihood"),
+        ([row(1.0, n_tokens=-1)], "n_tokens = -1"),
+    ],
+)
+def test_what_has_no_perplexity_says_why(rows, message):
+    with pytest.raises(ValueError, match=message):
+        perplexity(rows)
+
+
+def test_unknown_units_name_the_known():
+    for asks in (lambda: perplexity([row(1.0)], "letter"), lambda: signature("letter")):
+        with pytest.raises(ValueError, match="'letter' is unknown; there are: token, word, byte"):
+            asks()
+
+
+def test_signatures_differ_by_unit():
+    assert len({signature(unit) for unit in UNITS}) == 3
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_class_agrees_across_batches_and_ranks(unit):
+    rows = random_rows(1)
+    ranks = [Perplexity(), Perplexity()]
+    for start in range(0, len(rows), 7):
+        batch = rows[start : start + 7]
+        sums = torch.tensor([r["nll_sum"] for r in batch], dtype=torch.float64)
+        ranks[start % 2].update(sums, torch.tensor([r[f"n_{unit}s"] for r in batch]))
+    ranks[0].merge_state(ranks[1])
+    assert ranks[0].compute().dtype == torch.float64
+    assert ranks[0].compute().item() == pytest.approx(perplexity(rows, unit), rel=1e-12)
+
+
+def test_the_class_keeps_double_sums_and_integer_counts():
+    metric = Perplexity().half().float()
+    metric.update(torch.tensor([1.0], dtype=torch.float32), torch.tensor([1], dtype=torch.int32))
+    assert (metric.nll_sum.dtype, metric.count.dtype) == (torch.float64, torch.int64)
+    many = Perplexity()
+    for _ in range(1000):
+        many.update(torch.tensor([0.1]), torch.tensor([1]))
+    assert many.compute().item() == pytest.approx(math.exp(float(torch.tensor(0.1))), rel=1e-12)  # float32 sums drift
+
+
+def test_the_class_at_the_edges():
+    metric = Perplexity()
+    metric.update(torch.zeros(0), torch.zeros(0, dtype=torch.int64))
+    assert metric.compute().isnan()
+    metric.update(torch.tensor([math.inf]), torch.tensor([3]))
+    assert metric.compute().item() == math.inf
+
+
+@pytest.mark.parametrize("counts", [torch.tensor([1, 2]), torch.tensor([1.0])])
+def test_the_class_refuses_counts_that_do_not_fit(counts):
+    with pytest.raises(ValueError, match="one integer count for each text"):
+        Perplexity().update(torch.tensor([1.0]), counts)

@@ -1,0 +1,275 @@
+"""LogicNLG BLEU: numbers worked by hand, nltk as oracle, the class beside the functions, published outputs."""
+
+import gzip
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate import bleu_score
+
+from bench.metrics.overlap.table_bleu import (
+    WEIGHTS,
+    bleu_counts,
+    bleu_from_counts,
+    corpus_bleu_123,
+    sentence_bleu_123,
+    sentence_scores,
+    signature,
+)
+from bench.metrics.overlap.table_bleu_metric import TableBLEU
+from bench.tasks.files.logicnlg import read_split
+
+DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
+published = pytest.mark.skipif(
+    not DATA.is_dir(), reason="no published outputs: set BENCH_DATA to the folder that holds logicnlg/"
+)
+FUNCTIONS = {"corpus": corpus_bleu_123, "sentence": sentence_bleu_123}
+
+# BLEU-1/2/3 of the published outputs on test, by sentence and by corpus, as nltk gave them when the project began; the
+# publishers' file names agree with them (12.65, 13.35).
+GOLDEN = {
+    "GPT_gpt2_12.65": ((48.84, 27.14, 12.65), (50.64, 30.85, 19.49)),
+    "GPT_gpt2_C2F_13.35": ((46.64, 26.76, 13.35), (48.21, 30.44, 20.13)),
+    "plog_bart-large": ((54.48, 34.64, 20.57), (56.57, 38.14, 26.89)),
+    "plog_plog-bart-large": ((54.85, 34.96, 20.98), (56.69, 38.21, 27.09)),
+    "plog_plog-t5-base": ((51.66, 32.26, 18.88), (52.84, 35.23, 24.78)),
+    "plog_t5-large": ((53.44, 34.07, 20.38), (55.09, 37.31, 26.57)),
+}
+
+
+def oracle(hypotheses, references, scale):
+    """The official script's calls, word for word where it matters."""
+    words = [h.lower().split() for h in hypotheses]
+    sources = [[r.lower().split(" ") for r in several] for several in references]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if scale == "corpus":
+            return [100 * bleu_score.corpus_bleu(sources, words, weights=w) for w in WEIGHTS]
+        each = [
+            [bleu_score.sentence_bleu(s, h, weights=w) for s, h in zip(sources, words, strict=True)] for w in WEIGHTS
+        ]
+        return [100 * sum(scores) / len(scores) for scores in each]
+
+
+def by_class(hypotheses, references, scale, sizes=()):
+    metric = TableBLEU(scale)
+    start = 0
+    for size in (*sizes, len(hypotheses)):
+        metric.update(hypotheses[start : start + size], references[start : start + size])
+        start += size
+    return metric.compute().tolist()
+
+
+# Numbers by hand
+
+
+def test_one_sentence_by_hand():
+    """4 words against 6: 3 of 4 words, 2 of 3 pairs, 1 of 2 triples match; brevity exp(1 - 6/4)."""
+    brevity = math.exp(-0.5)
+    expected = [75 * brevity, 100 * brevity * math.sqrt(0.5), 100 * brevity * 0.25**0.33]
+    for score in FUNCTIONS.values():
+        assert score(["The aldra is long"], [["the aldra is the longest river"]]) == pytest.approx(expected)
+
+
+def test_the_scales_differ_by_hand():
+    """One sentence right, one wrong: half by sentence, (4 + 0) of (4 + 2) words by corpus."""
+    hypotheses, references = ["a b c d", "x y"], [["a b c d"], ["e f"]]
+    assert sentence_bleu_123(hypotheses, references) == pytest.approx((50, 50, 50))
+    expected = (100 * 4 / 6, 100 * math.sqrt(4 / 6 * 3 / 4), 100 * (4 / 6 * 3 / 4 * 2 / 3) ** 0.33)
+    assert corpus_bleu_123(hypotheses, references) == pytest.approx(expected)
+
+
+def test_counts_clip_by_the_reference_that_has_most_and_take_the_nearest_length():
+    assert bleu_counts("the the the the", ["the cat", "the the mat on it"]) == (2, 1, 0, 4, 3, 2, 4, 5)
+    assert bleu_counts("a b c", ["a b", "a b c d"])[6:] == (3, 2)  # equally near: the shorter
+
+
+def test_references_split_at_every_space_and_hypotheses_at_white_space():
+    assert bleu_counts("a  b\tc", ["a  b"]) == (2, 0, 0, 3, 2, 1, 3, 3)
+
+
+def test_the_weights_of_the_third_sum_to_less_than_one():
+    perfect = corpus_bleu_123(["a b c"], [["a b c"]])
+    assert perfect == (100, 100, 100)
+    half = corpus_bleu_123(["a b c d x y z w"], [["a b c d e f g h"]])
+    assert half[2] == pytest.approx(100 * (4 / 8 * 3 / 7 * 2 / 6) ** 0.33)
+
+
+# Edges
+
+
+@pytest.mark.parametrize("score", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize("hypothesis", ["", "  ", "x y z"])
+def test_nothing_shared_is_zero(score, hypothesis):
+    assert score([hypothesis], [["a b c"]]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("scale", FUNCTIONS)
+def test_no_shared_pair_is_the_official_rule_and_does_not_warn(scale):
+    one, two, three = FUNCTIONS[scale](["b a"], [["a b"]])
+    assert one == 100
+    assert 0 < two < 1e-100
+    assert 0 < three < 1e-100
+    assert [one, two, three] == oracle(["b a"], [["a b"]], scale) == by_class(["b a"], [["a b"]], scale)
+
+
+@pytest.mark.parametrize("score", [*FUNCTIONS.values(), sentence_scores], ids=[*FUNCTIONS, "scores"])
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "said"),
+    [
+        (["a", "b", "c"], [["a"]] * 5, "got 3 hypotheses and 5 lists"),
+        (["a"], [], "got 1 hypotheses and 0 lists"),
+        ([], [], "no sentences"),
+        (["a"], [[]], "references 0"),
+        (["a", "b"], [["a"], "bc"], "references 1"),
+        (["a", "b"], [["a"], [None]], "references 1"),
+        (["a", None], [["a"], ["b"]], "hypothesis 1"),
+        ("ab", [["a"], ["b"]], "one text"),
+    ],
+)
+def test_refuses_what_would_be_scored_wrongly(score, hypotheses, references, said):
+    with pytest.raises(ValueError, match=said):
+        score(hypotheses, references)
+
+
+@pytest.mark.parametrize("scale", FUNCTIONS)
+def test_the_class_refuses_the_same_but_takes_an_empty_batch(scale):
+    metric = TableBLEU(scale)
+    with pytest.raises(ValueError, match="got 3 hypotheses and 5 lists"):
+        metric.update(["a", "b", "c"], [["a"]] * 5)
+    metric.update([], [])
+    assert metric.compute().isnan().all()
+    metric.update(["a b c"], [["a b c"]])
+    assert metric.compute().tolist() == [100, 100, 100]
+    metric.reset()
+    metric.update(["x"], [["a b c"]])
+    assert metric.compute().tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="there are: corpus, sentence"):
+        TableBLEU("paragraph")
+
+
+def test_counting_nothing_is_not_a_number():
+    assert all(map(math.isnan, bleu_from_counts([0] * 8)))
+
+
+# Properties
+
+
+SENTENCE = st.lists(st.sampled_from(["a", "b", "c", "d", "The", "the"]), max_size=9).map(" ".join)
+CORPUS = st.lists(st.tuples(SENTENCE, st.lists(SENTENCE, min_size=1, max_size=3)), min_size=1, max_size=6)
+
+
+@settings(deadline=None, max_examples=50)
+@given(CORPUS, st.data())
+@pytest.mark.parametrize("scale", FUNCTIONS)
+def test_function_class_and_nltk_agree(scale, corpus, data):
+    hypotheses, references = map(list, zip(*corpus, strict=True))
+    score = FUNCTIONS[scale](hypotheses, references)
+    assert score == pytest.approx(oracle(hypotheses, references, scale), abs=1e-10)
+    cuts = data.draw(st.lists(st.integers(0, 3), max_size=4))
+    assert by_class(hypotheses, references, scale, cuts) == pytest.approx(score, abs=1e-10)
+    assert all(0 <= value <= 100 + 1e-9 for value in score)
+
+
+@settings(deadline=None, max_examples=50)
+@given(CORPUS, st.randoms())
+@pytest.mark.parametrize("scale", FUNCTIONS)
+def test_order_does_not_change_a_bit(scale, corpus, rng):
+    before = FUNCTIONS[scale](*zip(*corpus, strict=True))
+    rng.shuffle(corpus)
+    corpus = [(hypothesis, rng.sample(references, len(references))) for hypothesis, references in corpus]
+    assert FUNCTIONS[scale](*zip(*corpus, strict=True)) == before
+
+
+@settings(deadline=None, max_examples=50)
+@given(CORPUS)
+@pytest.mark.parametrize("scale", FUNCTIONS)
+def test_saying_everything_twice_changes_nothing(scale, corpus):
+    once, twice = zip(*corpus, strict=True), zip(*corpus, *corpus, strict=True)
+    assert FUNCTIONS[scale](*twice) == pytest.approx(FUNCTIONS[scale](*once))
+
+
+def test_ranks_add_up():
+    """Two metrics with half the rows each, states summed as torchmetrics does between processes."""
+    rng = random.Random(0)
+    rows = [(" ".join(rng.choices("abcd", k=6)), [" ".join(rng.choices("abcd", k=7))]) for _ in range(40)]
+    hypotheses, references = zip(*rows, strict=True)
+    for scale, score in FUNCTIONS.items():
+        halves = [TableBLEU(scale), TableBLEU(scale)]
+        for half, part in zip(halves, (slice(0, 13), slice(13, 40)), strict=True):
+            half.update(hypotheses[part], references[part])
+        merged = TableBLEU(scale)
+        merged.update([], [])
+        merged.counts, merged.total = halves[0].counts + halves[1].counts, halves[0].total + halves[1].total
+        assert merged.compute().dtype == torch.float64
+        assert merged.compute().tolist() == pytest.approx(score(hypotheses, references), abs=1e-12)
+
+
+# Signature and imports
+
+
+def test_signature_names_the_scale():
+    assert signature("corpus").startswith("logicnlg-bleu|scale:corpus|weights:.33|lc|split:space|")
+    assert signature("sentence") != signature("corpus")
+    with pytest.raises(ValueError, match="there are: corpus, sentence"):
+        signature("both")
+
+
+def test_scoring_needs_neither_torch_nor_nltk_to_be_imported():
+    code = (
+        "import sys, bench.metrics.overlap.table_bleu as b; b.signature('corpus');"
+        "print({'torch', 'nltk'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# Published outputs
+
+
+@cache
+def rows_of_test():
+    return read_split(DATA, "test")
+
+
+def published_outputs(name):
+    """Hypotheses and references in the order of the test split."""
+    rows = rows_of_test()
+    outputs = json.loads(gzip.decompress((DATA / "outputs" / f"{name}.json.gz").read_bytes()))
+    assert sum(map(len, outputs.values())) == len(rows) == 4305
+    texts = [outputs[row.fields["table_id"]][int(row.id.rsplit("/", 1)[1])] for row in rows]
+    return texts, [row.references for row in rows]
+
+
+@published
+@pytest.mark.parametrize("name", GOLDEN)
+def test_published_outputs_by_counts(name):
+    counts = [bleu_counts(*pair) for pair in zip(*published_outputs(name), strict=True)]
+    each = map(bleu_from_counts, counts)
+    by_sentence = [math.fsum(scores) / len(counts) for scores in zip(*each, strict=True)]
+    by_corpus = bleu_from_counts([sum(column) for column in zip(*counts, strict=True)])
+    assert by_sentence == pytest.approx(GOLDEN[name][0], abs=0.0051)
+    assert by_corpus == pytest.approx(GOLDEN[name][1], abs=0.0051)
+
+
+CASES = [(name, scale) for name in GOLDEN for scale in ("sentence", "corpus")]
+LONG = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES[:-1]]  # nltk takes seconds a file and scale
+
+
+@published
+@pytest.mark.parametrize(("name", "scale"), [*LONG, CASES[-1]])
+def test_published_outputs_by_function_and_class(name, scale):
+    hypotheses, references = published_outputs(name)
+    score = FUNCTIONS[scale](hypotheses, references)
+    assert score == pytest.approx(GOLDEN[name][scale == "corpus"], abs=0.0051)
+    assert by_class(hypotheses, references, scale) == pytest.approx(score, abs=1e-9)

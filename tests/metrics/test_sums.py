@@ -1,0 +1,217 @@
+"""Items: values by hand, sacrebleu, nltk and `perplexity` as oracles, JSON there and back, what is refused."""
+
+import json
+import math
+import random
+from itertools import zip_longest
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from nltk.translate import bleu_score
+
+from bench.metrics.likelihood.perplexity import perplexity as perplexity_of_rows
+from bench.metrics.overlap import chrf, table_bleu
+from bench.metrics.sums import Form, Items, bleu, items_from, mean, perplexity, ratio, values_of
+from tests.metrics.overlap.test_table_bleu import CORPUS, GOLDEN, published, published_outputs
+
+FOURTHS = (0.25,) * 4
+EXAMPLES = [
+    Items(mean(), [[0.5, 1], [1, 1], [0, 1]]),
+    Items(ratio(1), [[-3, 4], [0.25, 0.5]]),
+    Items(perplexity(), [[12.5, 4], [0, 0], [3.25, 2]]),
+    Items(bleu((0.33, 0.33, 0.33), "tiny"), [[3, 2, 1, 4, 3, 2, 4, 6], [1, 0, 0, 2, 1, 1, 2, 2]]),
+    Items(bleu(), [[5, 4, 3, 2, 5, 4, 3, 2, 5, 5]]),
+]
+
+
+def from_sacrebleu(counts):
+    """Statistics in sacrebleu's order (lengths, matches, totals) in ours."""
+    return [[*row[2:], *row[:2]] for row in counts]
+
+
+# Values
+
+
+def test_values_by_hand():
+    mean_, ratio_, perplexity_, bleu_, perfect = (items.value for items in EXAMPLES)
+    assert (mean_, ratio_, perfect) == (50, -2.75 / 4.5, 100)
+    assert perplexity_ == pytest.approx(math.exp(15.75 / 6), rel=1e-15)
+    assert bleu_ == pytest.approx(100 * math.exp(1 - 8 / 6) * (4 / 6 * 2 / 4 * 1 / 3) ** 0.33, rel=1e-14)
+
+
+def test_smoothing_by_hand():
+    """2 of 3 words match, no pair of 2, no triple of 1; r = h."""
+    counts, thirds = [[2, 0, 0, 3, 2, 1, 3, 3]], (1 / 3,) * 3
+    assert Items(bleu(thirds), counts).value == 0
+    assert Items(bleu(thirds, "exp"), counts).value == pytest.approx(100 * (2 / 3 / (2 * 2) / (4 * 1)) ** (1 / 3))
+    assert 0 < Items(bleu(thirds, "tiny"), counts).value < 1e-100
+    assert Items(bleu((1, 0, 0)), counts).value == pytest.approx(200 / 3)  # orders without weight play no part
+
+
+def test_nothing_counted_is_no_number():
+    assert all(math.isnan(Items(form, [[0, 0]]).value) for form in (mean(), ratio(), perplexity()))
+    assert Items(bleu(), [[0] * 10]).value == 0  # sacrebleu's rule
+    assert Items(perplexity(), [[1e6, 1]]).value == math.inf
+
+
+@pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
+def test_many_sums_at_once_are_the_same_values(items):
+    sums = np.stack([items.values, 2 * items.values, items.values[::-1]])
+    values = values_of(sums, items.form)
+    assert values.shape == sums.shape[:2]
+    alone = [[float(values_of(row, items.form)) for row in table] for table in sums]
+    np.testing.assert_array_equal(values, alone)
+
+
+@pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
+def test_the_order_of_rows_does_not_change_a_bit(items):
+    many = [[x * (1 + i % 7) if i % 3 else 0 for x in row] for i in range(99) for row in items.values.tolist()]
+    before = Items(items.form, many)
+    random.Random(3).shuffle(many)
+    assert Items(items.form, many).value == before.value
+    assert Items(items.form, [*many, *many]).value == pytest.approx(before.value)
+
+
+# Oracles
+
+
+@settings(deadline=None, max_examples=60)
+@given(CORPUS)
+@pytest.mark.parametrize("smoothing", ["none", "exp"])
+def test_bleu_is_sacrebleus(smoothing, corpus):
+    hypotheses, references = map(list, zip(*corpus, strict=True))
+    metric = sacrebleu.BLEU(smooth_method=smoothing, force=True)
+    counts = chrf.text_counts("bleu", hypotheses, references)
+    expected = metric._compute_score_from_stats([sum(column) for column in zip(*counts, strict=True)]).score
+    found = Items(bleu(FOURTHS, smoothing), from_sacrebleu(counts)).value
+    assert found == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(CORPUS)
+def test_bleu_is_nltks(corpus):
+    hypotheses, references = map(list, zip(*corpus, strict=True))
+    rows = [table_bleu.bleu_counts(*pair) for pair in corpus]
+    found = [Items(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
+    assert found == pytest.approx(table_bleu.corpus_bleu_123(hypotheses, references), rel=1e-12, abs=0)
+
+
+@published
+def test_bleu_of_real_texts_is_sacrebleus_and_nltks():
+    hypotheses, references = published_outputs("plog_t5-large")
+    rows = [table_bleu.bleu_counts(*pair) for pair in zip(hypotheses, references, strict=True)]
+    whole = [Items(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
+    assert whole == pytest.approx(GOLDEN["plog_t5-large"][1], abs=0.0051)
+    some = slice(0, 300)  # the oracles take seconds for all
+    counts = chrf.text_counts("bleu", hypotheses[some], references[some])
+    ours = Items(bleu(FOURTHS, "exp"), from_sacrebleu(counts)).value
+    streams = list(zip_longest(*references[some]))
+    assert ours == pytest.approx(sacrebleu.corpus_bleu(hypotheses[some], streams).score, rel=1e-12)
+    words = [text.lower().split() for text in hypotheses[some]]
+    sources = [[text.lower().split(" ") for text in texts] for texts in references[some]]
+    theirs = [100 * bleu_score.corpus_bleu(sources, words, weights=w) for w in table_bleu.WEIGHTS]
+    ours = [Items(bleu(weights, "tiny"), rows[some]).value for weights in table_bleu.WEIGHTS]
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_perplexity_is_the_metrics():
+    rng = random.Random(1)
+    rows = [{"id": str(i), "nll_sum": rng.expovariate(0.01), "n_tokens": rng.randrange(1, 90)} for i in range(500)]
+    items = Items(perplexity(), [[row["nll_sum"], row["n_tokens"]] for row in rows])
+    assert items.value == pytest.approx(perplexity_of_rows(rows), rel=1e-14)
+
+
+# Files
+
+
+@pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
+def test_there_and_back(items):
+    text = json.dumps(items.as_dict(), allow_nan=False)
+    again = items_from(json.loads(text))
+    assert again == items
+    assert json.dumps(again.as_dict()) == text
+    assert again.value == items.value
+
+
+def test_whole_numbers_are_integers_in_a_file():
+    rows = Items(mean(), [[3.0, 1], [0.5, 2], [2.0**60, 1]]).as_dict()["values"]
+    assert [[type(x) for x in row] for row in rows] == [[int, int], [float, int], [float, int]]
+
+
+def test_items_are_a_copy_that_cannot_be_changed():
+    given_ = np.ones((2, 2))
+    items = Items(mean(), given_)
+    given_[0, 0] = 5
+    assert items.values[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        items.values[0, 0] = 2
+    assert len(items) == 2
+    assert items != Items(ratio(), items.values)
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "said"),
+    [
+        (mean(), [], "one row or more of 2 numbers for mean, got \\(0,\\)"),
+        (mean(), [[1, 2, 3]], "2 numbers for mean, got \\(1, 3\\)"),
+        (mean(), [1, 2], "got \\(2,\\)"),
+        (mean(), [["a", 2]], "a table of numbers"),
+        (mean(), [[1, 2], [3]], "a table of numbers"),
+        (mean(), [[1, 1], [math.nan, 1]], "row 1: expected a finite number, got nan in place 0"),
+        (perplexity(), [[math.inf, 1]], "row 0: expected a finite number, got inf"),
+        (perplexity(), [[1, -1]], "row 0: expected counts"),
+        (mean(), [[1, 1], [1, 0.5]], "row 1: expected counts"),
+        (ratio(), [[1, -0.5]], "row 0: expected counts"),
+        (bleu((1,)), [[2, 1, 1, 1]], "matches no more than n-grams, got \\[2.0, 1.0, 1.0, 1.0\\]"),
+        (bleu((1,)), [[0.5, 1, 1, 1]], "row 0: expected counts"),
+    ],
+)
+def test_refuses_what_is_no_statistic(form, values, said):
+    with pytest.raises(ValueError, match=said):
+        Items(form, values)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Form("median"), "kind 'median' is unknown; there are: mean, ratio, perplexity, bleu"),
+        (lambda: mean(0), "a positive scale, got 0"),
+        (lambda: mean(math.inf), "a positive scale, got inf"),
+        (lambda: Form("perplexity", 100.0), "a perplexity has no scale, got 100.0"),
+        (lambda: Form("mean", 1.0, (1.0,)), "are of BLEU"),
+        (lambda: bleu(()), "a weight of at least 0"),
+        (lambda: bleu((1, -1)), "a weight of at least 0"),
+        (lambda: bleu((1,), "add-k"), "smoothing 'add-k' is unknown; there are: none, exp, tiny"),
+        (lambda: values_of([1, 2, 3], mean()), "2 sums for mean, got the shape \\(3,\\)"),
+    ],
+)
+def test_refuses_what_is_no_form(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"values": [[True, 1]]}, "a list of lists of numbers"),
+        ({"values": [["1", 1]]}, "a list of lists of numbers"),
+        ({"values": {"0": 1}}, "a list of lists of numbers"),
+        ({"values": []}, "one row or more"),
+        ({"weights": [1]}, "expected the names \\['kind', 'scale', 'values'\\], got"),
+        ({"kind": "bleu"}, "expected the names"),
+        ({"kind": "bleu", "weights": 1, "smoothing": "none"}, "weights as a list"),
+        ({"kind": "bleu", "weights": ["1"], "smoothing": "none"}, "a weight of at least 0"),
+        ({"scale": "100"}, "a positive scale, got '100'"),
+        ({"kind": ["mean"]}, "is unknown"),
+    ],
+)
+def test_refuses_what_no_scorer_wrote(change, said):
+    with pytest.raises(ValueError, match=said):
+        items_from({"kind": "mean", "scale": 1.0, "values": [[1, 1]], **change})
+
+
+def test_refuses_what_is_no_object():
+    with pytest.raises(ValueError, match="got list"):
+        items_from([])

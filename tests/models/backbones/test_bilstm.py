@@ -1,0 +1,274 @@
+"""The recurrent backbone: the same numbers as an obvious loop, no influence of padding, copying, what options do."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.backbones.bilstm import BiLSTM
+from bench.models.backbones.lstm import LSTM, AdaptiveLSTM, BiLSTMStack, variational_dropout
+from bench.models.core.states import States, slices
+from bench.models.mle import MLE
+from tests.models.plain_bilstm import plain_states
+from tests.models.tiny_bilstm import EXEMPLARS, VOCABULARY, WIDTH, collate, texts, tiny
+
+DESIGNS = [
+    {"exemplar": exemplar, "input_feeding": feeding, "released": released}
+    for exemplar, feeding, released in product(EXEMPLARS, (False, True), (False, True))
+]
+SOURCES, READ, TARGETS = texts(5), texts(5, 1, 6), texts(5, 2, 7)
+
+
+def everything(model: BiLSTM, batch: Batch) -> tuple[States, Tensor]:
+    """States, and log-probabilities at every target, [n, V]."""
+    states = model.states(batch)
+    return states, torch.cat([MLE(model).log_probs(rows) for rows in slices(states)])
+
+
+class TestPlainLoop:
+    """Equal to a loop over one row at a time, with matrices built for the row."""
+
+    @pytest.mark.parametrize("options", DESIGNS)
+    def test_equal(self, options: dict[str, Any]) -> None:
+        model = tiny(**options)
+        states, log_probs = everything(model, collate(SOURCES, READ, TARGETS))
+        at = 0
+        for row, texts_of_row in enumerate(zip(SOURCES, READ, TARGETS, strict=True)):
+            hidden, expected = plain_states(model, *texts_of_row)
+            torch.testing.assert_close(states.hidden[row, : len(hidden)], hidden, rtol=0, atol=1e-12)
+            torch.testing.assert_close(log_probs[at : at + len(hidden)], expected, rtol=0, atol=1e-12)
+            at += len(hidden)
+
+
+class TestRows:
+    """A row's numbers do not depend on its company."""
+
+    @pytest.mark.parametrize("options", DESIGNS)
+    def test_alone(self, options: dict[str, Any]) -> None:
+        model = tiny(**options)
+        together, _ = everything(model, collate(SOURCES, READ, TARGETS))
+        for row, (source, read, target) in enumerate(zip(SOURCES, READ, TARGETS, strict=True)):
+            alone, _ = everything(model, collate([source], [read], [target]))
+            steps, entries = len(target), len(source)
+            close(together.hidden[row, :steps], alone.hidden[0])
+            close(together.memory[row, :entries], alone.memory[0])
+            assert together.copying is not None
+            assert alone.copying is not None
+            real = torch.cat([together.copying[row, :steps, :entries], together.copying[row, :steps, -1:]], 1)
+            if model.model.design.attends:
+                first = len(collate(SOURCES, None)["input_ids"][0])
+                read_part = together.copying[row, :steps, first : first + len(read)]
+                real = torch.cat([real[:, :-1], read_part, real[:, -1:]], 1)
+            close(real, alone.copying[0])
+
+    @pytest.mark.parametrize("options", DESIGNS[::3])
+    def test_order(self, options: dict[str, Any]) -> None:
+        model, order = tiny(**options), [3, 0, 4, 1, 2]
+        first, _ = everything(model, collate(SOURCES, READ, TARGETS))
+        second, _ = everything(model, collate(*([part[i] for i in order] for part in (SOURCES, READ, TARGETS))))
+        close(first.hidden[order], second.hidden)
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_padding_on_the_left(self, apart: bool) -> None:
+        stack = BiLSTMStack(4, 4, 2, 0.0, apart).double()
+        values = torch.randn(1, 3, 4, dtype=torch.float64)
+        padded = torch.cat([torch.randn_like(values), values, torch.randn_like(values[:, :1])], dim=1)
+        expected = stack(values, torch.ones(1, 3))
+        found = stack(padded, torch.tensor([[0, 0, 0, 1, 1, 1, 0]]))
+        close(found[0][:, 3:6], expected[0])
+        close(torch.stack(found[1:]), torch.stack(expected[1:]))
+
+    def test_an_empty_exemplar(self) -> None:
+        for exemplar in ("adapt", "attend"):
+            model = tiny(exemplar=exemplar)
+            _, log_probs = everything(model, collate([[5, 6], [7]], [[], [8, 9]], [[7, 8], [9]]))
+            log_probs.sum().backward()
+            assert log_probs.isfinite().all()
+            assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+    def test_later_targets_do_not_matter(self) -> None:
+        for feeding in (False, True):
+            model = tiny(exemplar="both", input_feeding=feeding)
+            targets = [[*target[:-1], 30] for target in TARGETS]  # the last is predicted and never read
+            first, second = (model.states(collate(SOURCES, READ, given)) for given in (TARGETS, targets))
+            for row, target in enumerate(TARGETS):
+                close(first.hidden[row, : len(target)], second.hidden[row, : len(target)])
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+class TestExemplars:
+    @pytest.mark.parametrize("exemplar", EXEMPLARS)
+    @pytest.mark.parametrize("released", [False, True])
+    def test_another_one(self, exemplar: str, released: bool) -> None:
+        model = tiny(exemplar=exemplar, released=released)
+        own, swapped = (everything(model, collate(SOURCES, given, TARGETS))[1] for given in (READ, READ[::-1]))
+        assert torch.equal(own, swapped) == (exemplar in ("none", "constant"))
+
+    @pytest.mark.parametrize("exemplar", ["attend", "adapt", "both"])
+    def test_missing(self, exemplar: str) -> None:
+        with pytest.raises(UsageError, match=f"exemplar={exemplar} reads an exemplar .* adadec"):
+            tiny(exemplar=exemplar).states(collate(SOURCES, None, TARGETS))
+
+    @pytest.mark.parametrize("exemplar", ["none", "constant"])
+    def test_not_needed(self, exemplar: str) -> None:
+        model = tiny(exemplar=exemplar)
+        without, given = (model.states(collate(SOURCES, read, TARGETS)) for read in (None, READ))
+        assert torch.equal(without.hidden, given.hidden)
+        assert torch.equal(without.copy_tokens, given.copy_tokens)  # type: ignore[arg-type]
+
+    def test_coefficients_have_their_norm(self) -> None:
+        for exemplar in ("adapt", "constant"):
+            batch = collate(SOURCES, READ)
+            read = tiny(exemplar=exemplar, norm=4.0).model.read_exemplar(
+                batch["exemplar_ids"], batch["exemplar_mask"], 5
+            )
+            assert read.coefficients is not None
+            close(read.coefficients.norm(dim=1), torch.full((5,), 4.0, dtype=torch.float64))
+
+
+class TestCopying:
+    @pytest.mark.parametrize("options", DESIGNS)
+    def test_weights_sum_to_one(self, options: dict[str, Any]) -> None:
+        model = tiny(**options)
+        batch = collate(SOURCES, READ, TARGETS)
+        states, log_probs = everything(model, batch)
+        assert states.copying is not None
+        assert states.copy_tokens is not None
+        close(states.copying.exp().sum(2), torch.ones_like(states.copying[:, :, 0]))
+        close(log_probs.exp().sum(1), torch.ones(len(log_probs), dtype=torch.float64))
+        mask = batch["attention_mask"]
+        if model.model.design.attends:
+            mask = torch.cat([mask, batch["exemplar_mask"]], 1)
+        assert states.copy_tokens.shape == mask.shape
+        padding = states.copying[:, :, :-1].transpose(1, 2)[mask == 0]
+        assert padding.numel() > 0
+        assert (padding < -1e30).all()
+        assert padding.isfinite().all()
+
+    def test_off(self) -> None:
+        model = tiny(copy=False, exemplar="both")
+        states = model.states(collate(SOURCES, READ, TARGETS))
+        assert (states.copying, states.copy_tokens, model.copies) == (None, None, False)
+        assert tiny().copies
+
+    def test_memory_is_the_source(self) -> None:
+        states = tiny(exemplar="both").states(collate(SOURCES, READ, TARGETS))
+        assert torch.equal(states.memory_tokens, collate(SOURCES, None)["input_ids"])
+        assert states.memory.shape == (*states.memory_tokens.shape, WIDTH)
+        assert torch.equal(states.readable[:, 0], collate(SOURCES, None)["attention_mask"] > 0)
+
+
+class TestGradients:
+    @pytest.mark.parametrize("options", [*DESIGNS, {"copy": False, "exemplar": "both"}, {"tied": False}])
+    def test_reach_every_parameter(self, options: dict[str, Any]) -> None:
+        model = tiny(**options)
+        MLE(model).loss(model.states(collate(SOURCES, READ, TARGETS))).total.backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+            assert parameter.grad.abs().max() > 0, name
+
+    def test_fused_head_without_copies(self) -> None:
+        """The fast path gives the gradient of the plain one."""
+        model = tiny(copy=False)
+        states = model.states(collate(SOURCES, None, TARGETS))
+        fast = MLE(model).loss(states).total
+        slow = torch.cat([nll for _, nll in MLE(model).nll(states)]).sum()
+        found, expected = (torch.autograd.grad(t, list(model.parameters()), retain_graph=True) for t in (fast, slow))
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
+class TestHead:
+    def test_tied(self) -> None:
+        model = tiny()
+        head = model.linear_head()
+        assert head is not None
+        assert head.weight is model.embedding()
+        assert head.bias is not None
+        hidden = torch.randn(3, WIDTH, dtype=torch.float64)
+        close(model.head(hidden), hidden @ model.embedding().T + head.bias)
+        assert (model.vocabulary_size, model.width) == (VOCABULARY, WIDTH)
+
+    def test_not_tied(self) -> None:
+        model = tiny(tied=False, embedding_width=7)
+        assert model.model.get_output_embeddings().weight is not model.embedding()
+        assert model.embedding().shape == (VOCABULARY, 7)
+        assert model.width == WIDTH
+
+
+class TestParameters:
+    def test_adaptive_cell(self) -> None:
+        """The paper's Gigaword decoder with input feeding, by hand."""
+        maps = {"u_input": 524_288, "v_input": 262_144, "u_hidden": 262_144, "v_hidden": 262_144, "bias": 262_144}
+        cell = AdaptiveLSTM(512, 256, 256)
+        assert {name: p.numel() for name, p in cell.named_parameters()} == maps
+        assert count(cell) + 256 * 256 == 1_638_400  # with C behind the released tanh layer
+        assert count(LSTM(512, 256)) == 787_456
+
+    def test_whole_models(self) -> None:
+        """Sizes of one Seq2Seq and what each way of reading exemplars adds to it."""
+        shape = {"width": 128, "embedding_width": 128, "layers": 1, "exemplar_width": 32, "rank": 128}
+        sizes = {exemplar: count(tiny(exemplar=exemplar, **shape)) for exemplar in EXEMPLARS}
+        lstm = 4 * 128 * (128 + 128) + 4 * 128
+        adaptive = 16 * 128 * 128 + 4 * 128 * 128
+        encoder = 2 * (4 * 32 * (128 + 32) + 4 * 32)
+        bridge, memory, attention, gate = 2 * (256 * 128 + 128), 256 * 128, 3 * 128 * 128, 3 * 128 + 1
+        plain = 3 * lstm + bridge + memory + attention + gate + VOCABULARY * 129
+        assert sizes == {
+            "none": plain,
+            "constant": plain - lstm + adaptive + 128,
+            "adapt": plain - lstm + adaptive + encoder + 64 * 128,
+            "attend": plain + encoder + 64 * 128,
+            "both": plain - lstm + adaptive + encoder + 2 * 64 * 128,
+        }
+
+
+def count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+class TestDropout:
+    def test_one_mask_for_all_positions(self) -> None:
+        found = variational_dropout(torch.ones(3, 50, 8), 0.5, True)
+        assert torch.equal(found, found[:, :1].expand_as(found))
+        assert set(found.unique().tolist()) == {0.0, 2.0}
+        assert not torch.equal(found[0], found[1])
+
+    def test_in_training_only(self) -> None:
+        model, batch = tiny(dropout=0.3, exemplar="both", released=True), collate(SOURCES, READ, TARGETS)
+        assert torch.equal(model.states(batch).hidden, model.states(batch).hidden)
+        model.train()
+        assert not torch.equal(model.states(batch).hidden, model.states(batch).hidden)
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("options", DESIGNS[::3])
+    def test_bfloat16_autocast(self, options: dict[str, Any]) -> None:
+        model = tiny(dtype=torch.float32, **options)
+        batch = collate(SOURCES, READ, TARGETS)
+        expected = everything(model, batch)[1]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            states, found = everything(model, batch)
+            loss = MLE(model).loss(states).total
+        loss.backward()
+        assert states.copying is not None
+        assert states.copying.dtype == torch.float32
+        assert (found.exp() - expected.exp()).abs().max() < 0.05
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+    def test_bfloat16_weights(self) -> None:
+        model = tiny(dtype=torch.bfloat16, exemplar="both")
+        states, log_probs = everything(model, collate(SOURCES, READ, TARGETS))
+        MLE(model).loss(states).total.backward()
+        expected = everything(tiny(exemplar="both"), collate(SOURCES, READ, TARGETS))[1]
+        assert (log_probs.exp() - expected.exp()).abs().max() < 0.1
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

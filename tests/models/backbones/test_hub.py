@@ -1,0 +1,122 @@
+"""Pretrained backbones from a folder: tiny random models, saved as a publisher would."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+from bench.base.network import hub_reachable
+from bench.errors import MissingError
+from bench.models.backbones.hub import architecture, hub, identity
+from bench.tasks.encode.bpe import train_bpe
+
+SIZES = {"gpt2": "decoder-only", "llama": "decoder-only", "bart": "encoder-decoder"}
+
+
+class Words:
+    """The little a backbone wants from a task."""
+
+    markers: tuple[str, ...] = ("<cell>", "</cell>")
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        raise AssertionError("a pretrained backbone brings its own")
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> None:
+        raise AssertionError("a pretrained backbone brings its own")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("models")
+    tokenizer = train_bpe(["the cat sat on the mat"] * 4, 300)
+    ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "vocab_size": len(tokenizer)}
+    torch.manual_seed(0)
+    models = {
+        "gpt2": GPT2LMHeadModel(GPT2Config(n_positions=32, n_embd=16, n_layer=1, n_head=2, **ids)),
+        "llama": LlamaForCausalLM(
+            LlamaConfig(
+                hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+                max_position_embeddings=32, tie_word_embeddings=False, **ids,
+            )
+        ),
+        "bart": BartForConditionalGeneration(
+            BartConfig(
+                d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+                encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=32, decoder_start_token_id=2, **ids,
+            )
+        ),
+    }  # fmt: skip
+    for name, model in models.items():
+        model.to(torch.bfloat16).save_pretrained(root / name)
+        tokenizer.save_pretrained(root / name)
+    return {name: root / name for name in models}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_folder_gives_states_logits_and_its_architecture(name: str, folders: dict[str, Path]) -> None:
+    backbone = hub(str(folders[name]), Words(), 0)
+    assert backbone.architecture == SIZES[name] == architecture(str(folders[name]))
+    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 0, 0]])
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    states = backbone.states({"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)})
+    assert states.hidden.dtype == torch.float32, "a bf16 checkpoint is trained in float32"
+    logits = backbone.head(states.hidden)
+    assert logits.shape[-1] == backbone.vocabulary_size == len(backbone.tokenizer)
+    assert backbone.embedding().shape == (backbone.vocabulary_size, backbone.width)
+
+
+def test_markers_become_one_token_each(folders: dict[str, Path]) -> None:
+    backbone = hub(str(folders["bart"]), Words(), 0)
+    ids = backbone.tokenizer("<cell> the </cell>", add_special_tokens=False)["input_ids"]
+    assert backbone.tokenizer.convert_tokens_to_ids("<cell>") in ids
+    assert backbone.model.final_logits_bias.shape[-1] == backbone.vocabulary_size
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_freezing_fixes_input_and_output_embeddings_and_nothing_else(name: str, folders: dict[str, Path]) -> None:
+    backbone = hub(str(folders[name]), Words(), 0, freeze_embeddings=True)
+    assert not backbone.embedding().requires_grad
+    assert not any(p.requires_grad for p in backbone.head_parameters())
+    assert any(p.requires_grad for p in backbone.parameters())
+
+
+def test_a_folder_is_known_by_its_content_and_not_by_its_place(folders: dict[str, Path], tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    for file in folders["gpt2"].iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    assert identity(str(copy), "", "main") == identity(str(folders["gpt2"]), "", "main")
+    (copy / "config.json").write_text((copy / "config.json").read_text().replace("32", "31"))
+    assert identity(str(copy), "", "main") != identity(str(folders["gpt2"]), "", "main")
+    (copy / "config.json").write_bytes((folders["gpt2"] / "config.json").read_bytes())
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-3000:] = bytes(3000)
+    (copy / "model.safetensors").write_bytes(weights)
+    assert identity(str(copy), "", "main") != identity(str(folders["gpt2"]), "", "main")
+    assert identity("gpt2", "", "main") == {"hub": "openai-community/gpt2", "revision": "main"}
+
+
+@pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
+def test_without_folder_cache_or_hub_it_says_so_within_five_seconds(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", endpoint) if endpoint else monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert not hub_reachable()
+    started = time.monotonic()
+    with pytest.raises(MissingError, match="backbone.path=FOLDER"):
+        hub("nobody/has-this-model", Words(), 0)
+    with pytest.raises(MissingError, match="nobody/has-this-model"):
+        architecture("nobody/has-this-model")
+    assert time.monotonic() - started < 5

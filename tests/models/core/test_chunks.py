@@ -1,0 +1,349 @@
+"""models/core/chunks.py: a loss summed slice by slice equals the plain one, in value and in every gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.core.chunks import summed, summed_by_head
+from bench.models.core.head import Head, PlainHead
+from bench.models.core.objective import SLICE, Objective
+from bench.models.core.states import IGNORED, Rows, States, blocks, rows_of, slices
+from bench.models.functional.cache import cache_nll_of
+from bench.models.histalign import HistAlign
+from bench.models.mle import MLE
+from bench.models.trime import TRIME
+from tests.bench.cells import tiny_decoders as tiny
+
+LIMITS = [3, 7, 512]
+KINDS = ["gpt2", "bart"]
+METHODS: dict[str, Callable[[Backbone], Objective]] = {
+    "mle": MLE,
+    "trime": TRIME,
+    "histalign": HistAlign,
+    "histalign.sum": lambda backbone: HistAlign(backbone, reduction="sum", rank_scope="sequence", base="trime"),
+}
+
+
+def batch_of(kind: str, counts: list[int], seed: int = 0) -> Batch:
+    """Rows with so many targets each, behind sources of uneven length; 0 is a row without a target."""
+    sources = tiny.texts(len(counts), seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    targets = [torch.randint(5, 40, (count,), generator=generator).tolist() for count in counts]
+    rows = sources if kind == "bart" else [s + t for s, t in zip(sources, targets, strict=True)]
+    labels = targets if kind == "bart" else [[IGNORED] * len(s) + t for s, t in zip(sources, targets, strict=True)]
+    return {
+        "input_ids": padded(rows, 0),
+        "attention_mask": padded([[1] * len(row) for row in rows], 0),
+        "labels": padded(labels, IGNORED),
+    }
+
+
+def padded(rows: list[list[int]], fill: int) -> Tensor:
+    longest = max(1, *map(len, rows))
+    return torch.tensor([row + [fill] * (longest - len(row)) for row in rows])
+
+
+UNEVEN = [5, 1, 0, 9, 2]
+
+
+def all_at_once(objective: Objective, states: States) -> Tensor:
+    """The loss of one slice that holds everything, through plain autograd."""
+    (block,) = blocks(states.targets, states.targets.numel())
+    return objective.position_loss(rows_of(states, block))[0].sum()
+
+
+def gradients(objective: Objective, total: Tensor) -> dict[str, Tensor]:
+    """Gradients by every trained parameter; an unused one has zeros."""
+    named = {name: p for name, p in objective.named_parameters() if p.requires_grad}
+    found = torch.autograd.grad(total, list(named.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(named, found, strict=True))
+
+
+def made(kind: str, method: str, dtype: torch.dtype = torch.float64, **options: Any) -> Objective:
+    """A method over a tiny backbone, both deterministic."""
+    torch.manual_seed(0)
+    return METHODS[method](tiny.backbone(kind, dtype=dtype, **options)).eval()
+
+
+class TestEqualsPlain:
+    @pytest.mark.parametrize("limit", LIMITS)
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_value_and_every_gradient(self, kind: str, method: str, limit: int) -> None:
+        """Rows of 5, 1, 0, 9 and 2 targets: shared slices, cut rows and one without a target."""
+        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
+        expected = all_at_once(objective, objective.backbone.states(batch))
+        wanted = gradients(objective, expected)
+        states = objective.backbone.states(batch)
+        found = summed(states, objective.position_loss, objective.head_parameters(), limit)
+        assert found.n_target_tokens == sum(UNEVEN)
+        torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
+        for name, gradient in gradients(objective, found.total).items():
+            torch.testing.assert_close(
+                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
+            )
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_frozen_embeddings(self, kind: str, method: str) -> None:
+        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
+        objective.backbone.embedding().requires_grad_(False)
+        wanted = gradients(objective, all_at_once(objective, objective.backbone.states(batch)))
+        found = summed(objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), 3)
+        actual = gradients(objective, found.total)
+        assert not any("wte" in name or "shared" in name for name in actual)
+        for name, gradient in actual.items():
+            torch.testing.assert_close(gradient, wanted[name], rtol=1e-10, atol=1e-10)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_scale_of_backward(self, kind: str) -> None:
+        """The incoming gradient multiplies what forward has found; once, because it does so in place."""
+        objective, batch = made(kind, "trime"), batch_of(kind, UNEVEN)
+
+        def loss() -> Tensor:
+            states = objective.backbone.states(batch)
+            return summed(states, objective.position_loss, objective.head_parameters(), 3).total
+
+        total = loss()
+        once = torch.autograd.grad(total, objective.backbone.embedding(), retain_graph=True)[0]
+        thrice = torch.autograd.grad(3 * loss(), objective.backbone.embedding())[0]
+        torch.testing.assert_close(thrice, 3 * once, rtol=1e-12, atol=1e-12)
+        with pytest.raises(RuntimeError, match="can be differentiated once"):
+            torch.autograd.grad(total, objective.backbone.embedding())
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_without_gradients(self, method: str) -> None:
+        objective, batch = made("gpt2", method), batch_of("gpt2", UNEVEN)
+        expected = objective.loss(objective.backbone.states(batch))
+        with torch.no_grad():
+            found = objective.loss(objective.backbone.states(batch))
+        assert not found.total.requires_grad
+        torch.testing.assert_close(found.total, expected.total.detach(), rtol=1e-12, atol=1e-12)
+        assert found.terms.keys() == expected.terms.keys()
+        for name, value in found.terms.items():
+            torch.testing.assert_close(value, expected.terms[name], rtol=1e-12, atol=1e-12)
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_no_target_at_all(self, kind: str, method: str) -> None:
+        """A rank may get only rows that were cut to nothing: loss 0, and a gradient that is there and zero."""
+        objective = made(kind, method)
+        batch = batch_of(kind, [4, 3])
+        batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+        found = objective.loss(objective.backbone.states(batch))
+        assert found.total.item() == 0.0
+        assert found.n_target_tokens == 0
+        found.total.backward()
+        body = [p for name, p in objective.backbone.named_parameters() if "ln_f" in name or "layernorm_emb" in name]
+        assert body
+        assert all(p.grad is not None and not p.grad.any() for p in body)
+
+    @pytest.mark.parametrize("limit", LIMITS)
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_bf16_autocast(self, kind: str, method: str, limit: int) -> None:
+        """Under autocast slices give what one slice gives: the head's weight gets its gradient from all of them.
+
+        Rounding to 8 bits depends on how positions are grouped: 1 % of the whole gradient, 2 % of the head's largest.
+        """
+        objective, batch = made(kind, method, torch.float32), batch_of(kind, UNEVEN)
+        with torch.autocast("cpu", torch.bfloat16):
+            expected = all_at_once(objective, objective.backbone.states(batch))
+            wanted = gradients(objective, expected)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = summed(
+                objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), limit
+            )
+            actual = gradients(objective, found.total)
+        assert found.total.dtype == torch.float32
+        torch.testing.assert_close(found.total, expected, rtol=1e-5, atol=1e-5)
+        whole, difference = (torch.cat([g.flatten() for g in group]) for group in (
+            wanted.values(), [actual[name] - wanted[name] for name in wanted]
+        ))  # fmt: skip
+        assert difference.norm() <= 1e-2 * whole.norm()
+        head = next(name for name, p in objective.named_parameters() if p is objective.backbone.embedding())
+        atol = 2e-2 * wanted[head].abs().max().item()
+        torch.testing.assert_close(actual[head], wanted[head], rtol=0, atol=atol)
+
+
+class TestGradcheck:
+    @pytest.mark.parametrize("fast", [False, True])
+    @pytest.mark.parametrize("limit", [3, 512])
+    def test_hidden_memory_and_head(self, limit: int, fast: bool) -> None:
+        """Both paths against finite differences, memory apart from hidden as in an encoder-decoder model."""
+        generator = torch.Generator().manual_seed(0)
+
+        def draw(*shape: int) -> Tensor:
+            return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+        inputs = hidden, memory, weight, bias = draw(2, 5, 4), draw(2, 3, 4), draw(7, 4), draw(7)
+        targets = torch.tensor([[1, 2, IGNORED, 4, 5], [IGNORED, 6, 1, IGNORED, IGNORED]])
+        tokens = torch.tensor([[1, 2, 1], [6, 0, 1]])
+        readable = torch.ones(2, 5, 3, dtype=torch.bool)
+        readable[1, :, 0] = False
+
+        def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+            read = rows.similarity(), rows.memory_tokens, rows.readable
+            several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
+            return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *read) + several, {}
+
+        def total() -> Tensor:
+            states = States(hidden, targets, memory, tokens, readable, tokens > 0)
+            if fast:
+                return summed_by_head(states, by_head, LinearHead(weight, bias, torch.arange(7.0)), [], limit).total
+            offset = bias + torch.arange(7.0)
+            return summed(
+                states, lambda rows: by_head(rows, PlainHead(rows.hidden @ weight.T + offset)), [weight, bias], limit
+            ).total
+
+        for tensor, gradient in zip(inputs, torch.autograd.grad(total(), inputs), strict=True):
+            expected, flat = torch.zeros_like(gradient).flatten(), tensor.detach().view(-1)
+            for at in range(len(flat)):
+                ends = []
+                for step in (1e-6, -2e-6, 1e-6):
+                    flat[at] += step
+                    ends.append(total().detach())
+                expected[at] = (ends[0] - ends[1]) / 2e-6
+            torch.testing.assert_close(gradient.flatten(), expected, rtol=1e-6, atol=1e-6)
+
+
+class TestOwnParameters:
+    """What a newcomer's method may do with parameters of its own."""
+
+    def test_parameters_that_share_a_gradient(self) -> None:
+        """Autograd hands the same tensor to both terms of a sum; adding up in place would count it twice."""
+        first, second = (nn.Parameter(torch.ones(1, dtype=torch.float64)) for _ in range(2))
+        objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
+        states = objective.backbone.states(batch)
+
+        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+            return rows.hidden.square().sum(1) * (first + second), {}
+
+        found = summed(states, loss, [first, second], 3)
+        expected = states.hidden[states.targets != IGNORED].square().sum().detach()
+        for gradient in torch.autograd.grad(found.total, [first, second]):
+            torch.testing.assert_close(gradient.sum(), expected, rtol=1e-10, atol=1e-10)
+
+    def test_a_gradient_without_memory_of_its_own(self) -> None:
+        """The gradient of a plain sum is one number seen many times, and cannot be added to."""
+        weight = nn.Parameter(torch.zeros(4, dtype=torch.float64))
+        objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
+        states = objective.backbone.states(batch)
+
+        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+            return rows.hidden.new_ones(len(rows)) + weight.sum() / len(rows), {}
+
+        found = summed(states, loss, [weight], 3)
+        expected = float(len(list(slices(states, 3))))
+        assert torch.autograd.grad(found.total, weight)[0].tolist() == pytest.approx([expected] * 4)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the most elements of any tensor that is made while it is active."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        for tensor in out if isinstance(out, tuple | list) else (out,):
+            if isinstance(tensor, Tensor):
+                self.elements = max(self.elements, tensor.numel())
+        return out
+
+
+@contextmanager
+def watched() -> Iterator[Largest]:
+    with Largest() as seen:
+        yield seen
+
+
+class TestMemory:
+    """B x T = 8 x 60 positions and 2,003 tokens: a full table of scores would have 961,440 entries."""
+
+    TOKENS, LIMIT = 2003, 16
+
+    def states(self, width: int = 8) -> tuple[States, Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        hidden = torch.randn(8, 60, width, generator=generator, requires_grad=True)
+        tokens = torch.randint(self.TOKENS, (8, 60), generator=generator)
+        readable = torch.ones(60, 60, dtype=torch.bool).tril(-1).expand(8, -1, -1)
+        return States(hidden, tokens, hidden, tokens, readable, tokens >= 0), hidden
+
+    def test_no_table_of_all_scores(self) -> None:
+        states, hidden = self.states()
+        head = nn.Parameter(torch.randn(self.TOKENS, 8, generator=torch.Generator().manual_seed(1)))
+
+        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+            return -torch.log_softmax(rows.hidden @ head.T, 1).gather(1, rows.targets[:, None]).squeeze(1), {}
+
+        with watched() as seen:
+            summed(states, loss, [head], self.LIMIT).total.backward()
+        assert seen.elements <= self.LIMIT * self.TOKENS
+        assert hidden.grad is not None
+        with watched() as seen:
+            summed(states, loss, [head], 10**6).total.backward()
+        assert seen.elements == 8 * 60 * self.TOKENS, "the watch sees what it should"
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("what", ["training", "evaluation"])
+    def test_methods(self, method: str, what: str) -> None:
+        """A whole step of each method over more positions than a slice holds, forward and backward."""
+        objective = made("gpt2", method, torch.float32, vocab_size=self.TOKENS, n_positions=300)
+        generator = torch.Generator().manual_seed(0)
+        ids = torch.randint(5, self.TOKENS, (6, 257), generator=generator)
+        batch: Batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
+        with torch.no_grad() if what == "evaluation" else nullcontext(), watched() as seen:
+            states = objective.backbone.states(batch)
+            if what == "training":
+                objective.loss(states).total.backward()
+            else:
+                for _ in objective.nll(states):
+                    pass
+        assert seen.elements <= SLICE * self.TOKENS < 6 * 256 * self.TOKENS
+
+
+class TestBlocks:
+    @pytest.mark.parametrize("limit", [1, 2, 3, 7, 512])
+    @pytest.mark.parametrize("counts", [[5, 1, 0, 9, 2], [0, 0], [1], [20], [0, 30, 0], [1] * 12])
+    def test_every_target_once(self, counts: list[int], limit: int) -> None:
+        """Slices hold each position with a target exactly once, in time order, and never more than the limit."""
+        generator = torch.Generator().manual_seed(sum(counts))
+        longest = max(counts) + 3
+        targets = torch.full((len(counts), longest), IGNORED)
+        for row, count in enumerate(counts):
+            places = torch.randperm(longest, generator=generator)[:count].sort().values
+            targets[row, places] = torch.randint(9, (count,), generator=generator)
+        seen = []
+        for block in blocks(targets, limit):
+            assert block.positions.numel() <= max(limit, 1)
+            group, place = block.kept // block.positions.shape[1], block.positions.flatten()[block.kept]
+            seen += [(block.batch.start + g, p) for g, p in zip(group.tolist(), place.tolist(), strict=True)]
+        assert len(seen) == len(set(seen))
+        assert sorted(seen) == [tuple(at) for at in (targets != IGNORED).nonzero().tolist()]
+
+    def test_slices_carry_what_belongs_to_them(self) -> None:
+        """Hidden state, target, memory and earlier targets of each position, against an index by hand."""
+        objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
+        states = objective.backbone.states(batch)
+        for rows in slices(states, 3):
+            for at in range(len(rows)):
+                row, place = rows.start + int(rows.group[at]), int(rows.position[at])
+                assert torch.equal(rows.hidden[at], states.hidden[row, place])
+                assert rows.targets[at] == states.targets[row, place]
+                assert torch.equal(rows.readable[at], states.readable[row, place])
+                assert torch.equal(rows.memory_tokens[at], states.memory_tokens[row])
+                assert torch.equal(rows.labelled[at], states.labelled[row])
+                before = [int(t) for t in states.targets[row, :place] if t != IGNORED]
+                assert [int(t) for t in rows.earlier[at] if t != IGNORED] == before
+                expected = states.memory[row] @ states.hidden[row, place] / tiny.WIDTH**0.5
+                torch.testing.assert_close(rows.similarity()[at], expected, rtol=1e-10, atol=1e-10)

@@ -1,0 +1,172 @@
+"""Continuations: where prompts are cut, what is a source, what is scored, and modes left as they were."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import nn
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.core.continuations import Cut, Written, scoring_batch, texts, without_dropout, write
+from bench.models.core.states import IGNORED
+from bench.models.mle import MLE
+from tests.models import still
+
+
+class Recorded:
+    """Continues every prompt with the same tokens, and remembers what it was asked."""
+
+    def __init__(self, tokens: list[int]) -> None:
+        self.tokens = tokens
+        self.asked: list[tuple[Any, int]] = []
+
+    def __call__(self, batch: Batch, most: int) -> list[list[int]]:
+        self.asked.append((batch, most))
+        return [self.tokens[:most] for _ in batch["input_ids"]]
+
+
+def objective(kind: str, tokens: list[int] | None = None) -> tuple[MLE, Recorded]:
+    made, recorded = MLE(still.backbone(kind)), Recorded(tokens or list(range(5, 60)))
+    made.continue_greedily, made.max_target = recorded, 7
+    return made, recorded
+
+
+class TestCut:
+    @pytest.mark.parametrize("pieces", ["one", "all"])
+    @pytest.mark.parametrize("place", [0.0, 0.37, 0.999999])
+    def test_inside_the_text(self, place: float, pieces: Literal["one", "all"]) -> None:
+        """Prompts lie in the text, and prompt and continuation are never longer than it."""
+        for length in range(400):
+            places, most = Cut(pieces=pieces).of(length, place)
+            assert places
+            for start, stop in places:
+                assert 0 <= start <= stop <= length
+                assert stop - start == min(50, length // 3)
+            assert most == min(100, 2 * length // 3)
+            assert places[0][1] - places[0][0] + most <= length
+
+    @pytest.mark.parametrize(("length", "count"), [(20, 1), (149, 1), (150, 1), (300, 2), (1024, 6), (1536, 10)])
+    def test_released_pieces(self, length: int, count: int) -> None:
+        """A row of 1,536 tokens has ten, one of 1,024 six; they follow each other from the start."""
+        places, _ = Cut(pieces="all").of(length, 0.5)
+        width = min(50, length // 3)
+        assert places == [(width * at, width * at + width) for at in range(count)]
+
+    def test_places_are_spread(self) -> None:
+        """From the start of a row to its end, both included."""
+        found = {Cut(2, 4).of(9, at / 1000)[0][0] for at in range(1000)}
+        assert found == {(start, start + 2) for start in range(8)}
+
+
+class TestTexts:
+    def test_rows(self) -> None:
+        """Padding on either side is no token; a row without a target is left out."""
+        ids = torch.tensor([[1, 6, 7, 0], [0, 1, 6, 7], [1, 6, 7, 8], [1, 6, 7, 8]])
+        mask = torch.tensor([[1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])
+        labels = torch.tensor([[-100, 6, 7, -100], [-100, -100, 6, 7], [-100, -100, -100, 8], [-100] * 4])
+        found = list(texts({"input_ids": ids, "attention_mask": mask, "labels": labels}))
+        assert found == [(0, [1, 6, 7], 1), (1, [1, 6, 7], 1), (2, [1, 6, 7, 8], 3)]
+
+
+class TestWrite:
+    def test_running_text(self) -> None:
+        """The row's start token, then a third of its tokens from the drawn place; two thirds are written."""
+        made, recorded = objective("gpt2")
+        rows = [[1, *range(10, 22)], [1, *range(30, 36)]]
+        found = write(made, still.rows_of(rows, [[IGNORED, *row[1:]] for row in rows]), Cut(), 0.5)
+        assert [(one.row, one.prompt, len(one.tokens)) for one in found] == [
+            (0, [1, 14, 15, 16, 17], 8),
+            (1, [1, 32, 33], 4),
+        ]
+        ((batch, most),) = recorded.asked
+        assert most == 8
+        assert batch["input_ids"].tolist() == [[1, 14, 15, 16, 17], [0, 0, 1, 32, 33]]
+        assert batch["attention_mask"].tolist() == [[1] * 5, [0, 0, 1, 1, 1]]
+
+    def test_no_start_token(self) -> None:
+        made, _ = objective("gpt2")
+        rows = [list(range(10, 22))]
+        (found,) = write(made, still.rows_of(rows, rows), Cut(), 0.0)
+        assert found.prompt == [10, 11, 12, 13]
+
+    def test_several_pieces(self) -> None:
+        made, _ = objective("gpt2")
+        row = [1, *range(10, 40)]
+        found = write(made, still.rows_of([row], [[IGNORED, *row[1:]]]), Cut(3, 6, "all"), 0.5)
+        assert [one.prompt for one in found] == [[1, 10, 11, 12], [1, 13, 14, 15], [1, 16, 17, 18]]
+        assert [(one.row, one.tokens) for one in found] == [(0, list(range(5, 11)))] * 3
+
+    def test_source(self) -> None:
+        """A source is continued whole, to the task's most target tokens."""
+        made, recorded = objective("gpt2")
+        (found,) = write(made, still.rows_of([[1, 8, 9, 20, 21]], [[IGNORED, IGNORED, IGNORED, 20, 21]]), Cut(), 0.5)
+        assert found == Written(0, [1, 8, 9], list(range(5, 12)))
+        assert recorded.asked[0][1] == 7
+
+    def test_encoder_decoder(self) -> None:
+        """It gets the batch without its labels."""
+        made, recorded = objective("bart")
+        batch = {**still.batch("bart"), "step": 3, "exemplar_ids": torch.ones(5, 2)}
+        found = write(made, batch, Cut(), 0.5)  # type: ignore[arg-type]
+        assert found == [Written(row, [], list(range(5, 12))) for row in range(5)]
+        assert set(recorded.asked[0][0]) == {"input_ids", "attention_mask", "exemplar_ids"}
+
+    def test_nothing_to_continue(self) -> None:
+        """Rows too short to be cut ask for nothing."""
+        made, recorded = objective("gpt2")
+        assert write(made, still.rows_of([[5]], [[5]]), Cut(), 0.5) == []
+        assert write(made, still.rows_of([[1, 5]], [[IGNORED, IGNORED]]), Cut(), 0.5) == []
+        assert recorded.asked == []
+
+    @pytest.mark.parametrize("kind", still.KINDS)
+    def test_without_generation(self, kind: str) -> None:
+        with pytest.raises(UsageError, match="mle needs objective.continue_greedily"):
+            write(MLE(still.backbone(kind)), still.batch(kind), Cut(), 0.5)
+
+
+class TestScoringBatch:
+    def test_decoder_only(self) -> None:
+        made, _ = objective("gpt2")
+        found = scoring_batch(made, still.batch("gpt2"), [Written(0, [1, 5], [6, 7]), Written(2, [1], [8])])
+        assert found["input_ids"].tolist() == [[1, 5, 6, 7], [1, 8, 0, 0]]
+        assert found["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+        assert found["labels"].tolist() == [[-100, -100, 6, 7], [-100, 8, -100, -100]]
+
+    def test_encoder_decoder(self) -> None:
+        made, _ = objective("bart")
+        batch = still.batch("bart")
+        found = scoring_batch(made, batch, [Written(3, [], [6, 7]), Written(1, [], [8])])
+        assert torch.equal(found["input_ids"], batch["input_ids"][[3, 1]])
+        assert torch.equal(found["attention_mask"], batch["attention_mask"][[3, 1]])
+        assert found["labels"].tolist() == [[6, 7], [8, -100]]
+
+
+class TestWithoutDropout:
+    def test_every_part_is_as_before(self) -> None:
+        module = nn.Sequential(nn.Dropout(0.5), nn.Sequential(nn.Dropout(0.5)), nn.LSTM(2, 2, 2, dropout=0.3))
+        module[1].eval()
+        before = [part.training for part in module.modules()]
+        with without_dropout(module):
+            assert not any(part.training for part in module.modules() if isinstance(part, nn.Dropout))
+            assert module[2].dropout == 0.0
+        assert [part.training for part in module.modules()] == before
+        assert module[2].dropout == 0.3
+
+    def test_after_an_error(self) -> None:
+        module = nn.Dropout(0.5)
+        with contextlib.suppress(ValueError), without_dropout(module):
+            raise ValueError
+        assert module.training
+
+    def test_recurrent_layers_can_go_back(self) -> None:
+        """cuDNN wants them in training mode; without dropout they give what evaluation mode gives."""
+        layer = nn.LSTM(3, 3, 2, dropout=0.5)
+        given = torch.randn(4, 1, 3)
+        with without_dropout(layer):
+            assert layer.training
+            found = layer(given)[0]
+        torch.testing.assert_close(found, layer.eval()(given)[0])

@@ -1,0 +1,187 @@
+"""The adaptive LSTM: golden vectors, the explicit matrices it never builds, its hand-written gradient."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from bench.models.functional.adaptive_lstm import (
+    AdaptiveWeights,
+    adaptive_lstm,
+    exemplar_coefficients,
+    orthogonal_columns,
+)
+from tests.benchmarks.adaptive_lstm import materialised, random_weights
+
+FOLDER = Path(__file__).parents[2] / "golden" / "adadec"
+CASES = sorted(path.stem for path in FOLDER.glob("adadec_*.json"))
+NAMES = ["inputs", "coefficients", "hidden", "cell", *AdaptiveWeights._fields]
+
+
+def tensor(values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def golden_weights(given: dict[str, Any]) -> AdaptiveWeights:
+    """A golden case's matrices, which stand gate by gate, as ours."""
+    maps = {name: tensor(value) for name, value in given["params"].items()}
+    u, v = ({at: [maps[f"{kind}_{at}{gate}"] for gate in "ijfo"] for at in "xh"} for kind in "uv")
+    return AdaptiveWeights(
+        torch.cat(u["x"], 1), torch.stack(v["x"]), torch.cat(u["h"], 1), torch.stack(v["h"]), tensor(given["B"]).mT
+    )
+
+
+class TestGolden:
+    @pytest.mark.parametrize("name", CASES)
+    def test_equal(self, name: str) -> None:
+        case = json.loads((FOLDER / f"{name}.json").read_text())
+        given, expected = case["inputs"], {key: tensor(value) for key, value in case["outputs"].items()}
+        lam = exemplar_coefficients(tensor(given["a"]), tensor(given["C"]), given["norm"] or None)
+        torch.testing.assert_close(lam, expected["lam"], rtol=0, atol=1e-12)
+        inputs = tensor(given["x"]).transpose(0, 1)
+        found = adaptive_lstm(inputs, lam, tensor(given["h0"]), tensor(given["c0"]), golden_weights(given))
+        for ours, theirs in zip(found, (expected["h"], expected["c"]), strict=True):
+            torch.testing.assert_close(ours.transpose(0, 1), theirs, rtol=0, atol=1e-12)
+
+    def test_there_are_cases(self) -> None:
+        assert len(CASES) == 3
+
+
+def case(rows: int = 3, steps: int = 4, inputs: int = 5, width: int = 6, rank: int = 7) -> list[Tensor]:
+    """Random arguments in the order of NAMES, in float64."""
+    torch.manual_seed(0)
+    shapes = [(rows, steps, inputs), (rows, rank), (rows, width), (rows, width)]
+    weights = random_weights(inputs, width, rank)
+    return [tensor.double().requires_grad_() for tensor in [*(torch.randn(shape) for shape in shapes), *weights]]
+
+
+def run(*arguments: Tensor) -> tuple[Tensor, Tensor]:
+    return adaptive_lstm(*arguments[:4], AdaptiveWeights(*arguments[4:]))
+
+
+class TestMatrices:
+    """The same as the LSTM whose matrices U diag(lambda) V are built for every row."""
+
+    def test_values_and_gradients(self) -> None:
+        arguments = case()
+        found, expected = run(*arguments), materialised(*arguments[:4], AdaptiveWeights(*arguments[4:]))
+        weighted = [torch.randn_like(part) for part in found]
+        gradients = []
+        for states, cells in (found, expected):
+            total = (states * weighted[0]).sum() + (cells * weighted[1]).sum()
+            gradients.append(torch.autograd.grad(total, arguments))
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-13)
+        for name, ours, theirs in zip(NAMES, *gradients, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12, msg=name)
+
+    @pytest.mark.parametrize("part", [0, 1])
+    def test_gradient_of_one_result_alone(self, part: int) -> None:
+        arguments = case()
+        ours = torch.autograd.grad(run(*arguments)[part].sum(), arguments)
+        theirs = torch.autograd.grad(
+            materialised(*arguments[:4], AdaptiveWeights(*arguments[4:]))[part].sum(), arguments
+        )
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+    def test_gradcheck(self) -> None:
+        assert torch.autograd.gradcheck(run, case(2, 3, 3, 4, 5))
+
+    def test_backward_twice(self) -> None:
+        """What the forward pass keeps survives a backward pass."""
+        arguments = case()
+        total = run(*arguments)[0].sum()
+        first = torch.autograd.grad(total, arguments, retain_graph=True)
+        assert all(map(torch.equal, first, torch.autograd.grad(total, arguments)))
+
+    def test_nothing_of_that_size_is_built(self) -> None:
+        rows, steps, width = 64, 3, 32
+        arguments = case(rows, steps, width, width, width)
+
+        class Largest(TorchDispatchMode):
+            numel = 0
+
+            def __torch_dispatch__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                result = call(*args, **(kwargs or {}))
+                for part in result if isinstance(result, (tuple, list)) else (result,):
+                    if isinstance(part, Tensor):
+                        self.numel = max(self.numel, part.numel())
+                return result
+
+        with Largest() as largest:
+            run(*arguments)[0].sum().backward()
+        assert largest.numel == rows * steps * 4 * width < rows * width * width
+
+
+class TestSteps:
+    @pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-15), (torch.float32, 1e-6)])
+    def test_one_by_one(self, dtype: torch.dtype, atol: float) -> None:
+        """What cached decoding does."""
+        inputs, lam, hidden, cell, *weights = (part.detach().to(dtype) for part in case(steps=9))
+        states, cells = run(inputs, lam, hidden, cell, *weights)
+        for t in range(inputs.shape[1]):
+            step = run(inputs[:, t : t + 1], lam, hidden, cell, *weights)
+            hidden, cell = (part[:, 0] for part in step)
+            torch.testing.assert_close(hidden, states[:, t], rtol=0, atol=atol)
+            torch.testing.assert_close(cell, cells[:, t], rtol=0, atol=atol)
+
+    def test_rows_do_not_meet(self) -> None:
+        inputs, lam, hidden, cell, *weights = case()
+        states, _ = run(inputs, lam, hidden, cell, *weights)
+        one = slice(1, 2)
+        alone, _ = run(inputs[one], lam[one], hidden[one], cell[one], *weights)
+        torch.testing.assert_close(alone[0], states[1], rtol=0, atol=1e-15)
+
+
+class TestCoefficients:
+    def test_norm(self) -> None:
+        context, weight = torch.randn(4, 3), torch.randn(3, 8)
+        scaled = exemplar_coefficients(context, weight, 8**0.5)
+        torch.testing.assert_close(scaled.norm(dim=1), torch.full((4,), 8**0.5))
+        plain = exemplar_coefficients(context, weight, None)
+        torch.testing.assert_close(plain, context @ weight)
+        torch.testing.assert_close(torch.cosine_similarity(plain, scaled), torch.ones(4))
+
+    def test_no_exemplar_at_all(self) -> None:
+        """An all-zero context gives zeros and no nan, also in the gradient."""
+        context, weight = torch.zeros(1, 3, requires_grad=True), torch.randn(3, 8, requires_grad=True)
+        found = exemplar_coefficients(context, weight, 2.0)
+        found.sum().backward()
+        assert torch.equal(found, torch.zeros(1, 8))
+        assert context.grad is not None
+        assert context.grad.isfinite().all()
+
+
+class TestStart:
+    @pytest.mark.parametrize(("rows", "columns"), [(6, 4), (6, 6), (4, 8), (4, 6)])
+    def test_orthogonal(self, rows: int, columns: int) -> None:
+        found = orthogonal_columns(rows, columns)
+        assert found.shape == (rows, columns)
+        for block in found.split(rows, dim=1):
+            torch.testing.assert_close(block.mT @ block, torch.eye(block.shape[1]), rtol=0, atol=1e-6)
+
+
+class TestPrecision:
+    def test_bfloat16_weights(self) -> None:
+        arguments = [part.detach() for part in case(steps=9)]
+        exact, _ = run(*arguments)
+        short = [part.bfloat16().requires_grad_() for part in arguments]
+        states, _ = run(*short)
+        states.float().sum().backward()
+        assert states.dtype == torch.bfloat16
+        assert (states - exact).abs().max() < 0.05
+        assert all(part.grad is not None and part.grad.isfinite().all() for part in short)
+
+    def test_autocast_leaves_it_alone(self) -> None:
+        arguments = [part.detach().float().requires_grad_() for part in case(steps=9)]
+        plain = run(*arguments)[0].sum()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            inside = run(*arguments)[0].sum()
+        torch.testing.assert_close(plain, inside)
+        gradients = (torch.autograd.grad(total, arguments) for total in (plain, inside))
+        torch.testing.assert_close(*gradients)

@@ -1,0 +1,137 @@
+"""FACE as functions: the golden vectors of all four forms over three steps, and numbers worked by hand.
+
+The vectors come from the released code in float64 (`orig`) and from F2-Softmax's version of it (`f2code`), whose loss
+is divided by all positions, padding included.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
+
+FOLDER = Path(__file__).parents[2] / "golden" / "face"
+CASES = sorted(path.stem for path in FOLDER.glob("*.json"))
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def load(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def steps(name: str) -> list[tuple[Tensor, Tensor, dict[str, Any]]]:
+    """Logits [B, T, V], targets [B, T] and what is expected of each step."""
+    case = load(name)
+    found = []
+    for given, expected in zip(case["inputs"]["steps"], case["outputs"]["steps"], strict=True):
+        logits, targets = torch.tensor(given["logits"], dtype=torch.float64), torch.tensor(given["targets"])
+        if targets.ndim == 1:
+            logits, targets = logits[None], targets[None]
+        found.append((logits, targets, expected))
+    return found
+
+
+def released_counts(name: str, logits: Tensor, targets: Tensor) -> Tensor:
+    """What the released code counts of one batch."""
+    given = load(name)["inputs"]
+    if "f2code" in name:
+        return counted(logits.argmax(-1), given["vocab"], [given["pad"]])
+    tokens = targets if name.startswith("face_g") else logits.argmax(-1)
+    return counted(until_end(tokens, [given["end"]], [given["start"]]), given["vocab"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str) -> None:
+    """Frequencies, weights and loss after each of three steps; the current batch is counted first."""
+    given = load(name)["inputs"]
+    frequency = torch.zeros(given["vocab"], dtype=torch.int64)
+    for logits, targets, expected in steps(name):
+        frequency += released_counts(name, logits, targets)
+        assert frequency.tolist() == expected["word_freq"]
+        nll = -logits.log_softmax(-1).gather(2, targets[:, :, None]).squeeze(2)
+        wanted = torch.tensor(expected["weight"], dtype=torch.float64)
+        if "_gpo" in name or "_opo" in name:
+            found = weights = overuse_weights(frequency, logits.argmax(-1).flatten(), targets.flatten())
+        else:
+            found = frequency_weights(frequency)
+            weights = found[targets].flatten()
+        torch.testing.assert_close(found, wanted, **EXACT)
+        real = targets.flatten() != given["pad"]
+        total = (weights * nll.flatten())[real].sum()
+        if "f2code" in name:
+            torch.testing.assert_close(float(total / targets.numel()), expected["loss"], **EXACT)
+        else:
+            torch.testing.assert_close(float(total), expected["loss_sum"], **EXACT)
+            torch.testing.assert_close(float(total / real.sum()), expected["loss"], **EXACT)
+
+
+def test_golden_cases() -> None:
+    """OPO has no vector of its own: it is the weight of GPO over the frequency of OPR, each of which has one."""
+    assert {name.split("_")[1] for name in CASES} == {"opr", "gpr", "gpo"}
+
+
+def plain_weights(frequency: list[int]) -> list[float]:
+    """The rule in Python."""
+    total, top = sum(frequency), max(frequency)
+    weights = [1 - (count / total) / (top / total) for count in frequency]
+    return [len(weights) * weight / sum(weights) for weight in weights]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_frequency_weights(seed: int) -> None:
+    """The mean is 1, the most frequent token weighs nothing, the order is that of rarity."""
+    frequency = torch.randint(0, 50, (40,), generator=torch.Generator().manual_seed(seed))
+    found = frequency_weights(frequency)
+    torch.testing.assert_close(found, torch.tensor(plain_weights(frequency.tolist()), dtype=torch.float64), **EXACT)
+    torch.testing.assert_close(found.mean(), torch.tensor(1.0, dtype=torch.float64), **EXACT)
+    assert (found[frequency == frequency.max()] == 0).all()
+    assert torch.equal(found.argsort(descending=True, stable=True), frequency.argsort(stable=True))
+
+
+@pytest.mark.parametrize("frequency", [[0, 0, 0], [5, 5, 5], [1]])
+def test_nothing_to_compare(frequency: list[int]) -> None:
+    """Where the rule is 0/0, a step is a step of maximum likelihood."""
+    assert frequency_weights(torch.tensor(frequency)).tolist() == [1.0] * len(frequency)
+
+
+def test_overuse_weights() -> None:
+    """Half of 8 tokens too many: 1 + (6 - 2) / 8; fewer cost nothing; nothing counted costs nothing."""
+    frequency, predicted, targets = torch.tensor([6, 2, 0]), torch.tensor([0, 1, 2, 0]), torch.tensor([1, 0, 0, 0])
+    assert overuse_weights(frequency, predicted, targets).tolist() == [1.5, 1.0, 1.0, 1.0]
+    assert overuse_weights(torch.zeros(3), predicted, targets).tolist() == [1.0] * 4
+
+
+def test_large_counts() -> None:
+    """A count beyond the 24 bits of a float32 is still told from the next one."""
+    frequency = torch.tensor([2**40 + 2, 2**40 + 1, 2**40])
+    found = frequency_weights(frequency)
+    assert found[0] == 0
+    torch.testing.assert_close(found[2], 2 * found[1], **EXACT)
+
+
+class TestUntilEnd:
+    def test_no_special_tokens(self) -> None:
+        tokens = torch.tensor([[1, 2], [-100, 3]])
+        assert torch.equal(until_end(tokens, []), tokens)
+
+    def test_several_end_tokens(self) -> None:
+        assert until_end(torch.tensor([[4, 8, 4], [9, 4, 4]]), [8, 9]).tolist() == [[4, -100, -100], [-100] * 3]
+
+    def test_start_only_in_front(self) -> None:
+        """Behind ignored positions too, and only one."""
+        tokens = torch.tensor([[-100, 1, 1, 5], [5, 1, 5, 5]])
+        assert until_end(tokens, [2], [1]).tolist() == [[-100, -100, 1, 5], [5, 1, 5, 5]]
+
+
+def test_counted() -> None:
+    tokens = torch.tensor([[0, 0, -100], [2, -100, 0]])
+    assert counted(tokens, 4).tolist() == [3, 0, 1, 0]
+    assert counted(tokens, 4, [0, 3]).tolist() == [0, 0, 1, 0]
+    assert counted(torch.zeros(0, dtype=torch.long), 2).tolist() == [0, 0]

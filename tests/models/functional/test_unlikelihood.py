@@ -1,0 +1,215 @@
+"""Unlikelihood as functions: the golden vectors of tokens and of sequences, gradients, and candidates by plain loops.
+
+The vectors come from the released code in float64 (`orig`, and the sequence ones), from F2-Softmax's version of it
+(`f2`), and from a brute force of the equations (`paper`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.functional.unlikelihood import earlier_candidates, repeated, unlikelihood, with_token
+
+FOLDER = Path(__file__).parents[2] / "golden" / "unlikelihood"
+TOKEN_FLOOR, SEQUENCE_FLOOR = 1e-5, 1e-20
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+IGNORED = -100
+
+
+def cases(prefix: str) -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob(f"{prefix}*.json"))
+
+
+def load(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    case = json.loads((FOLDER / f"{name}.json").read_text())
+    return case["inputs"], case["outputs"]
+
+
+def token_loss(logits: Tensor, targets: Tensor, padding: int | None = None) -> Tensor:
+    """Unlikelihood of each position of rows [G, T] that carries a target, [n]."""
+    group, position = (targets != IGNORED).nonzero(as_tuple=True)
+    tokens, real = earlier_candidates(targets, group, position)
+    if padding is not None:
+        tokens, real = with_token(tokens, real, targets[group, position], padding)
+    rows = logits[group, position]
+    return (unlikelihood(rows.gather(1, tokens), rows.logsumexp(1), TOKEN_FLOOR) * real).sum(1)
+
+
+def nll(logits: Tensor, targets: Tensor) -> Tensor:
+    real = targets != IGNORED
+    return -logits.log_softmax(-1)[real].gather(1, targets[real][:, None]).squeeze(1)
+
+
+class TestGoldenTokens:
+    @pytest.mark.parametrize("name", cases("ul_token_orig"))
+    def test_released(self, name: str) -> None:
+        """One flat row, padded positions included; the released code also penalises padding at every position."""
+        given, expected = load(name)
+        logits, ids = torch.tensor(given["logits"], dtype=torch.float64)[None], torch.tensor(given["targets"])[None]
+        pad, targets = given["pad"], ids.masked_fill(ids == given["pad"], IGNORED)
+        of_padding = unlikelihood(logits[0, :, pad], logits[0].logsumexp(1), TOKEN_FLOOR).sum()
+        found = {
+            "mle_loss": nll(logits, targets).sum(),
+            "paper_ul_sum": token_loss(logits, ids).sum(),
+            "code_pad_term": of_padding,
+            "custom_loss": token_loss(logits, ids).sum() + of_padding,
+        }
+        for key, value in found.items():
+            torch.testing.assert_close(float(value), float(expected[key]), **EXACT)
+        if "pad" not in name:
+            torch.testing.assert_close(float(token_loss(logits, ids, pad).sum()), expected["custom_loss"], **EXACT)
+
+    @pytest.mark.parametrize("name", cases("ul_token_f2"))
+    def test_f2_code(self, name: str) -> None:
+        """Mean over target tokens: rows apart, rows apart with padding, and the flattened batch with padding."""
+        given, expected = load(name)
+        ids = torch.tensor(given["targets"])
+        logits = torch.tensor(given["logits"], dtype=torch.float64).view(*ids.shape, -1)
+        targets = ids.masked_fill(ids == given["pad"], IGNORED)
+        means = {
+            "paper": token_loss(logits, targets),
+            "per_row_with_pad": token_loss(logits, targets, given["pad"]),
+            "loss": token_loss(logits.flatten(0, 1)[None], targets.flatten()[None], given["pad"]),
+        }
+        for key, found in means.items():
+            torch.testing.assert_close(float((nll(logits, targets) + found).mean()), expected[key], **EXACT)
+
+
+class TestGoldenSequences:
+    @pytest.mark.parametrize("name", cases("ul_seq"))
+    def test_masks_and_losses(self, name: str) -> None:
+        given, expected = load(name)
+        logits, (tokens,) = torch.tensor(given["logits"], dtype=torch.float64)[0], given["tokens"]
+        at = logits.gather(1, torch.tensor(tokens)[:, None]).squeeze(1)
+        for key, last in (("code", False), ("paper", True)):
+            mask = repeated(tokens, given["n"], last=last)
+            assert [list(map(int, mask))] == expected[f"mask_{key}"]
+            for clamped in (False, True):
+                each = unlikelihood(at, logits.logsumexp(1), SEQUENCE_FLOOR, clamped=clamped)
+                total = float(each[torch.tensor(mask)].sum())
+                torch.testing.assert_close(total, expected[f"loss_sum_{key}"], **EXACT)
+                torch.testing.assert_close(total / len(tokens), expected[f"loss_{key}"], **EXACT)
+
+    def test_gradient_at_certainty(self) -> None:
+        """Where p rounds to 1 the clamp gives no gradient at all; ours pushes each repeated token down with p."""
+        given, _ = load("ul_seq_peaked")
+        tokens = torch.tensor(given["tokens"][0])
+        for dtype in (torch.float64, torch.float32):
+            logits = torch.tensor(given["logits"][0], dtype=dtype).requires_grad_()
+            for clamped in (True, False):
+                at = logits.gather(1, tokens[:, None]).squeeze(1)
+                total = unlikelihood(at, logits.logsumexp(1), SEQUENCE_FLOOR, clamped=clamped)[2:].sum()
+                (found,) = torch.autograd.grad(total, logits)
+                own = found.gather(1, tokens[:, None]).squeeze(1)
+                wanted = torch.zeros_like(own) if clamped else (torch.arange(len(own)) > 1).to(dtype)
+                torch.testing.assert_close(own, wanted, rtol=1e-6, atol=0)
+
+
+class TestGradient:
+    @pytest.mark.parametrize("peak", [0.0, 3.0, 8.0])
+    def test_is_that_of_the_logarithm(self, peak: float) -> None:
+        """Below 1 - p = 1e-5 nothing is bounded, and the gradient is the exact one."""
+        logits = torch.randn(6, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        logits[:, 2] += peak
+        logits.requires_grad_()
+        tokens = torch.tensor([2, 2, 5]).expand(6, 3)
+        found = unlikelihood(logits.gather(1, tokens), logits.logsumexp(1), TOKEN_FLOOR)
+        expected = -torch.log1p(-logits.softmax(1)).gather(1, tokens)
+        torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-12)
+        weights = torch.rand(6, 3, dtype=torch.float64)
+        ours, theirs = (torch.autograd.grad((x * weights).sum(), logits)[0] for x in (found, expected))
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-10)
+
+    @pytest.mark.parametrize("gap", [5.0, 10.0, 13.0, 16.0, 20.0, 60.0, 1000.0])
+    def test_float32(self, gap: float) -> None:
+        """The token's own logit gets p whatever p is; the others never get more than they should."""
+        logits = torch.zeros(1, 50)
+        logits[0, 7] = gap
+        logits.requires_grad_()
+        loss = unlikelihood(logits[:, 7], logits.logsumexp(1), SEQUENCE_FLOOR)
+        (found,) = torch.autograd.grad(loss.sum(), logits)
+        p = 1 / (1 + 49 * math.exp(-gap))
+        assert float(found[0, 7]) == pytest.approx(p, rel=2e-2)
+        others = torch.cat([found[0, :7], found[0, 8:]])
+        assert (others <= 0).all()
+        assert (others >= -1.02 * p / 49).all()
+
+    @pytest.mark.parametrize("clamped", [False, True])
+    def test_a_token_that_is_ruled_out(self, clamped: bool) -> None:
+        """A head may give a token -inf: it costs nothing, and no gradient is nan."""
+        logits = torch.tensor([[0.5, -math.inf, 0.2]], requires_grad=True)
+        loss = unlikelihood(logits[:, :2], logits.logsumexp(1), TOKEN_FLOOR, clamped=clamped)
+        (found,) = torch.autograd.grad(loss.sum(), logits)
+        assert loss[0, 1] == 0
+        assert found.isfinite().all()
+
+
+class TestCandidates:
+    @pytest.mark.parametrize("seed", range(6))
+    def test_plain_loop(self, seed: int) -> None:
+        """The set of earlier targets of the row without the target, and what it costs, by a loop over a set."""
+        generator = torch.Generator().manual_seed(seed)
+        targets = torch.randint(0, 7, (4, 15), generator=generator)
+        targets[torch.rand(4, 15, generator=generator) < 0.3] = IGNORED
+        targets[2] = IGNORED
+        logits = torch.randn(4, 15, 7, dtype=torch.float64, generator=generator)
+        group, position = (targets != IGNORED).nonzero(as_tuple=True)
+        tokens, real = earlier_candidates(targets, group, position)
+        losses, gone = token_loss(logits, targets), logits.softmax(-1)
+        for at, (row, place) in enumerate(zip(group.tolist(), position.tolist(), strict=True)):
+            own = int(targets[row, place])
+            expected = set(targets[row, :place].tolist()) - {own, IGNORED}
+            found = tokens[at][real[at]].tolist()
+            assert len(found) == len(set(found))
+            assert set(found) == expected
+            cost = sum(-math.log(1 - float(gone[row, place, token])) for token in expected)
+            assert float(losses[at]) == pytest.approx(cost, rel=1e-9, abs=1e-12)
+
+    def test_columns(self) -> None:
+        """A column for each distinct token of the longest row, not for each position."""
+        targets = torch.tensor([[3, 3, 3, 4, 3, 4], [1, IGNORED, 1, 1, IGNORED, IGNORED]])
+        group, position = (targets != IGNORED).nonzero(as_tuple=True)
+        tokens, _ = earlier_candidates(targets, group, position)
+        assert tokens.shape == (9, 2)
+        assert (tokens >= 0).all()
+
+    def test_no_target(self) -> None:
+        nothing = torch.zeros(0, dtype=torch.long)
+        for targets in (torch.full((2, 3), IGNORED), torch.zeros(2, 0, dtype=torch.long)):
+            tokens, real = earlier_candidates(targets, nothing, nothing)
+            assert tokens.shape == real.shape == (0, 0)
+
+    def test_with_token(self) -> None:
+        """Once, even where it was said before; never where it is the target."""
+        targets = torch.tensor([[5, 8, 6, 8]])
+        group, position = torch.zeros(4, dtype=torch.long), torch.arange(4)
+        tokens, real = with_token(*earlier_candidates(targets, group, position), targets[0], 8)
+        found = [sorted(row[kept].tolist()) for row, kept in zip(tokens, real, strict=True)]
+        assert found == [[8], [5], [5, 8], [5, 6]]
+
+
+class TestRepeated:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_plain_loop(self, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        n = 1 + seed % 4
+        tokens = torch.randint(0, 3, (12,), generator=generator).tolist()
+        expected = [False] * len(tokens)
+        for start in range(len(tokens) - n + 1):
+            if any(tokens[before : before + n] == tokens[start : start + n] for before in range(start)):
+                for place in range(start, start + n):
+                    expected[place] = True
+        assert repeated(tokens, n) == expected
+        assert repeated(tokens, n, last=False) == [*repeated(tokens[:-1], n), False]
+
+    @pytest.mark.parametrize("last", [True, False])
+    @pytest.mark.parametrize("tokens", [[], [1], [1, 1, 1]])
+    def test_shorter_than_an_ngram(self, tokens: list[int], last: bool) -> None:
+        assert repeated(tokens, 4, last=last) == [False] * len(tokens)

@@ -1,0 +1,50 @@
+"""Manifests: any change of any row is another hash."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Split
+from bench.tasks.files.tables import Table
+
+ROWS = [Example(f"r{i}", f"source {i}", f"target {i}", (f"target {i}", "other"),
+                {"pair": ("a", "b"), "table": Table(("h",), ((str(i),),))}) for i in range(4)]  # fmt: skip
+
+
+def manifest(rows, **others):
+    return Split("test", rows, "official", "somewhere", **others).manifest()
+
+
+def test_a_manifest_counts_and_hashes():
+    found = manifest(ROWS, skipped=(("file", "3", "empty"),))
+    assert (found.split, found.status, found.rows, found.skipped, len(found.sha256)) == ("test", "official", 4, 1, 64)
+    assert found.sha256 == manifest([replace(row) for row in ROWS]).sha256
+    assert manifest([]).rows == 0
+
+
+def test_where_rows_come_from_is_not_in_the_hash():
+    assert Split("test", ROWS, "sample", "elsewhere").manifest().sha256 == manifest(ROWS).sha256
+
+
+CHANGED = {
+    "id": {"id": "x"}, "source": {"source": "source  1"}, "target": {"target": "Target 1"},
+    "reference": {"references": ("target 1",)}, "order of references": {"references": ("other", "target 1")},
+    "field": {"fields": {"pair": ("b", "a")}}, "surrogate": {"target": "target \ud800"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_part_of_a_row_counts(name):
+    changed = [ROWS[0], replace(ROWS[1], **CHANGED[name]), *ROWS[2:]]
+    assert manifest(changed).sha256 != manifest(ROWS).sha256
+
+
+def test_a_table_inside_a_field_counts():
+    fields = {**ROWS[1].fields, "table": Table(("h",), (("1 ",),))}
+    assert manifest([ROWS[0], replace(ROWS[1], fields=fields), *ROWS[2:]]).sha256 != manifest(ROWS).sha256
+
+
+def test_rows_dropped_repeated_or_in_another_order_count():
+    found = [manifest(rows).sha256 for rows in (ROWS, ROWS[1:], [*ROWS, ROWS[0]], ROWS[::-1])]
+    assert len(set(found)) == 4

@@ -1,0 +1,203 @@
+"""Task: what every task does with its rows: tokenizers, prompts, exemplars and the feed of a training."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.tasks.core.example import Example
+from bench.tasks.core.task import Feed, Task, TaskInfo
+from bench.tasks.encode.batches import Order
+from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.sources import Source
+
+INFO = TaskInfo("toy", "", "", {}, ("likelihood", "generation"), (), fields=frozenset({"words"}))
+ROWS = {
+    "train": [("rain in oslo", "wet"), ("snow in oslo", "white"), ("sun in rome", "hot"), ("rain in rome", "wet")],
+    "test": [("rain in bergen", "wet too"), ("sun in rome today", "hot"), ("snow in oslo", "white")],
+}
+
+
+class Toy(Task):
+    """A few rows."""
+
+    name = "toy"
+    info = INFO
+    recipes = {}
+
+    def __init__(self, rows=ROWS):
+        super().__init__()
+        self.rows = rows
+        self.load(Source(None, "test"))
+
+    def read(self, folder, split):
+        raise NotImplementedError
+
+    def sample(self, split):
+        return [Example(f"{split}{i}", source, target) for i, (source, target) in enumerate(self.rows[split])]
+
+
+class Open(Toy):
+    """Text that goes on."""
+
+    info = replace(INFO, open_ended=True)
+    ends = False
+
+    def prompt_and_rest(self, example):
+        words = example.target.split()
+        return " ".join(words[:2]), " ".join(words[2:])
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def codec(task, architecture="encoder-decoder", tokenizer=None, **limits):
+    limits = {"max_source": 50, "max_target": 50, **limits}
+    return Codec(tokenizer or task.word_tokenizer(100), architecture, **limits)
+
+
+def texts(found, ids):
+    return found.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+# Fields and sizes -------------------------------------------------------------------------------------------------
+
+
+def test_every_row_with_a_source_has_an_exemplar():
+    assert Toy.info.all_fields == {"words", "exemplar"}
+    assert Open.info.all_fields == {"words"}
+
+
+@pytest.mark.parametrize(
+    ("targets", "tokens"), [(["abcd"], 1.0), (["abcd", "é" * 6], 2.0), (["\ud800"], 0.75), ([], 0)]
+)
+def test_target_tokens_are_a_quarter_of_the_bytes(targets, tokens):
+    assert Toy({"train": [("", target) for target in targets]}).target_tokens() == tokens
+
+
+def test_tokenizers_learn_from_the_sources_and_targets_of_the_training_rows():
+    task = Toy()
+    assert task.training_texts() == ["rain in oslo", " wet", "snow in oslo", " white", "sun in rome", " hot",
+                                     "rain in rome", " wet"]  # fmt: skip
+    words = set(task.word_tokenizer(100).get_vocab())
+    assert {"rain", "white", "hot"} <= words
+    assert not {"bergen", "today"} & words
+    assert len(task.word_tokenizer(7)) == 7
+    assert len(task.tokenizer(300)) <= 300
+
+
+# Rows -------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_a_task_that_is_not_open_ended_have_no_prompts():
+    task = Toy()
+    rows = task.split("train").examples
+    assert task.encode(rows, codec(task), prompts=True) == task.encode(rows, codec(task))
+    with pytest.raises(NotImplementedError, match="^toy is not open-ended$"):
+        task.prompt_and_rest(rows[0])
+
+
+LONG = {"train": [("", "the sun is in rome"), ("", "rain in oslo")]}
+
+
+def test_open_ended_rows_are_learned_whole_and_continued_from_their_prompt():
+    task = Open(LONG)
+    found, rows = codec(task, "decoder-only"), task.split("train").examples
+    whole, split = task.encode(rows, found), task.encode(rows, found, prompts=True)
+    assert [(texts(found, row.source), texts(found, row.target)) for row in whole] == [
+        ("", "the sun is in rome"), ("", "rain in oslo")]  # fmt: skip
+    assert [(texts(found, row.source), texts(found, row.target)) for row in split] == [
+        ("the sun", "is in rome"), ("rain in", "oslo")]  # fmt: skip
+    assert [len(row.source) for row in whole] == [1, 1]
+    assert [row.source + row.target for row in split] == [row.source + row.target for row in whole]
+
+
+def test_pieces_of_a_prompt_and_its_rest_are_those_of_the_whole():
+    """Else a model would be asked to go on from a text it has never seen so cut."""
+    task = Open(LONG)
+    found, rows = codec(task, "decoder-only", task.tokenizer(300)), task.split("train").examples
+    whole, split = task.encode(rows, found), task.encode(rows, found, prompts=True)
+    assert [row.source + row.target for row in split] == [row.source + row.target for row in whole]
+
+
+# Exemplars --------------------------------------------------------------------------------------------------------
+
+
+def test_an_exemplar_is_the_target_of_the_nearest_other_training_row():
+    task = Toy()
+    assert task.exemplars("train") == {"train0": "white", "train1": "wet", "train2": "wet", "train3": "wet"}
+    assert task.exemplars("test") == {"test0": "wet", "test1": "hot", "test2": "wet"}  # its own source is excluded
+
+
+def test_equal_targets_may_be_excluded_in_training_only():
+    """Looking at a test row's target would give it away."""
+    task = Toy()
+    assert task.exemplars("train", False)["train3"] == "hot"
+    assert task.exemplars("test", False) == task.exemplars("test")
+
+
+def test_a_swapped_exemplar_is_another_rows_and_leaves_the_rest_alone():
+    task = Toy({**ROWS, "test": [("rain in oslo x", ""), ("snow in oslo x", ""), ("sun in rome x", "")]})
+    own, swapped = task.exemplars("test"), task.exemplars("test", swap=True)
+    assert sorted(own.values()) == sorted(swapped.values()) == ["hot", "wet", "white"]
+    assert all(own[name] != swapped[name] for name in own)
+    assert task.exemplars("test") == own
+
+
+def test_exemplars_are_found_once_and_kept_on_disk(monkeypatch, cache):
+    first = Toy().exemplars("train")
+    assert list((cache / "exemplars").iterdir())
+    task = Toy()
+    assert task.exemplars("train") == first
+    monkeypatch.setattr("bench.tasks.core.task.retrieve", None)
+    assert task.exemplars("train") == first
+
+
+def test_rows_carry_the_exemplars_they_are_given_and_no_others():
+    task = Toy()
+    found, rows = codec(task, max_target=1), task.split("train").examples
+    encoded = task.encode(rows, found, exemplars={**task.exemplars("train"), "train0": "sun in rome", "train1": ""})
+    assert [texts(found, row.exemplar) for row in encoded] == ["sun", "", "wet", "wet"]
+    assert {row.exemplar[-1] for row in encoded} == {found.tokenizer.eos_token_id}
+    assert {row.exemplar for row in task.encode(rows, found)} == {None}
+    with pytest.raises(KeyError):
+        task.encode(rows, found, exemplars={})
+
+
+def test_a_leak_is_told_and_what_is_even_is_not():
+    twice = [(f"story {i} of {i % 7}", f"target {i // 2}") for i in range(40)]
+    told = [(f"told {source}", target) for source, target in twice[::2]]
+    leaking = Toy({"train": [*twice, *((f"{source} again", target) for source, target in twice)],
+                   "test": [(f"other {i}", f"new {i}") for i in range(20)]})  # fmt: skip
+    alarm = leaking.exemplar_leak("test")
+    assert alarm is not None
+    assert alarm.startswith("exemplars leak: they are the gold target of ")
+    assert leaking.exemplar_leak("test", equal_targets=False) is None
+    even = Toy({"train": leaking.rows["train"], "test": told})
+    assert even.exemplar_leak("test") is None
+
+
+# The feed ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
+    task = Toy()
+    found, exemplars = codec(task), task.exemplars("train") if read else None
+    rows = task.encoded("train", found, exemplars=exemplars)
+    task.feed = Feed(found, batch=3, steps=2, seed=0, accumulate=2, rows=rows)
+    batches = list(task.train_dataloader())
+    assert [(b["step"], b["step_rows"], len(b["input_ids"])) for b in batches] == [
+        (0, 3, 2), (0, 3, 1), (1, 3, 2), (1, 3, 1)]  # fmt: skip
+    assert all(("exemplar_ids" in batch) == read for batch in batches)
+    if read:
+        rows = [row for step in (0, 1) for row in Order(4, 3, 0).step(step).tolist()]
+        told = [texts(found, ids) for batch in batches for ids in batch["exemplar_ids"]]
+        assert told == [exemplars[f"train{i}"] for i in rows]
+
+
+def test_a_feed_has_to_be_set():
+    with pytest.raises(RuntimeError, match="^set task.feed before asking for batches$"):
+        Toy().train_dataloader()

@@ -1,0 +1,201 @@
+"""Batches: one permutation an epoch, shares that add up to the step, evaluation batches that nobody's order changes."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader
+
+from bench.tasks.encode.batches import MicroBatches, Order, chosen, evaluation_batches, share
+from bench.tasks.encode.codec import Encoded
+from bench.tasks.encode.token_store import Bins
+
+ROWS = [Encoded(f"row{i}", tuple(range(1 + i % 4)), tuple(range(1 + (7 * i) % 5))) for i in range(23)]
+WORLDS = [(world, accumulate) for world in (1, 2, 3, 4) for accumulate in (1, 2, 3)]
+
+
+def collate(rows, numbers):
+    picked = [rows[at] for at in numbers.tolist()]
+    return {"ids": [row.id for row in picked], "tokens": sum(len(row.target) for row in picked)}
+
+
+# Training ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(10, 3), (10, 10), (7, 20), (1, 4), (12, 4)])
+def test_every_epoch_is_a_permutation_and_epochs_join_without_a_gap(rows, batch):
+    order = Order(rows, batch, seed=5)
+    steps = -(-4 * rows // batch)
+    flat = [row for step in range(steps) for row in order.step(step).tolist()]
+    epochs = [flat[start : start + rows] for start in range(0, 4 * rows, rows)]
+    assert all(sorted(epoch) == list(range(rows)) for epoch in epochs)
+    assert all(len(order.step(step).tolist()) == batch for step in range(steps))
+    assert rows < 4 or len({tuple(epoch) for epoch in epochs}) == 4
+
+
+@given(st.integers(1, 90), st.integers(1, 7), st.integers(0, 5))
+def test_epochs_with_lengths_are_permutations_too_and_batches_stay_whole(rows, batch, seed):
+    lengths = np.random.default_rng(seed).integers(1, 50, rows)
+    order = Order(rows, batch, seed, lengths)
+    flat = [row for step in range(-(-4 * rows // batch)) for row in order.step(step).tolist()]
+    assert all(sorted(flat[at : at + rows]) == list(range(rows)) for at in range(0, 4 * rows, rows))
+    assert Order(rows, batch, seed, lengths).step(2).tolist() == order.step(2).tolist()
+
+
+def test_rows_of_about_one_length_meet():
+    lengths = np.random.default_rng(0).integers(1, 500, 5003)
+    plain, sorted_ = Order(5003, 16, 0), Order(5003, 16, 0, lengths)
+
+    def padding(order):  # share of a batch that is no token, over two epochs; 5,003 is no multiple of 16
+        steps = [lengths[order.step(step).tolist()] for step in range(625)]
+        return 1 - sum(of.sum() for of in steps) / sum(of.max() * len(of) for of in steps)
+
+    assert padding(plain) > 0.4
+    assert padding(sorted_) < 0.05
+    other = Order(5003, 16, 1, lengths)
+    assert [sorted_.step(step).tolist() for step in range(9)] != [other.step(step).tolist() for step in range(9)]
+    longest = [lengths[sorted_.step(step).tolist()].max() for step in range(300)]
+    assert longest != sorted(longest)  # batches of a pool are shuffled
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_number_of_workers_gives_the_same_batches(workers):
+    (batches,) = micro_batches(1, 2, steps=9)
+    alone = list(DataLoader(batches, batch_size=None, shuffle=False))
+    assert list(DataLoader(batches, batch_size=None, shuffle=False, num_workers=workers)) == alone
+
+
+def test_a_step_is_a_function_of_seed_and_number_alone():
+    right = [Order(50, 8, 1).step(step).tolist() for step in range(40)]
+    assert [Order(50, 8, 1).step(step).tolist() for step in reversed(range(40))][::-1] == right
+    assert [Order(50, 8, 2).step(step).tolist() for step in range(40)] != right
+
+
+def test_the_order_stays_what_it_was():
+    assert Order(10, 5, 0).step(0).tolist() == [5, 4, 8, 3, 7]
+
+
+@given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
+def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
+    shares = [share(rows, part, parts) for part in range(parts)]
+    assert [row for one in shares for row in one] == rows
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def micro_batches(world, accumulate, batch=13, steps=5):
+    order = Order(len(ROWS), batch, seed=3)
+    how = {"world": world, "accumulate": accumulate}
+    return [MicroBatches(Bins.of(ROWS), order, steps, collate, rank=rank, **how) for rank in range(world)]
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_micro_batches_of_all_ranks_are_the_rows_of_the_step_each_once(world, accumulate):
+    ranks, order = micro_batches(world, accumulate), Order(len(ROWS), 13, seed=3)
+    for step in range(5):
+        items = [ranks[rank][step * accumulate + micro] for micro in range(accumulate) for rank in range(world)]
+        assert all(item["ids"] for item in items)
+        assert [name for item in items for name in item["ids"]] == [ROWS[i].id for i in order.step(step).tolist()]
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_step_tokens_are_the_targets_of_the_whole_step(world, accumulate):
+    ranks = micro_batches(world, accumulate)
+    for step in range(5):
+        items = [ranks[rank][step * accumulate + micro] for micro in range(accumulate) for rank in range(world)]
+        assert {item["step_tokens"] for item in items} == {sum(item["tokens"] for item in items)}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_every_micro_batch_knows_its_step_and_how_many_rows_that_has(world, accumulate):
+    """Whatever draws by step draws the same on every rank and in every micro-batch."""
+    for rank in micro_batches(world, accumulate):
+        items = [rank[item] for item in range(len(rank))]
+        assert [item["step"] for item in items] == [step for step in range(5) for _ in range(accumulate)]
+        assert {item["step_rows"] for item in items} == {13}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
+def test_there_are_as_many_items_as_micro_batches(world, accumulate):
+    assert {len(rank) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
+
+
+@pytest.mark.parametrize(("world", "accumulate"), WORLDS[1:])
+def test_any_split_of_a_step_has_the_rows_of_one_process(world, accumulate):
+    (alone,) = micro_batches(1, 1)
+    ranks = micro_batches(world, accumulate)
+    for step in range(5):
+        items = [rank[step * accumulate + micro] for rank in ranks for micro in range(accumulate)]
+        assert sorted(name for item in items for name in item["ids"]) == sorted(alone[step]["ids"])
+        assert {item["step_tokens"] for item in items} == {alone[step]["step_tokens"]}
+
+
+# Evaluation -------------------------------------------------------------------------------------------------------
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 30))
+def test_evaluation_batches_do_not_depend_on_the_order_of_rows(shuffler, size):
+    mixed = list(ROWS)
+    shuffler.shuffle(mixed)
+    assert evaluation_batches(mixed, size) == evaluation_batches(ROWS, size)
+
+
+@pytest.mark.parametrize("size", [1, 5, 23, 100])
+def test_evaluation_batches_hold_every_row_once_long_ones_first(size):
+    batches = evaluation_batches(ROWS, size)
+    rows = [row for batch in batches for row in batch]
+    assert sorted(row.id for row in rows) == sorted(row.id for row in ROWS)
+    lengths = [len(row.source) + len(row.target) for row in rows]
+    assert lengths == sorted(lengths, reverse=True)
+    assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+
+
+def test_no_rows_are_no_batches():
+    assert evaluation_batches([], 4) == []
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 40])
+def test_whole_batches_in_turn_cover_the_split_for_any_number_of_processes(world):
+    batches = evaluation_batches(ROWS, 4)
+    taken = [[n for n in range(len(batches)) if n % world == rank] for rank in range(world)]
+    assert sorted(n for numbers in taken for n in numbers) == list(range(len(batches)))
+
+
+# Subsets ----------------------------------------------------------------------------------------------------------
+
+IDS = [f"test/{i}" for i in range(200)]
+
+
+def test_a_subset_stays_what_it_was():
+    assert chosen([str(i) for i in range(12)], 4) == ["2", "4", "10", "11"]
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 200))
+def test_a_subset_does_not_depend_on_the_order_and_keeps_it(shuffler, n):
+    mixed = list(IDS)
+    shuffler.shuffle(mixed)
+    found = chosen(mixed, n)
+    assert set(found) == set(chosen(IDS, n))
+    assert found == [name for name in mixed if name in set(found)]
+    assert len(found) == n
+
+
+def test_a_larger_subset_holds_the_smaller_one():
+    assert all(set(chosen(IDS, n)) <= set(chosen(IDS, n + 7)) for n in range(1, 190))
+
+
+def test_a_subset_changes_little_when_rows_are_added():
+    grown = [*IDS, *(f"more/{i}" for i in range(20))]
+    assert set(chosen(grown, 50)) & set(IDS) <= set(chosen(IDS, 50))
+
+
+def test_a_subset_is_spread_over_the_split():
+    halves = [sum(int(name.partition("/")[2]) < 100 for name in chosen(random.Random(s).sample(IDS, 200), 60))
+              for s in range(3)]  # fmt: skip
+    assert all(15 < half < 45 for half in halves)
+
+
+@pytest.mark.parametrize("n", [None, 200, 201, 10_000])
+def test_all_of_them(n):
+    assert chosen(IDS, n) == IDS

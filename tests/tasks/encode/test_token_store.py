@@ -1,0 +1,79 @@
+"""Bins: rows come back as they went in, from memory and from mapped files, and a stale file is made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.tasks.encode.codec import Encoded
+from bench.tasks.encode.token_store import Bins, Wanted
+
+TOKENS = st.lists(st.integers(0, 70_000), max_size=9).map(tuple)
+ENCODED = st.builds(
+    Encoded, st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9), TOKENS, TOKENS,
+    st.integers(0, 5), st.none() | TOKENS, st.integers(0, 99), st.integers(0, 99),
+)  # fmt: skip
+
+
+def plain(row: Encoded) -> tuple[object, ...]:
+    exemplar = None if row.exemplar is None else [int(i) for i in row.exemplar]
+    return (row.id, [int(i) for i in row.source], [int(i) for i in row.target], row.truncated, exemplar,
+            row.n_words, row.n_bytes)  # fmt: skip
+
+
+def rows(n: int) -> list[Encoded]:
+    every = range(n)
+    return [Encoded(f"r{i}", (1, i % 7), tuple(range(i % 5)), i % 2, (i,) if i % 3 else None, i, 2 * i) for i in every]
+
+
+@given(st.lists(ENCODED, max_size=8))
+def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
+    bins = Bins.of(encoded)
+    assert [plain(row) for row in bins] == [plain(row) for row in encoded]
+    assert bins.lengths.tolist() == [len(row.source) + len(row.target) for row in encoded]
+    assert bins.n_truncated == sum(row.truncated > 0 for row in encoded)
+    counts = np.bincount([t for row in encoded for t in row.target] or [0], minlength=70_001)
+    counts[0] -= not any(row.target for row in encoded)
+    assert (bins.target_counts(70_001) == counts).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
+@pytest.mark.parametrize("vocabulary", [1 << 16, 1 << 17])
+def test_rows_come_back_from_files(tmp_path: Path, n: int, vocabulary: int) -> None:
+    wanted = Wanted(n, lambda start, stop: rows(n)[start:stop], vocabulary)
+    made = Bins.stored(tmp_path / "bins" / "one", wanted, chunk=3)
+    assert [plain(row) for row in made] == [plain(row) for row in rows(n)]
+    assert n == 0 or made.tokens.dtype == (np.uint16 if vocabulary == 1 << 16 else np.uint32)
+    assert [path.name for path in (tmp_path / "bins").iterdir()] == ["one"]
+
+
+def test_what_is_stored_is_not_made_again(tmp_path: Path) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def make(start: int, stop: int) -> list[Encoded]:
+        asked.append((start, stop))
+        return rows(50)[start:stop]
+
+    Bins.stored(tmp_path / "one", Wanted(50, make, 100))
+    asked.clear()
+    Bins.stored(tmp_path / "one", Wanted(50, make, 100))
+    assert asked == [(0, 1), (25, 26), (49, 50)]
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "stale", "other"])
+def test_a_damaged_or_stale_folder_is_made_again(tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "one"
+    Bins.stored(folder, Wanted(9, lambda start, stop: rows(9)[start:stop], 100))
+    if damage == "cut":
+        (folder / "tokens.bin").write_bytes((folder / "tokens.bin").read_bytes()[:-2])
+    elif damage == "gone":
+        (folder / "index.bin").unlink()
+    elif damage == "stale":
+        (folder / "about.json").write_text("{}")
+    wanted = rows(12)[3:] if damage == "other" else rows(9)
+    found = Bins.stored(folder, Wanted(9, lambda start, stop: wanted[start:stop], 100))
+    assert [plain(row) for row in found] == [plain(row) for row in wanted]

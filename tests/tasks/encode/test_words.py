@@ -1,0 +1,203 @@
+"""Words as tokens, and embeddings in which analogies are parallelograms."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from bench.errors import UsageError
+from bench.tasks.ambiguous_template import sample, sample_pairs
+from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
+from bench.tasks.files.analogies import pairs_of
+
+TEXTS = ["The king, the queen.", "Is it king? It's a well-known (old) king!", "café naïve 日本語", "the the 3.5%"]
+PAIRS = {
+    "capital": [("Oslo", "Norway"), ("Lima", "Peru"), ("Rome", "Italy")],
+    "city": [("Dallas", "Texas"), ("Austin", "Texas"), ("Houston", "Texas")],
+}
+KNOWN = word_tokenizer(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return KNOWN
+
+
+@pytest.fixture(scope="module")
+def places():
+    return word_tokenizer([word for pairs in PAIRS.values() for pair in pairs for word in pair])
+
+
+def test_special_tokens_have_fixed_ids(tokenizer):
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3]) == ["<pad>", "<s>", "</s>", "<unk>"]
+    named = (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id)
+    assert named == (0, 1, 2, 3)
+
+
+def test_the_vocabulary_is_sorted_by_count_then_spelling(tokenizer):
+    words = tokenizer.convert_ids_to_tokens(range(4, len(tokenizer)))
+    assert words[:3] == ["king", "the", "."]  # 3, 3, 2
+    assert words[3:] == sorted(words[3:])
+    shuffled = TEXTS * 2
+    random.Random(0).shuffle(shuffled)
+    assert word_tokenizer(iter(shuffled)).get_vocab() == tokenizer.get_vocab()
+
+
+@pytest.mark.parametrize("vocabulary", [5, 6, 9])
+def test_a_vocabulary_holds_the_most_frequent_words_and_no_more(tokenizer, vocabulary):
+    small = word_tokenizer(TEXTS, vocabulary)
+    assert len(small) == vocabulary
+    assert small.convert_ids_to_tokens(range(vocabulary)) == tokenizer.convert_ids_to_tokens(range(vocabulary))
+    assert small("king queen", add_special_tokens=False)["input_ids"] == [4, 3]
+
+
+def test_words_punctuation_and_the_end(tokenizer):
+    ids = tokenizer("It's a well-known king!")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(ids) == ["It's", "a", "well-known", "king", "!", "</s>"]
+    assert tokenizer("\n the \t king ", add_special_tokens=False)["input_ids"] == tokenizer.convert_tokens_to_ids(
+        ["the", "king"]
+    )
+
+
+def test_a_word_has_one_token_wherever_it_stands(tokenizer):
+    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("king", " king", "(king")]
+    assert ids[0] == ids[1] == ids[2][1:]
+
+
+def test_unknown_words_become_one_unknown_token(tokenizer):
+    assert tokenizer("the jester, king", add_special_tokens=False)["input_ids"][1] == 3
+    assert tokenizer("JESTER", add_special_tokens=False)["input_ids"] == [3]
+
+
+@pytest.mark.parametrize(
+    "text", ["The king, the queen.", "Is it king?", "It's a well-known king!", "café naïve 日本語", ""]
+)
+def test_decoding_gives_the_text_back(tokenizer, text):
+    ids = tokenizer(text)["input_ids"]
+    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+
+
+@given(st.lists(st.sampled_from(["The", "king", "well-known", "It's", "日本語"]), min_size=1, max_size=9), st.data())
+def test_decoding_gives_any_usual_sentence_back(words, data):
+    marks = [data.draw(st.sampled_from(["", "", ".", "?", "!", ")", ","])) for _ in words]
+    text = " ".join(word + mark for word, mark in zip(words, marks, strict=True))
+    assert KNOWN.decode(KNOWN(text)["input_ids"], skip_special_tokens=True) == text
+
+
+def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    text = "The king, the jester: 日本語."
+    assert loaded(text)["input_ids"] == tokenizer(text)["input_ids"]
+    assert loaded.decode([4, 5, 6]) == tokenizer.decode([4, 5, 6])
+    assert loaded.pad_token_id == 0
+
+
+def test_the_built_in_words_are_all_known():
+    rows = [row for split in ("train", "valid", "test") for row in sample(split)]
+    known = word_tokenizer(text for row in rows for text in (row.source, row.target))
+    for row in rows[::97]:
+        ids = known(row.source, add_special_tokens=False)["input_ids"]
+        assert 3 not in ids
+        assert known.decode(ids) == row.source
+        (target,) = known(" " + row.target, add_special_tokens=False)["input_ids"]
+        assert target in ids  # the cache can find it
+    embeddings = analogy_embeddings(known, pairs_of(rows), width=16)
+    assert embeddings.shape == (len(known), 16)
+    words = {word for pairs in sample_pairs().values() for pair in pairs for word in pair}
+    assert 3 not in known.convert_tokens_to_ids(sorted(words))
+
+
+# Embeddings
+
+
+def row_of(embeddings, tokenizer, word):
+    return embeddings[tokenizer.convert_tokens_to_ids(word)]
+
+
+def test_without_noise_pairs_differ_by_one_vector_a_category(places):
+    embeddings = analogy_embeddings(places, PAIRS, width=32, noise=0.0).double()
+    shifts = {
+        category: torch.stack([row_of(embeddings, places, b) - row_of(embeddings, places, a) for a, b in pairs])
+        for category, pairs in PAIRS.items()
+    }
+    for shift in shifts.values():
+        torch.testing.assert_close(shift, shift[:1].expand_as(shift), rtol=0, atol=1e-6)
+    assert (shifts["capital"][0] - shifts["city"][0]).norm() > 0.5
+    assert shifts["capital"][0].norm() == pytest.approx(1.0, abs=0.4)
+
+
+def test_noise_and_scale_are_as_stated():
+    words = [(f"first{i}", f"second{i}") for i in range(400)]
+    known = word_tokenizer(word for pair in words for word in pair)
+    width = 64
+    embeddings = analogy_embeddings(known, {"x": words}, width) * width**0.5
+    first, second = (torch.stack([row_of(embeddings, known, pair[i]) for pair in words]) for i in (0, 1))
+    assert first.std().item() == pytest.approx(1.0, abs=0.03)
+    shift = second - first
+    assert (shift - shift.mean(dim=0)).std().item() == pytest.approx(0.5, abs=0.02)
+    assert shift.mean(dim=0).std().item() == pytest.approx(1.0, abs=0.3)
+    states = torch.nn.functional.layer_norm(
+        torch.randn(200, width, generator=torch.Generator().manual_seed(0)), (width,)
+    )
+    logits = states @ (first / width**0.5).T
+    assert logits.std().item() == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_second_word_with_several_firsts_keeps_its_place(places):
+    embeddings = analogy_embeddings(places, PAIRS, width=32, noise=0.0)
+    cities = [row_of(embeddings, places, city) for city, _ in PAIRS["city"]]
+    assert torch.allclose(cities[0], cities[1], atol=1e-6)  # without noise, cities of one state are one point
+    noisy = analogy_embeddings(places, PAIRS, width=32, noise=0.5)
+    cities = [row_of(noisy, places, city) for city, _ in PAIRS["city"]]
+    assert not torch.allclose(cities[0], cities[1], atol=0.1)
+
+
+def test_embeddings_depend_on_the_seed_and_not_on_the_order_of_pairs(places):
+    first = analogy_embeddings(places, PAIRS, 16, seed=1)
+    turned = {category: PAIRS[category][::-1] for category in reversed(PAIRS)}
+    assert torch.equal(first, analogy_embeddings(places, turned, 16, seed=1))
+    assert not torch.equal(first, analogy_embeddings(places, PAIRS, 16, seed=2))
+    torch.manual_seed(0)
+    before = torch.rand(1)
+    torch.manual_seed(0)
+    analogy_embeddings(places, PAIRS, 16)
+    assert torch.equal(before, torch.rand(1))  # the global generator is left alone
+
+
+@pytest.mark.parametrize("word", ["Bergen", "New York", ""])
+def test_a_word_that_is_not_one_token_is_named(places, word):
+    with pytest.raises(UsageError, match=f"'{word}' of capital"):
+        analogy_embeddings(places, {"capital": [("Oslo", word)]}, 8)
+
+
+@pytest.mark.parametrize(("width", "noise"), [(0, 0.5), (8, -1.0)])
+def test_width_and_noise_are_checked(places, width, noise):
+    with pytest.raises(UsageError, match=f"not {width} and {noise}"):
+        analogy_embeddings(places, PAIRS, width, noise)
+
+
+def test_a_tied_frozen_model_learns_from_them():
+    """Two words whose order decides the answer: cross-entropy falls from about ln V towards 0."""
+    words = [f"w{i}" for i in range(60)]
+    known = word_tokenizer(words)
+    table = analogy_embeddings(known, {"x": [(words[i], words[i + 30]) for i in range(30)]}, 32)
+    torch.manual_seed(0)
+    layer = torch.nn.Sequential(
+        torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.Linear(64, 32), torch.nn.LayerNorm(32)
+    )
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=1e-2)
+    inputs = torch.arange(4, 64)
+    targets = inputs.roll(7)
+    losses = []
+    for _ in range(60):
+        loss = torch.nn.functional.cross_entropy(layer(table[inputs]) @ table.T, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert 3.5 < losses[0] < 8.0
+    assert losses[-1] < 0.5

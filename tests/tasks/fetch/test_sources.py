@@ -1,0 +1,76 @@
+"""Where a task's rows come from, in which order, and what is said when a folder is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.errors import DataError, MissingError
+from bench.tasks.fetch import sources
+from bench.tasks.fetch.sources import resolve
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    made = {name: tmp_path / name for name in ("given", "environment", "cache")}
+    for place in made.values():
+        (place / "logicnlg").mkdir(parents=True)
+    monkeypatch.setenv("BENCH_DATA", str(made["environment"]))
+    monkeypatch.setenv("BENCH_CACHE", str(made["cache"]))
+    return made
+
+
+def test_the_order_is_argument_environment_cache_sample(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert resolve("logicnlg", places["given"]).folder == places["given"] / "logicnlg"
+    assert resolve("logicnlg").folder == places["environment"] / "logicnlg"
+    monkeypatch.delenv("BENCH_DATA")
+    assert resolve("logicnlg").folder == places["cache"] / "logicnlg"
+    assert resolve("xsum").folder is None
+    assert "built-in sample" in resolve("xsum").why
+
+
+def test_a_root_without_this_task_falls_through_and_says_where_it_went(places: dict[str, Path]) -> None:
+    (places["given"] / "logicnlg").rmdir()
+    assert resolve("logicnlg", places["given"]).folder == places["environment"] / "logicnlg"
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Path("nowhere") if how == "argument" else None
+    monkeypatch.setenv("BENCH_DATA", "" if how == "argument" else "nowhere")
+    with pytest.raises(MissingError, match="'nowhere', which is no folder"):
+        resolve("logicnlg", given)
+
+
+def brought(folder: Path) -> str:
+    folder.mkdir()
+    return "hub: somewhere"
+
+
+def refused(folder: Path) -> str:
+    raise DataError("row 3 is no table")
+
+
+@pytest.fixture
+def empty(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("BENCH_DATA")
+    monkeypatch.setattr(sources, "hub_reachable", lambda: True)
+    return places["cache"] / "xsum"
+
+
+def test_the_hub_is_asked_after_the_cache_and_kept_there(empty: Path) -> None:
+    assert resolve("xsum", None, brought) == sources.Source(empty, "hub: somewhere")
+    assert resolve("xsum", None, refused).why == f"cache: {empty}", "what is in the cache is not asked for again"
+
+
+def test_a_hub_that_fails_or_is_not_there_leaves_the_sample_and_says_why(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = resolve("xsum", None, refused)
+    assert found.folder is None
+    assert "row 3 is no table" in found.why
+    monkeypatch.setattr(sources, "hub_reachable", lambda: False)
+    assert "the hub is not reachable" in resolve("xsum", None, brought).why

@@ -1,0 +1,200 @@
+"""Records and lines: a good row comes through whole, and every bad one is named with file, line and reason."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench.errors import BenchError, DataError
+from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.lines import LONGEST_LINE, aligned, lines
+from bench.tasks.files.records import Record, read_records
+
+COLUMNS = {"source": "source", "target": "target"}
+ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
+FUZZ = settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def table(rows: list[dict[str, Any]], delimiter: str = ",") -> bytes:
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    return "".join(delimiter.join(str(cell) for cell in line) + "\n" for line in lines).encode()
+
+
+def parquet(rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out.getvalue()
+
+
+FORMS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    "x.jsonl": jsonl, "x.csv": table, "x.tsv": lambda rows: table(rows, "\t"), "x.parquet": parquet,
+    "x.jsonl.gz": lambda rows: gzip.compress(jsonl(rows)), "x.csv.gz": lambda rows: gzip.compress(table(rows)),
+}  # fmt: skip
+
+
+def read(path: Path, content: bytes, policy: str = "fail", split: str = "train") -> tuple[list[Record], Intake]:
+    path.write_bytes(content)
+    intake = Intake(split, policy)  # type: ignore[arg-type]
+    return list(read_records(path, intake, columns=COLUMNS, optional={"id": "id"})), intake
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    found, intake = read(tmp_path / name, FORMS[name](ROWS))
+    assert [dict(record.texts) for record in found] == [{**row, "id": ""} for row in ROWS]
+    assert [record.number for record in found] == list(range(8))
+    assert not intake.skipped
+
+
+MUTATIONS: dict[str, Callable[[bytes, int], bytes]] = {
+    "invalid UTF-8": lambda raw, at: raw[:at] + b"\xff\xfe" + raw[at:],
+    "NUL": lambda raw, at: raw[:at] + b"\0" + raw[at:],
+    "BOM": lambda raw, at: b"\xef\xbb\xbf" + raw,
+    "BOM inside": lambda raw, at: raw[:at] + b"\xef\xbb\xbf" + raw[at:],
+    "CRLF": lambda raw, at: raw.replace(b"\n", b"\r\n"),
+    "CR": lambda raw, at: raw[:at] + b"\r" + raw[at:],
+    "cut": lambda raw, at: raw[:at],
+    "twice": lambda raw, at: raw[:at] + raw[:at] + raw[at:],
+    "bracket": lambda raw, at: raw[:at] + b'{"[}' + raw[at:],
+    "quote": lambda raw, at: raw[:at] + b'"' + raw[at:],
+    "line feed": lambda raw, at: raw[:at] + b"\n" + raw[at:],
+    "byte": lambda raw, at: raw[:at] + bytes([at % 256]) + raw[at + 1 :],
+    "surrogate": lambda raw, at: raw[:at] + b"\\ud800" + raw[at:],
+    "hole": lambda raw, at: raw[:at] + raw[at + 20 :],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@FUZZ
+@given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), packed=st.booleans())
+def test_a_mutated_file_gives_rows_or_says_where_and_why(
+    tmp_path: Path, name: str, what: str, place: float, packed: bool
+) -> None:
+    make = FORMS[name.removesuffix(".gz")]
+    raw = make(ROWS)
+    if name.endswith(".gz"):
+        whole = gzip.compress(raw)
+        content = MUTATIONS[what](whole, int(place * len(whole))) if packed else gzip.compress(
+            MUTATIONS[what](raw, int(place * len(raw))))  # fmt: skip
+    else:
+        content = MUTATIONS[what](raw, int(place * len(raw)))
+    for policy in ("fail", "skip"):
+        try:
+            found, intake = read(tmp_path / name, content, policy)
+        except BenchError as error:
+            said = str(error)
+            assert name in said
+            assert "\n" not in said
+            assert len(said) < 1000
+            assert any(word in said for word in ("line ", "row ", "parquet"))
+            continue
+        assert policy == "skip" or not intake.skipped
+        assert all(file == name and row and reason for file, row, reason in intake.skipped)
+        for record in found:
+            assert all(isinstance(text, str) and "\0" not in text for text in record.texts.values())
+            assert all(record.texts[column].strip() for column in COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"source": "a"}, "has no field 'target'; its fields: 'source'"),
+        ({"source": "a", "target": None}, r"expected text in the field 'target', found nothing \(null\)"),
+        ({"source": "a", "target": 3}, "expected text in the field 'target', found int 3"),
+        ({"source": "a", "target": " \n"}, "the field 'target' is empty"),
+        ({"source": "a", "target": "\ud800"}, "has the character"),
+        (["a", "b"], "expected a JSON object with named fields, found list"),
+    ],
+)
+def test_a_bad_row_is_refused_or_counted(tmp_path: Path, row: Any, reason: str) -> None:
+    content = jsonl([ROWS[0], row, ROWS[1]])
+    with pytest.raises(DataError, match=rf"x\.jsonl, line 2: .*{reason}.*--on-bad-row skip"):
+        read(tmp_path / "x.jsonl", content)
+    found, intake = read(tmp_path / "x.jsonl", content, "skip")
+    assert [record.number for record in found] == [0, 2]
+    assert [(skip.file, skip.row) for skip in intake.skipped] == [("x.jsonl", "line 2")]
+    for split in ("valid", "test"):
+        with pytest.raises(DataError, match=f"a {split} split never skips rows"):
+            read(tmp_path / "x.jsonl", content, "skip", split)
+
+
+def test_what_is_set_aside_can_be_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(jsonl([ROWS[0], {"source": "a"}]))
+    intake = Intake("train", "quarantine", tmp_path / "aside" / "train.jsonl")
+    assert len(list(read_records(tmp_path / "x.jsonl", intake, columns=COLUMNS))) == 1
+    assert len(intake.closed()) == 1
+    (kept,) = [json.loads(line) for line in (tmp_path / "aside" / "train.jsonl").read_text().splitlines()]
+    assert (kept["row"], kept["text"]) == ("line 2", '{"source": "a"}')
+    assert "has no field" in kept["reason"]
+    clean = Intake("train", "quarantine", tmp_path / "aside" / "train.jsonl")
+    assert clean.closed() == ()
+    assert not (tmp_path / "aside" / "train.jsonl").exists()
+
+
+def test_a_line_of_100_mb_is_named_without_being_held(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(jsonl(ROWS[:1]) + b'{"source": "')
+        for _ in range(100):
+            stream.write(b"a" * 2**20)
+        stream.write(b'"}\n' + jsonl(ROWS[1:2]))
+    intake = Intake("train", "skip")
+    tracemalloc.start()
+    found = list(read_records(path, intake, columns=COLUMNS))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [record.number for record in found] == [0, 2]
+    assert intake.skipped[0][1:] == ("line 2", f"is longer than {LONGEST_LINE:,} bytes; break it into several")
+    assert peak < 4 * LONGEST_LINE
+
+
+def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(tmp_path: Path) -> None:
+    content = b'source,target\n"a\nb",c\nd\n"e ""f""",g\n'
+    found, intake = read(tmp_path / "x.csv", content, "skip")
+    assert [(r.row, r.texts["source"]) for r in found] == [("line 2", "a\nb"), ("line 5", 'e "f"')]
+    assert intake.skipped[0][1:] == ("line 4", "expected 2 cells, as the header has, found 1")
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "found nothing"), (b"a,a\n1,2\n", "found one name twice")])
+def test_a_table_needs_a_header(tmp_path: Path, content: bytes, reason: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.csv, line 1: expected the names of columns, {reason}"):
+        read(tmp_path / "x.csv", content)
+
+
+def test_a_truncated_gzip_says_where(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"x\.jsonl\.gz, line \d+: the packed file is damaged or cut"):
+        read(tmp_path / "x.jsonl.gz", gzip.compress(jsonl(ROWS * 99))[:-30], "skip")
+
+
+def test_files_that_go_together_line_by_line(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two.gz"
+    one.write_text("a\nb\n \nd\n")
+    two.write_bytes(gzip.compress(b"1\n2\n3\n4\n"))
+    intake = Intake("train", "skip")
+    assert list(aligned(one, two, intake)) == [(1, "a", "1"), (2, "b", "2"), (4, "d", "4")]
+    assert intake.skipped == [("one", "line 3", "is empty; expected a text")]
+    two.write_bytes(gzip.compress(b"1\n2\n"))
+    with pytest.raises(DataError, match="expected as many lines in both; one ends after line 2"):
+        list(aligned(one, two, intake))
+
+
+def test_lines_keep_their_ends_and_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\xef\xbb\xbfa\r\n\xff\n\nb")
+    intake = Intake("train", "skip")
+    assert list(lines(tmp_path / "x", intake)) == [(1, "a\r\n"), (3, "\n"), (4, "b")]
+    assert intake.skipped == [("x", "line 2", "byte 1 is not UTF-8 (invalid start byte); save the file as UTF-8")]

@@ -1,0 +1,365 @@
+"""Reading tables, ranks and sums, linearisation and its rule for leaving things out."""
+
+import os
+import random
+import re
+import time
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.errors import DataError, UsageError
+from bench.tasks.files.tables import LONGEST_TEXT, MARKERS, Table, column_facts, linearise, read_table
+
+DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
+CITIES = Table(
+    ("city", "area", "founded"), (("osterby (north)", "12.5", "may 3 , 1890"), ("new vale", "30", "june 1871"))
+)
+
+
+def words(text):
+    return len(text.split())
+
+
+# Reading
+
+
+def test_reads_header_and_rows():
+    assert read_table("city#area\nosterby#12\nvale#3\n", "t") == Table(
+        ("city", "area"), (("osterby", "12"), ("vale", "3"))
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffcity#area\nosterby#12\n",
+        "city#area\r\nosterby#12\r\n",
+        "City # Area\nOSTERBY# 12 \n\n\r\n",
+        "city#area\nosterby#12",
+    ],
+    ids=["byte-order mark", "crlf", "case, spaces and empty last lines", "no last newline"],
+)
+def test_reads_small_differences_alike(text):
+    assert read_table(text, "t") == Table(("city", "area"), (("osterby", "12"),))
+
+
+def test_keeps_empty_cells_empty_names_quotes_and_equal_names():
+    table = read_table('#a#a\n"x##3\n', "t")
+    assert table == Table(("", "a", "a"), (('"x', "", "3"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1"),
+        ("\n\n", "line 1"),
+        ("##\n1#2#3\n", "line 1"),
+        ("a#b\n", "no rows"),
+        ("a#b\n1#2\n3\n", "line 3: expected 2 cells"),
+        ("a#b\n1#2#3\n", "found 3"),
+        ("a#b\n\n1#2\n", "line 2"),
+        ("a#b\n1#\x002\n", "x00"),
+        ("a#b\n1#\ud8002\n", "ud800"),
+        ("a#b\r1#2\r", "no rows"),
+    ],
+)
+def test_names_table_line_and_reason(text, said):
+    with pytest.raises(DataError, match=r"table 'rivers\.csv'.*" + re.escape(said)):
+        read_table(text, "rivers.csv")
+
+
+@given(st.text())
+def test_any_text_is_a_table_or_a_data_error(text):
+    try:
+        table = read_table(text, "t")
+    except DataError:
+        return
+    assert table.rows
+    assert all(len(row) == len(table.header) for row in table.rows)
+
+
+# Ranks, sums and averages
+
+
+@pytest.mark.parametrize(
+    ("cells", "max_ranks"),
+    [
+        (["10", "1.12", "1,000,000"], (2, 3, 1)),
+        (["10:00", "9:59", "10:01"], (2, 3, 1)),
+        (["1st", "3rd", "2nd", "11th"], (4, 2, 3, 1)),
+        (["70 + 66 = 136", "80 + 50 = 130"], (1, 2)),
+        (["- 10", "+ 4", "0"], (3, 1, 2)),
+        (["w 21 - 20", "l 16 - 7"], (1, 2)),
+        (["1.000.000", "500.000"], (1, 2)),
+        (["5", "5", "7", "1"], (3, 3, 1, 4)),
+        (["may 6 , 1988", "december 2 , 1987", "january 1988"], (1, 3, 2)),
+        (["june 3", "june 12", "may 30"], (2, 1, 3)),
+        (["sept 3 , 1990", "august 1990"], (1, 2)),
+        (["february 31 , 2000", "march 3 , 2000"], (1, 2)),
+    ],
+    ids=["plain", "times", "ordinals", "after =", "signs", "first number", "dots", "ties", "dates", "no year",
+         "abbreviated", "no such day: numbers"],
+)  # fmt: skip
+def test_ranks_from_the_top(cells, max_ranks):
+    assert column_facts(cells).max_ranks == max_ranks
+
+
+def test_ranks_from_the_bottom_share_the_rank_nearest_minus_one():
+    assert column_facts(["4", "7", "7", "1"]).min_ranks == (-2, -3, -3, -1)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["3", "-"],
+        ["3", ""],
+        ["maya", "june lund"],
+        ["may 3", "unknown"],
+        ["70 + 66 = 136", "140"],
+        ["15km", "2393063a"],
+        ["a", "b"],
+    ],
+)
+def test_a_column_with_a_cell_without_number_has_no_ranks(cells):
+    facts = column_facts(cells)
+    assert facts.max_ranks is None
+    assert facts.min_ranks is None
+
+
+def test_sum_and_average_are_over_the_cells_that_have_a_number():
+    facts = column_facts(["3", "unknown", "4.5"])
+    assert (facts.total, facts.average) == (7.5, 3.75)
+    assert column_facts(["x"]).total is None
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=30))
+def test_ranks_agree_with_counting(values):
+    facts = column_facts([f"- {-v}" if v < 0 else str(v) for v in values])
+    smaller = [sum(other < v for other in values) for v in values]
+    assert facts.max_ranks == tuple(len(values) - below for below in smaller)
+    assert facts.min_ranks == tuple(-below - 1 for below in smaller)
+    assert facts.total == sum(values)
+
+
+# Writing
+
+
+def test_plog_style_word_for_word():
+    text, dropped = linearise(CITIES, "cities of ors", [0, 1])
+    assert dropped == 0
+    assert text == (
+        "<table> <caption> cities of ors </caption>"
+        " <sum_cell> 42.5 <col_header> area </col_header> </sum_cell>"
+        " <avg_cell> 21.25 <col_header> area </col_header> </avg_cell>"
+        " <cell> Osterby (north) <col_header> city </col_header> <row_idx> 0 </row_idx> </cell>"
+        " <cell> 12.5 <col_header> area </col_header> <row_idx> 0 </row_idx>"
+        " <max_rank> 2 </max_rank> <min_rank> -1 </min_rank> </cell>"
+        " <cell> New Vale <col_header> city </col_header> <row_idx> 1 </row_idx> </cell>"
+        " <cell> 30 <col_header> area </col_header> <row_idx> 1 </row_idx>"
+        " <max_rank> 1 </max_rank> <min_rank> -2 </min_rank> </cell>"
+        " </table>"
+    )
+
+
+def test_compact_style_word_for_word():
+    plain = linearise(CITIES, "cities", [1, 0], style="compact").text
+    assert plain == "cities : area is 12.5 ; city is osterby (north) | area is 30 ; city is new vale"
+    ranked = linearise(CITIES, "cities", [2, 0], style="compact", ranks=True).text
+    assert ranked.startswith("cities : founded is may 3 , 1890 , rank 1 ; city is osterby (north) | founded is june")
+
+
+def test_without_columns_all_are_written():
+    assert linearise(CITIES, "c", None) == linearise(CITIES, "c", ()) == linearise(CITIES, "c", [0, 1, 2])
+
+
+def test_without_ranks_plog_has_neither_ranks_nor_aggregates():
+    text = linearise(CITIES, "c", ranks=False).text
+    assert not re.search("rank|sum_cell|avg_cell", text)
+    assert text.count("<cell>") == 6
+
+
+def test_a_column_without_name_is_called_by_its_place():
+    assert "column 2 is 3" in linearise(Table(("a", ""), (("1", "3"),)), "t", style="compact").text
+
+
+def test_no_cell_passes_for_a_marker():
+    table = Table(("a <cell>",), (("x </cell> <max_rank> 1 <</cell>>",), ("<25",)))
+    text = linearise(table, "</table>", ranks=False).text
+    assert text.count("<cell>") == text.count("</cell>") == 2
+    assert text.count("</table>") == 1
+    assert "<max_rank>" not in text
+    assert "<cell> <25 <col" in text
+
+
+@pytest.mark.parametrize("columns", [[3], [-1], [0, 9]])
+def test_refuses_columns_that_are_not_there(columns):
+    with pytest.raises(ValueError, match="between 0 and 2"):
+        linearise(CITIES, "c", columns)
+
+
+def test_a_budget_needs_a_cost():
+    with pytest.raises(ValueError, match="cost"):
+        linearise(CITIES, "c", budget=10)
+
+
+# Leaving out
+
+
+TALL = Table(("name", "n"), tuple((f"row {i}", str(i)) for i in range(40)))
+
+
+@pytest.mark.parametrize("style", ["plog", "compact"])
+@pytest.mark.parametrize("budget", [9, 25, 40, 77, 150, 10_000])
+def test_keeps_to_the_budget_and_counts_what_is_missing(style, budget):
+    text, dropped = linearise(TALL, "forty rows", style=style, cost=words, budget=budget)
+    shown = text.count("<cell>") if style == "plog" else text.count(" is ")
+    assert words(text) <= budget
+    assert shown + dropped == 80
+    assert (dropped == 0) == (budget == 10_000)
+    assert text.startswith("<table> <caption> forty rows </caption>" if style == "plog" else "forty rows : ")
+
+
+def test_no_marker_is_ever_half():
+    for budget in range(7, 300):
+        tokens = linearise(TALL, "forty rows", cost=words, budget=budget).text.split()
+        opened = []
+        for token in tokens:
+            if token in MARKERS and not token.startswith("</"):
+                opened.append(token)
+            elif token in MARKERS:
+                assert opened.pop() == token.replace("/", "")
+        assert not opened
+
+
+def test_with_a_larger_budget_nothing_is_lost_again():
+    shown = [linearise(TALL, "t", style="compact", cost=words, budget=b).text.count(" is ") for b in range(8, 200)]
+    assert shown == sorted(shown)
+    assert shown[0] == 1
+    assert shown[-1] > 30
+
+
+def test_aggregates_come_first_but_take_no_more_than_half():
+    wide = Table(tuple(f"c{i}" for i in range(30)), tuple(tuple(str(i + j) for i in range(30)) for j in range(5)))
+    text = linearise(wide, "wide", cost=words, budget=200).text
+    assert 0 < text.count("<sum_cell>") < 30
+    assert text.index("<sum_cell>") < text.index("<cell>")
+    assert text.rindex("<avg_cell>") < text.index("<cell>")
+    assert text.count("<cell>") > 3
+
+
+def test_rows_that_mention_an_entity_are_kept_first_and_stand_in_order():
+    text = linearise(TALL, "t", style="compact", cost=words, budget=30, entities=["Row 31", "row 7"]).text
+    assert [int(n) for n in re.findall(r"n is (\d+)", text)] == [0, 7, 31]
+    assert text.index("row 0") < text.index("row 7") < text.index("row 31")
+
+
+def test_cells_are_left_out_whole_from_the_end():
+    text, dropped = linearise(CITIES, "c", style="compact", cost=words, budget=12)
+    assert text == "c : city is osterby (north) ; area is 12.5"
+    assert dropped == 4
+
+
+def test_a_title_that_does_not_fit_loses_words_from_its_end():
+    text, dropped = linearise(CITIES, "one two three four five six", style="compact", cost=words, budget=4)
+    assert (text, dropped) == ("one two three : ", 7)
+
+
+def test_a_budget_below_the_empty_table_is_refused():
+    with pytest.raises(UsageError, match="3 tokens cannot hold even an empty table, which takes 4"):
+        linearise(CITIES, "c", cost=words, budget=3)
+
+
+def test_an_absurd_cell_is_cut_and_counted():
+    table = Table(("a", "b"), (("x" * 10**6, "1"), ("y", "2")))
+    text, dropped = linearise(table, "t", style="compact")
+    assert dropped == 1
+    assert len(text) < LONGEST_TEXT + 60
+    assert linearise(Table(("h" * 10**6,), (("1",),)), "t" * 10**6).n_dropped == 2
+
+
+def test_a_cost_that_is_dearer_for_the_whole_than_for_its_pieces_is_kept_to():
+    def cost(text):
+        return words(text) + 3 * text.count(" | ")
+
+    text = linearise(TALL, "t", style="compact", cost=cost, budget=50).text
+    assert 40 < cost(text) <= 50
+    assert text.startswith("t : name is row 0 ; n is 0 | ")
+
+
+def test_cost_is_not_asked_for_what_cannot_fit():
+    asked = []
+
+    def cost(text):
+        asked.append(text)
+        return words(text)
+
+    linearise(Table(("a",), (("1",),) * 5000), "t", cost=cost, budget=100)
+    assert len(asked) < 40
+
+
+HOSTILE = {
+    "10,000 x 50 numbers": lambda: "\n".join(
+        ["#".join(f"c{i}" for i in range(50)), *["#".join(str(i * j % 9973) for i in range(50)) for j in range(10_000)]]
+    ),
+    "10,000 x 50 dates": lambda: "\n".join(["#".join(["date"] * 50), *["#".join(["may 3 , 1990"] * 50)] * 10_000]),
+    "1 MB of digits": lambda: "a#b\n1#" + "9" * 10**6,
+    "1 MB of spaces and digits": lambda: "a#b\n1#" + "1 " * 500_000,
+    "1 MB of separators": lambda: "a#b\n1#" + "1,." * 333_333,
+    "1 MB of markers": lambda: "a#b\n1#" + "<cell>" * 166_666,
+    "1 MB header": lambda: "a" * 10**6 + "#b\n1#2",
+}
+
+
+@pytest.mark.parametrize("style", ["plog", "compact"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_huge_table_takes_less_than_two_seconds(name, style):
+    text = HOSTILE[name]()
+    start = time.process_time()
+    table = read_table(text, "huge")
+    written, dropped = linearise(table, "huge", style=style, cost=words, budget=500, entities=("7",))
+    assert time.process_time() - start < 2
+    assert words(written) <= 500
+    assert dropped > 0
+
+
+def test_a_huge_table_takes_less_than_200_megabytes():
+    text = HOSTILE["10,000 x 50 numbers"]()
+    tracemalloc.start()
+    try:
+        linearise(read_table(text, "huge"), "huge", cost=words, budget=500)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200e6
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_table_fits_any_budget(data):
+    width = data.draw(st.integers(1, 4))
+    cell = st.text(st.characters(exclude_characters="#\n", exclude_categories=["Cs"]), max_size=12)
+    rows = data.draw(st.lists(st.tuples(*[cell] * width), min_size=1, max_size=6))
+    table = Table(tuple(f"c{i}" for i in range(width)), tuple(rows))
+    budget = data.draw(st.integers(10, 80))
+    style = data.draw(st.sampled_from(["plog", "compact"]))
+    text, dropped = linearise(table, data.draw(cell), style=style, cost=words, budget=budget)
+    assert words(text) <= budget
+    assert 0 <= dropped <= width * len(rows) + 1
+
+
+# The published tables
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="no LogicNLG tables: set BENCH_DATA to the folder that holds logicnlg/")
+def test_all_published_tables_can_be_read_and_written():
+    with zipfile.ZipFile(DATA / "all_csv.zip") as archive:
+        tables = {name: read_table(archive.read(name).decode(), name) for name in archive.namelist()}
+    assert len(tables) == 7392
+    assert sum(len(table.rows) * len(table.header) for table in tables.values()) > 500_000
+    for table in random.Random(0).sample(list(tables.values()), 300):
+        assert linearise(table, "t").n_dropped == 0

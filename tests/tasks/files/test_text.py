@@ -1,0 +1,193 @@
+"""Text files: formats, shares, and files damaged in every way one meets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from bench.errors import DataError, MissingError
+from bench.tasks.core.pieces import pieces
+from bench.tasks.files import text as text_files
+from bench.tasks.files.text import Document, Unit, held_out, read_documents
+
+
+def read(path: Path, content: bytes, field: str = "text", unit: Unit = "line") -> list[tuple[str, str]]:
+    path.write_bytes(content)
+    return [(d.row, " ".join(d.text.split())) for d in read_documents([path], field, unit)]
+
+
+# Documents --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("line", [("line 2", "a b"), ("line 3", "c"), ("line 6", "d")]),
+        ("blank_line", [("line 2", "a b c"), ("line 6", "d")]),
+        ("file", [("line 2", "a b c d")]),
+    ],
+)
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_units_of_plain_text(tmp_path: Path, unit: Unit, expected: list[tuple[str, str]], newline: bytes) -> None:
+    content = b"\n a b\nc\n \t\n\nd".replace(b"\n", newline)
+    assert read(tmp_path / "x.txt", content, unit=unit) == expected
+    assert read(tmp_path / "x.txt", b"\xef\xbb\xbf" + content, unit=unit) == expected
+    assert read(tmp_path / "no-ending", gzip.compress(content, mtime=0), unit=unit) == expected
+
+
+def test_records_of_a_jsonl(tmp_path: Path) -> None:
+    content = b'{"text": "a\\nb", "n": 1}\r\n\r\n{"text": ""}\n{"text": "caf\xc3\xa9 \\u00e9"}'
+    expected = [("line 1", "a b"), ("line 3", ""), ("line 4", "café é")]
+    for name in ("x.jsonl", "x.json", "x.NDJSON", "x.jsonl.gz"):
+        assert read(tmp_path / name, content, unit="file") == expected
+    assert read(tmp_path / "x.jsonl", b'\xef\xbb\xbf{"text": "b", "body": "a"}', field="body") == [("line 1", "a")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "says"),
+    [
+        (b'{"text": "a"}\n{"body": "b", "title": "c"}', 2, r"has no field 'text'; set task\.field .*: 'body', 'title'"),
+        (b"{}", 1, "has no field 'text'.*none"),
+        (b'{"text": null}', 1, r"found nothing \(null\)"),
+        (b'{"text": ["a", "b"]}', 1, r"found list \['a', 'b'\]"),
+        (b'{"text": 3}', 1, "found int 3"),
+        (b'\n["a"]', 2, r"expected a JSON object with named fields, found list \['a'\]"),
+        (b'{"text": "a"', 1, r"expected a JSON object, found: .* at column 13"),
+        (b"plain words", 1, "expected a JSON object, found: Expecting value at column 1"),
+        (b'{"text": ' + b"9" * 9999 + b"}", 1, "expected a JSON object"),
+        (b"[" * 99_999, 1, "expected a JSON object"),
+        (b'{"text": "a\\u0000b"}', 1, "has the character '.x00'"),
+        (b'{"text": "a\\ud800"}', 1, "has the character '.ud800'"),
+        (b'{"text": "\xff"}', 1, "byte 11 is not UTF-8"),
+    ],
+)
+def test_a_bad_record_is_named(tmp_path: Path, content: bytes, line: int, says: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.jsonl, line {line}: .*{says}") as found:
+        read(tmp_path / "x.jsonl", content)
+    assert len(str(found.value)) < 400 + len(str(tmp_path))
+    assert "\n" not in str(found.value)
+
+
+PACKED = gzip.compress(
+    "\n".join(f"line {i} " + random.Random(i).randbytes(40).hex() for i in range(2000)).encode(), mtime=0
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"ok\nbad \xff byte\n", r"line 2: byte 5 is not UTF-8 \(invalid start byte\); save the file as UTF-8"),
+        (b"ok\ncut \xc3", r"line 2: byte 5 is not UTF-8"),
+        ("wörter".encode("latin-1"), "line 1: byte 2 is not UTF-8"),
+        ("words".encode("utf-16"), "line 1: byte 1 is not UTF-8"),
+        ("words".encode("utf-16-le"), "line 1: has a NUL character"),
+        (b"ok\n\nnul \0 byte", "line 3: has a NUL character"),
+        (b"", "expected text, found none"),
+        (b"\xef\xbb\xbf\n", "expected text, found none"),
+        (PACKED[: len(PACKED) // 2], r"line \d{3}: the packed file is damaged or cut"),
+        (PACKED[:12], "line 1: the packed file is damaged or cut"),
+        (PACKED[:5000] + b"\0" * 9 + PACKED[5009:], r"line \d+: the packed file is damaged or cut"),
+        (PACKED[:-4] + b"oops", "the packed file is damaged or cut"),
+        (PACKED + b"tail", "the packed file is damaged or cut"),
+        (b"PK\x03\x04\x14\0\0\0", "line 1: has a NUL character"),
+    ],
+)
+def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, says: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.txt.*{says}") as found:
+        read(tmp_path / "x.txt", content)
+    assert "\n" not in str(found.value)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60), st.integers(0, 400), st.booleans(), st.sampled_from(["x.txt", "x.jsonl"]))
+@example(b"\x1f\x8b", 0, False, "x.txt")
+def test_any_bytes_are_documents_or_one_clear_line(
+    tmp_path: Path, noise: bytes, at: int, packed: bool, name: str
+) -> None:
+    whole = b"".join(json.dumps({"text": f"words of record {i}"}).encode() + b"\n" for i in range(8))
+    content = gzip.compress(whole, mtime=0) if packed else whole
+    at = min(at, len(content))
+    said = ""
+    try:
+        read(tmp_path / name, content[:at] + noise + content[at + len(noise) :])
+    except DataError as problem:
+        said = str(problem)
+    assert "\n" not in said
+    assert name in said or not said
+
+
+def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"gone\.txt, line 1: cannot be read \(No such file"):
+        list(read_documents([tmp_path / "gone.txt"]))
+
+
+def test_a_line_beyond_all_bounds_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1000)
+    assert read(tmp_path / "x.txt", b"a" * 999 + b"\nb") == [("line 1", "a" * 999), ("line 2", "b")]
+    bomb = gzip.compress(b"a\n" + b"b" * 2 * 10**7, mtime=0)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"line 2: is longer than 1,000 bytes"):
+        read(tmp_path / "x.txt", bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
+
+
+def test_a_long_line_takes_linear_time_and_little_memory(tmp_path: Path) -> None:
+    size = 2_000_000
+    (tmp_path / "x.txt").write_bytes(b"some words of one long line " * (size // 28))
+    began = time.monotonic()
+    (document,) = read_documents([tmp_path / "x.txt"])
+    tracemalloc.start()
+    n_words = sum(piece.count(" ") + 1 for piece in pieces(document.text, 96))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_words == size // 28 * 6
+    assert peak < 3 * 10**6, "the words of one window"
+    assert time.monotonic() - began < 10, "about 1 s when it is linear, most of it for tracing"
+
+
+# Shares -----------------------------------------------------------------------------------------------------------
+
+
+def documents(texts: list[str]) -> list[Document]:
+    return [Document(Path("x.txt"), f"line {i}", text) for i, text in enumerate(texts)]
+
+
+def test_about_one_document_in_twenty_is_held_out_for_each_split() -> None:
+    texts = [f"words of number {i}" for i in range(4000)]
+    found = held_out(documents(texts), ["valid", "test"], 4)
+    shares = [list(found.values()).count(split) for split in ("valid", "test")]
+    assert all(150 < n < 250 for n in shares), shares
+    again = held_out(documents([f" words  of\tnumber {i}\r\n" for i in range(4000)]), ["test"], 4)
+    assert again == {number: split for number, split in found.items() if split == "test"}
+
+
+def test_equal_documents_go_together_and_short_ones_stay() -> None:
+    texts = [f"words of number {i % 50}" for i in range(500)] + ["short"] * 100
+    found = held_out(documents(texts), ["valid", "test"], 4)
+    assert {number % 50 for number, split in found.items() if split == "test"}.isdisjoint(
+        {number % 50 for number, split in found.items() if split == "valid"}
+    )
+    assert {number for number in range(500) if number % 50 in {n % 50 for n in found}} == set(found)
+
+
+def test_a_split_is_never_empty_and_training_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = documents(["a b", "c d", "e f"])
+    for places in ([0.01, 0.02, 0.03], [0.5, 0.6, 0.7], [0.06, 0.07, 0.5], [0.01, 0.06, 0.07]):
+        given = dict(zip((d.text for d in texts), places, strict=True))
+        monkeypatch.setattr(text_files, "place", given.__getitem__)
+        found = held_out(texts, ["valid", "test"], 2)
+        assert sorted(found.values()) == ["test", "valid"], places
+    with pytest.raises(DataError, match=r"x\.txt: expected at least 3 different documents of 2 words.*found 2"):
+        held_out(texts[:2], ["valid", "test"], 2)
