@@ -2,6 +2,8 @@
 
 A sequence-level loss is made in two passes: greedy continuations without gradient and with a cache, then one pass over
 prompt and continuation with gradient.
+
+Shapes: B batch rows, T tokens of a row.
 """
 
 from __future__ import annotations
@@ -49,20 +51,31 @@ class Cut:
         >>> Cut(pieces="all").of(320, 0.5), Cut(pieces="all").of(30, 0.5)
         (([(0, 50), (50, 100)], 100), ([(0, 10)], 20))
         """
-        prefix, continuation = min(self.prefix, n_tokens // 3), min(self.continuation, 2 * n_tokens // 3)
+        prefix = min(self.prefix, n_tokens // 3)
+        continuation = min(self.continuation, 2 * n_tokens // 3)
         if self.pieces == "one":
             starts = [int(place * (n_tokens - prefix + 1))]
         else:
-            starts = [prefix * at for at in range(max(1, n_tokens // (self.prefix + self.continuation)))]
+            n_pieces = max(1, n_tokens // (self.prefix + self.continuation))
+            starts = [prefix * piece for piece in range(n_pieces)]
         return [(start, start + prefix) for start in starts], continuation
 
 
 @dataclass(frozen=True)
-class Written:
-    """One continuation: of which row of the batch, from which prompt (decoder-only), and its tokens."""
+class Prompt:
+    """What a row of a decoder-only batch is continued from."""
 
-    row: int
-    prompt: list[int]
+    row: int  # of the batch
+    tokens: list[int]
+    most: int  # new tokens at most
+
+
+@dataclass(frozen=True)
+class Written:
+    """A continuation that a model wrote."""
+
+    row: int  # of the batch
+    prompt: list[int]  # empty for an encoder-decoder, whose prompt is the source
     tokens: list[int]
 
 
@@ -83,46 +96,57 @@ def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Wr
         UsageError: when nothing can continue prompts.
     """
     if objective.continue_greedily is None:
-        raise UsageError(f"{objective.name} needs objective.continue_greedily, which continues prompts; it is not set")
+        raise UsageError(
+            f"{objective.name} needs objective.continue_greedily, a function that continues prompts, and it is None; "
+            "`bench run` sets it, your own loop must too"
+        )
     if objective.backbone.architecture == "encoder-decoder":
         source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
-        found = objective.continue_greedily(source, objective.max_target)
-        return [Written(row, [], tokens) for row, tokens in enumerate(found)]
-    prompts = [
-        (row, *prompt) for row, text, start in texts(batch) for prompt in _prompts(objective, text, start, cut, place)
-    ]
+        continuations = objective.continue_greedily(source, objective.max_target)
+        return [Written(row, [], tokens) for row, tokens in enumerate(continuations)]
+    prompts: list[Prompt] = []
+    for row, text, start in texts(batch):
+        prompts += _prompts(row, text, start, cut, place, objective.max_target)
     if not prompts:
         return []
-    ids = padded_left([tokens for _, tokens, _ in prompts], like=batch["input_ids"])
-    found = objective.continue_greedily(ids, max(most for _, _, most in prompts))
-    return [Written(row, tokens, new[:most]) for (row, tokens, most), new in zip(prompts, found, strict=True)]
+    ids = padded_left([prompt.tokens for prompt in prompts], batch["input_ids"])
+    continuations = objective.continue_greedily(ids, max(prompt.most for prompt in prompts))
+    return [
+        Written(prompt.row, prompt.tokens, tokens[: prompt.most])
+        for prompt, tokens in zip(prompts, continuations, strict=True)
+    ]
 
 
 def texts(batch: Batch) -> Iterator[tuple[int, list[int], int]]:
     """Yield the rows of a decoder-only batch that have a target: index, real tokens, and where the targets begin."""
     columns = (batch["input_ids"].tolist(), batch["attention_mask"].tolist(), batch["labels"].tolist())
     for row, (ids, mask, labels) in enumerate(zip(*columns, strict=True)):
-        real = [at for at, kept in enumerate(mask) if kept]
-        start = next((place for place, at in enumerate(real) if labels[at] != IGNORED), None)
-        if start is not None:
-            yield row, [ids[at] for at in real], start
+        real = [position for position, is_real in enumerate(mask) if is_real]
+        has_target = [labels[position] != IGNORED for position in real]
+        if any(has_target):
+            yield row, [ids[position] for position in real], has_target.index(True)
 
 
-def _prompts(objective: Objective, ids: list[int], start: int, cut: Cut, place: float) -> list[tuple[list[int], int]]:
-    """Prompts of one row, each with its most new tokens."""
+def _prompts(row: int, ids: list[int], start: int, cut: Cut, place: float, max_target: int) -> list[Prompt]:
+    """Prompts of a row whose targets begin at `start`."""
     if start > 1:
-        return [(ids[:start], objective.max_target)]
+        return [Prompt(row, ids[:start], max_target)]
     places, most = cut.of(len(ids) - start, place)
     prompts = [ids[:start] + ids[start + left : start + right] for left, right in places]
-    return [(prompt, most) for prompt in prompts if prompt and most]
+    return [Prompt(row, tokens, most) for tokens in prompts if tokens and most]
 
 
-def padded_left(rows: Sequence[Sequence[int]], like: Tensor) -> Any:
-    """Return prompts that end at the last column, as generation reads them: `input_ids` and `attention_mask`."""
+def padded_left(rows: Sequence[Sequence[int]], ids: Tensor) -> Any:
+    """Return prompts that end at the last column, as generation reads them: `input_ids` and `attention_mask`.
+
+    Args:
+        rows: tokens of each prompt.
+        ids: any tensor of token ids; its dtype and device are taken.
+    """
     longest = max(len(row) for row in rows)
     return {
-        "input_ids": like.new_tensor([[0] * (longest - len(row)) + list(row) for row in rows]),
-        "attention_mask": like.new_tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows]),
+        "input_ids": ids.new_tensor([[0] * (longest - len(row)) + list(row) for row in rows]),
+        "attention_mask": ids.new_tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows]),
     }
 
 
@@ -134,30 +158,33 @@ def scoring_batch(objective: Objective, batch: Batch, written: Sequence[Written]
         batch: what was continued.
         written: at least one continuation.
     """
-    labels, like = [[*[IGNORED] * len(one.prompt), *one.tokens] for one in written], batch["input_ids"]
+    batch_ids = batch["input_ids"]
+    label_rows = [[IGNORED] * len(continuation.prompt) + continuation.tokens for continuation in written]
+    labels = padded_right(label_rows, IGNORED, batch_ids)
     if objective.backbone.architecture == "encoder-decoder":
-        rows = torch.tensor([one.row for one in written], device=like.device)
-        kept: Any = {name: value[rows] for name, value in batch.items() if isinstance(value, Tensor)}
-        return {**kept, "labels": padded_right(labels, IGNORED, like)}  # type: ignore[typeddict-item]
-    ids = [one.prompt + one.tokens for one in written]
+        rows = torch.tensor([continuation.row for continuation in written], device=batch_ids.device)
+        sources: Any = {name: value[rows] for name, value in batch.items() if isinstance(value, Tensor)}
+        return {**sources, "labels": labels}  # type: ignore[typeddict-item]
+    ids = [continuation.prompt + continuation.tokens for continuation in written]
     return {
-        "input_ids": padded_right(ids, 0, like),
-        "attention_mask": padded_right([[1] * len(row) for row in ids], 0, like),
-        "labels": padded_right(labels, IGNORED, like),
+        "input_ids": padded_right(ids, 0, batch_ids),
+        "attention_mask": padded_right([[1] * len(row) for row in ids], 0, batch_ids),
+        "labels": labels,
     }
 
 
-def padded_right(rows: Sequence[Sequence[int]], fill: int, like: Tensor) -> Tensor:
-    """Stack rows of unequal length, [B, longest]."""
+def padded_right(rows: Sequence[Sequence[int]], fill: int, ids: Tensor) -> Tensor:
+    """Stack rows of unequal length, [B, T] with T the longest; dtype and device are those of `ids`."""
     longest = max(len(row) for row in rows)
-    return like.new_tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
+    return ids.new_tensor([list(row) + [fill] * (longest - len(row)) for row in rows])
 
 
 @contextmanager
 def without_dropout(module: nn.Module) -> Iterator[None]:
-    """Put every part in evaluation mode, and each back in its own afterwards.
+    """Turn dropout off: every part is put in evaluation mode, and afterwards back in the mode it had.
 
-    A recurrent layer of torch only loses its dropout: cuDNN refuses a backward pass through one in evaluation mode.
+    A recurrent layer of torch stays in training mode with a dropout of 0: cuDNN refuses a backward pass through such a
+    layer in evaluation mode.
     """
     modes = [(part, part.training) for part in module.modules()]
     rates = [(part, part.dropout) for part in module.modules() if isinstance(part, nn.RNNBase)]

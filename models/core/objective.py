@@ -9,6 +9,8 @@ The smallest new method fills one hook::
         def row_loss(self, log_probs, rows, targets):
             nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
             return (1 - torch.exp(-nll)) ** 2 * nll
+
+Shapes: n positions of a slice, V vocabulary, D width of a state, T positions of a row.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ SLICE = 256
 """Positions handled at once in training and evaluation."""
 
 Continue = Callable[["Batch", int], list[list[int]]]
-"""Prompts as `bench.cells.generation.generate` takes them, and the most new tokens -> the new tokens of each row."""
+"""Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Objective(LightningModule):
       log-sum-exp and a few columns; the same value without ever keeping [n, V].
     - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
       or for a head of one's own.
-    - `step_loss(batch) -> LossSum`: only for a loss that makes its own texts.
+    - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
     - `decode_log_probs(rows, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
 
     Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
@@ -143,7 +145,7 @@ class Objective(LightningModule):
 
     def head_loss(self, rows: Rows, head: Head) -> Losses:
         """Loss of each position [n] from the head's log-sum-exp and columns, and sums of named parts of it."""
-        raise NotImplementedError(f"{type(self).__name__} has no fast form of its loss")
+        raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use row_loss")
 
     def position_loss(self, rows: Rows) -> Losses:
         """Loss of each position [n], and sums of named parts of it for the log; over logits in the graph."""
@@ -153,9 +155,10 @@ class Objective(LightningModule):
 
     def loss(self, states: States) -> LossSum:
         """Sum the loss over all target tokens of a batch, slice by slice."""
-        head = self.backbone.linear_head() if self.has_fast_form and states.copying is None else None
-        if head is not None:
-            return summed_by_head(states, self.head_loss, head, self.own_parameters(), SLICE)
+        if self.has_fast_form and states.copying is None:
+            head = self.backbone.linear_head()
+            if head is not None:
+                return summed_by_head(states, self.head_loss, head, self.own_parameters(), SLICE)
         return summed(states, self.position_loss, self.head_parameters(), SLICE)
 
     def step_loss(self, batch: Batch) -> LossSum:
@@ -187,34 +190,44 @@ class Objective(LightningModule):
         """
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Fit what is new to weights that are not: called before the first step on a pretrained backbone."""
+        """Fit the method's new weights to a pretrained backbone; called before the first step, only on such a one."""
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
-        """Called on every rank before the optimiser steps; `reduce` sums a tensor over ranks."""
+        """Called on every rank before each step of the optimiser; `reduce` sums a tensor over ranks."""
 
     # Parts ------------------------------------------------------------------------------------------------------
 
     @property
     def has_fast_form(self) -> bool:
-        """Whether `head_loss` is the loss: no class below the one that defines it redefines the slow form."""
-        order = type(self).__mro__
-        where = {name: next(i for i, kind in enumerate(order) if name in vars(kind))
-                 for name in ("head_loss", "row_loss", "log_probs")}  # fmt: skip
-        return vars(order[where["head_loss"]])["head_loss"] is not Objective.head_loss and where["head_loss"] <= min(
-            where["row_loss"], where["log_probs"]
-        )
+        """Whether `head_loss` is the loss.
+
+        It is when a method defines it, unless a class derived from that method redefines the plain form, `row_loss` or
+        `log_probs`, without a new `head_loss`.
+        """
+        for kind in type(self).__mro__:
+            if "head_loss" in vars(kind):
+                return vars(kind)["head_loss"] is not Objective.head_loss
+            if "row_loss" in vars(kind) or "log_probs" in vars(kind):
+                return False
+        return False
 
     def logits(self, rows: Rows) -> Tensor:
-        """Unnormalised scores of the next token in at least float32, [n, V]; of a copying backbone with its copies."""
+        """Scores of the next token in at least float32, [n, V], not normalised.
+
+        A copying backbone's are the logarithm of its softmax mixed with its copies.
+        """
         scores = self.backbone.head(rows.hidden)
-        scores = scores if scores.dtype == torch.float64 else scores.float()
-        return scores if rows.copying is None else copy_log_probs(scores, rows.copying, rows.copy_tokens)
+        if scores.dtype != torch.float64:
+            scores = scores.float()
+        if rows.copying is None:
+            return scores
+        return copy_log_probs(scores, rows.copying, rows.copy_tokens)
 
     def components(self, rows: Rows) -> dict[str, Tensor]:
-        """Unnormalised log-scores of the next token by where they come from, each [n, V].
+        """Log-scores of the next token by where they come from, each [n, V] and not normalised.
 
-        `head` is the softmax head, `cache` the memory alone (-inf for a token it does not hold), `full` their sum,
-        eq. 3 of HistAlign. Every method has all three, so a probe can ask what an objective changed.
+        `head` is the softmax head, `cache` the memory alone (-inf for a token it does not hold), `full` the logarithm
+        of their sum, eq. 3 of HistAlign. Every method has all three, so that methods can be compared part by part.
         """
         head = self.logits(rows)
         cache = cache_scores(rows.similarity(), rows.memory_tokens, rows.readable, head.shape[-1])
@@ -224,7 +237,10 @@ class Objective(LightningModule):
     def classes(self) -> Tensor:
         """Frequency class of each token by MefMax over `token_counts`, [V]; decoupled decoding draws these first."""
         if self.token_counts is None:
-            raise UsageError("decoupled decoding needs token_counts, how often each token is a training target")
+            raise UsageError(
+                "decoupled decoding needs token_counts, how often each token is a training target, and it is None; "
+                "`bench run` sets it, your own loop must too"
+            )
         return mefmax(self.token_counts).of_token
 
     def own_parameters(self) -> list[nn.Parameter]:
@@ -236,7 +252,7 @@ class Objective(LightningModule):
         return [*self.backbone.head_parameters(), *self.own_parameters()]
 
     def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
-        """Yield slices with the negative log-likelihood of their targets in nats, [n], whatever the loss is."""
+        """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for rows in slices(states, SLICE):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
 
@@ -244,13 +260,14 @@ class Objective(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One micro-batch; its sum is divided by the target tokens of the whole optimiser step."""
-        found = self.step_loss(batch)
+        loss = self.step_loss(batch)
         share = self.copies_of_step / batch["step_tokens"]
-        self.logged = {name: value * share for name, value in {"loss": found.total.detach(), **found.terms}.items()}
-        return found.total * share
+        sums = {"loss": loss.total.detach(), **loss.terms}
+        self.logged = {name: value * share for name, value in sums.items()}
+        return loss.total * share
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
-        """Let the method close its books over all ranks."""
+        """Call the method's `end_of_step`, with a sum over ranks."""
         self.end_of_step(lambda tensor: self.trainer.strategy.reduce(tensor, reduce_op="sum"))
 
     def configure_optimizers(self) -> Any:

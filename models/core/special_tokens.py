@@ -8,13 +8,18 @@ from bench.models.backbones.backbone import Backbone
 
 
 def special_tokens(backbone: Backbone, kind: Literal["bos", "eos", "pad"]) -> tuple[int, ...]:
-    """Return the ids of the start, end or padding tokens; a model may have none, and several ends.
+    """Return the ids of the start, end or padding tokens.
 
     Args:
-        backbone: any; one without a configuration has no special tokens.
-        kind: which.
+        backbone: any; a model without a configuration has no special tokens.
+        kind: start (`bos`), end (`eos`) or padding (`pad`).
+
+    Returns:
+        No id, one id, or several: some models have more than one end token.
     """
-    found = getattr(getattr(backbone.model, "config", None), f"{kind}_token_id", None)
-    if found is None:
+    ids = getattr(getattr(backbone.model, "config", None), f"{kind}_token_id", None)
+    if ids is None:
         return ()
-    return tuple(int(token) for token in found) if isinstance(found, list | tuple) else (int(found),)
+    if isinstance(ids, list | tuple):
+        return tuple(int(token) for token in ids)
+    return (int(ids),)

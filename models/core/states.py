@@ -1,6 +1,9 @@
 """States: what every backbone turns a batch into, and the slices of it that objectives work on.
 
-Legend of shapes: B batch rows, T positions, V vocabulary, D width, M memory entries, n positions of a slice.
+    batch --Backbone.states--> States [B, T, .] --slices--> Rows [n, .] --Objective--> losses [n]
+
+Shapes: B batch rows, T positions (steps), V vocabulary, D width of a state, M memory entries, S source tokens that may
+be copied, n positions of a slice, G batch rows that a slice comes from, P positions of each of them.
 """
 
 from __future__ import annotations
@@ -33,18 +36,18 @@ class States:
     memory_tokens: Tensor  # [B, M]
     readable: Tensor  # [B, T, M] bool: entry m may be read at position t (strictly past, no padding)
     labelled: Tensor  # [B, M] bool: the entry's token is itself a target (the released TRIME compares only those)
-    copying: Tensor | None = (
-        None  # [B, T, S+1] of copying backbones: log-weights of copying each of S tokens and, last,
-    )
-    copy_tokens: Tensor | None = None  # of generating one (they sum to one), and the tokens, [B, S]
+    copying: Tensor | None = None  # [B, T, S+1] copying backbones: log-weights of each copy and, last, of generating
+    copy_tokens: Tensor | None = None  # [B, S] the tokens that may be copied
 
     @property
     def differentiable(self) -> list[Tensor]:
         """What gradients flow to: hidden states, memory and, where there are any, copying weights."""
-        return [self.hidden, self.memory, *([] if self.copying is None else [self.copying])]
+        if self.copying is None:
+            return [self.hidden, self.memory]
+        return [self.hidden, self.memory, self.copying]
 
     def having(self, hidden: Tensor, memory: Tensor, copying: Tensor | None = None) -> States:
-        """Return the same states with these in place of `differentiable`."""
+        """Return the same states with these tensors in place of those of `differentiable`."""
         return replace(self, hidden=hidden, memory=memory, copying=copying)
 
     def detached(self) -> States:
@@ -63,7 +66,7 @@ class Rows:
     hidden: Tensor  # [n, D]
     targets: Tensor  # [n]
     grid: Tensor  # [G, P, D]
-    kept: Tensor  # [n] which cells of the flattened grid are real
+    kept: Tensor  # [n] index of each position in the flattened grid; the grid's other places are filling
     position: Tensor  # [n] position within the batch row
     group: Tensor  # [n] which of the G batch rows
     memory: Tensor  # [G, M, D]
@@ -96,7 +99,9 @@ class Rows:
 
     def _of_group(self, values: Tensor) -> Tensor:
         """Give each position its batch row's values, [G, M] -> [n, M]; a view where there is one batch row."""
-        return values.expand(len(self), -1) if len(values) == 1 else values.index_select(0, self.group)
+        if len(values) == 1:
+            return values.expand(len(self), -1)
+        return values.index_select(0, self.group)
 
     @cached_property
     def earlier(self) -> Tensor:
@@ -122,7 +127,10 @@ class Rows:
         return self.readable & (self.memory_tokens == self.targets[:, None])
 
     def take(self, index: Tensor) -> Rows:
-        """Return some of the positions, [k]."""
+        """Return only the positions at `index`, [k]."""
+        copying = self.copying
+        if copying is not None:
+            copying = copying.index_select(0, index)
         return replace(
             self,
             hidden=self.hidden.index_select(0, index),
@@ -131,7 +139,7 @@ class Rows:
             position=self.position.index_select(0, index),
             group=self.group.index_select(0, index),
             readable=self.readable.index_select(0, index),
-            copying=None if self.copying is None else self.copying.index_select(0, index),
+            copying=copying,
         )
 
 
@@ -140,8 +148,8 @@ class Block:
     """Which positions of which batch rows one slice holds."""
 
     batch: slice
-    positions: Tensor  # [G, P] into T; cells that are not kept repeat position 0
-    kept: Tensor  # [n]
+    positions: Tensor  # [G, P] into T; a row with fewer than P targets is filled with positions without one
+    kept: Tensor  # [n] index of each position that carries a target in the flattened `positions`
 
 
 def blocks(targets: Tensor, limit: int = 256) -> Iterator[Block]:
@@ -176,34 +184,41 @@ def rows_of(states: States, block: Block, leaves: Sequence[Tensor] | None = None
     Args:
         states: a batch after the backbone.
         block: which positions.
-        leaves: what `parts_of` gives for this block, where a caller wants gradients to it.
+        leaves: the tensors of `parts_of` for this block, when the caller wants gradients of them.
     """
-    grid, memory, *copying = leaves or parts_of(states, block)
-    flat = block.positions.flatten().index_select(0, block.kept)
+    grid, memory, *copying_grids = leaves or parts_of(states, block)
+    copying = copy_tokens = None
+    if copying_grids:
+        copying = copying_grids[0].flatten(0, 1).index_select(0, block.kept)
+    if states.copy_tokens is not None:
+        copy_tokens = states.copy_tokens[block.batch]
+    position = block.positions.flatten().index_select(0, block.kept)
     group = block.kept // block.positions.shape[1]
     targets = states.targets[block.batch]
     return Rows(
         hidden=grid.flatten(0, 1).index_select(0, block.kept),
-        targets=targets[group, flat],
+        targets=targets[group, position],
         grid=grid,
         kept=block.kept,
-        position=flat,
+        position=position,
         group=group,
         memory=memory,
         group_memory_tokens=states.memory_tokens[block.batch],
-        readable=states.readable[block.batch][group, flat],
+        readable=states.readable[block.batch][group, position],
         group_labelled=states.labelled[block.batch],
         group_targets=targets,
         start=block.batch.start,
-        copying=copying[0].flatten(0, 1).index_select(0, block.kept) if copying else None,
-        group_copy_tokens=None if states.copy_tokens is None else states.copy_tokens[block.batch],
+        copying=copying,
+        group_copy_tokens=copy_tokens,
     )
 
 
 def parts_of(states: States, block: Block) -> list[Tensor]:
-    """Return a block's share of what gradients flow to: rectangle of states, memory, rectangle of copying weights."""
-    found = [grid_of(states.hidden, block), states.memory[block.batch]]
-    return found if states.copying is None else [*found, grid_of(states.copying, block)]
+    """Return a block's share of `States.differentiable`: states [G, P, D], memory [G, M, D], copying [G, P, S+1]."""
+    parts = [grid_of(states.hidden, block), states.memory[block.batch]]
+    if states.copying is not None:
+        parts.append(grid_of(states.copying, block))
+    return parts
 
 
 def grid_of(values: Tensor, block: Block) -> Tensor:
@@ -233,19 +248,19 @@ def last_rows(
         memory: [G, M, D] what that state may read, with memory_tokens [G, M] and readable [G, M].
         copying: [G, S+1] log-weights of a copying backbone, with copy_tokens [G, S].
     """
-    each = torch.arange(len(hidden), device=hidden.device)
+    rows = torch.arange(len(hidden), device=hidden.device)
     return Rows(
         hidden=hidden,
-        targets=each.new_full((len(each),), IGNORED),
+        targets=rows.new_full((len(rows),), IGNORED),
         grid=hidden[:, None],
-        kept=each,
-        position=torch.zeros_like(each),
-        group=each,
+        kept=rows,
+        position=torch.zeros_like(rows),
+        group=rows,
         memory=memory,
         group_memory_tokens=memory_tokens,
         readable=readable,
         group_labelled=readable,
-        group_targets=each.new_full((len(each), 1), IGNORED),
+        group_targets=rows.new_full((len(rows), 1), IGNORED),
         copying=copying,
         group_copy_tokens=copy_tokens,
     )

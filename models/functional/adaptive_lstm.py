@@ -1,4 +1,4 @@
-"""Adaptive LSTM: an LSTM whose weight matrices depend on the row, through r coefficients, and are never built.
+"""Adaptive LSTM: an LSTM whose weight matrices depend on the row, through r coefficients, but are never built.
 
 AdaDec (Peng et al. 2019) section 3.1, eq. 8 and 10, for all eight maps of an LSTM (x and h to the gates i, j, f, o):
 
@@ -6,14 +6,15 @@ AdaDec (Peng et al. 2019) section 3.1, eq. 8 and 10, for all eight maps of an LS
     lambda = C a, scaled      (eq. 11 and appendix A.1; a encodes the row's exemplar)
     bias = B lambda           (footnote 5), and 1 is added to the forget gate
 
-Two narrow products take the place of a matrix per row and gate. The input's side is done for all positions at once; the
-recurrence has one product with all U and one batched product with all V per position, and its backward pass is written
-by hand, so that the gradient of each weight is one product over all positions. The recurrence runs in the dtype of its
-weights, also under autocast.
+Two narrow products take the place of a matrix per row and gate. The inputs go through them for all positions at once.
+The states need, at each position, one product with all U and one batched product with all V. The backward pass is
+written by hand, so that the gradient of each weight is one product over all positions. The recurrence runs in the dtype
+of its weights, also under autocast.
 
-Inside, time comes first, so that one position is one block of memory.
+Inside, the time axis comes first, so that one position is one block of memory.
 
-Letters: B rows, T positions, I input width, D state width, r coefficients; the gates stand in the order i, j, f, o.
+Shapes: B rows, T positions, I input width, D state width, r coefficients. The order of gates is i, j, f, o: input gate,
+new content, forget gate, output gate. In names, `of_x` is the gradient of the loss by x.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from torch.nn import functional as F
 __all__ = ["AdaptiveWeights", "adaptive_lstm", "exemplar_coefficients", "orthogonal_columns"]
 
 FORGET = 1.0
-"""What is added to the forget gate before its sigmoid, beside the bias."""
+"""Added to the forget gate before its sigmoid, beside the bias."""
 
 
 class AdaptiveWeights(NamedTuple):
-    """What all rows share."""
+    """The weights that all rows share."""
 
-    u_input: Tensor  # [I, 4r] gate by gate
+    u_input: Tensor  # [I, 4r] r columns of each gate, gate by gate
     v_input: Tensor  # [4, r, D]
     u_hidden: Tensor  # [D, 4r]
     v_hidden: Tensor  # [4, r, D]
@@ -45,9 +46,9 @@ def exemplar_coefficients(context: Tensor, weight: Tensor, norm: float | None) -
     """Coefficients lambda of each row: eq. 11 of AdaDec, scaled as its appendix A.1 says.
 
     Args:
-        context: [B, K] what stands for the exemplar, a.
+        context: [B, K] the encoded exemplar, the paper's a.
         weight: [K, r] the paper's C transposed.
-        norm: their l2 norm, sqrt(D) in the paper; None leaves them as they are.
+        norm: l2 norm of each row's coefficients, sqrt(D) in the paper; None leaves them as they are.
 
     Returns:
         [B, r] in at least float32; zeros where the context is zero.
@@ -55,9 +56,11 @@ def exemplar_coefficients(context: Tensor, weight: Tensor, norm: float | None) -
     >>> exemplar_coefficients(torch.tensor([[3.0, 4.0]]), torch.eye(2), 10.0)
     tensor([[6., 8.]])
     """
-    found = context @ weight
-    found = found.to(torch.promote_types(found.dtype, torch.float32))
-    return found if norm is None else F.normalize(found, dim=-1) * norm
+    coefficients = context @ weight
+    coefficients = coefficients.to(torch.promote_types(coefficients.dtype, torch.float32))
+    if norm is None:
+        return coefficients
+    return F.normalize(coefficients, dim=-1) * norm
 
 
 def adaptive_lstm(
@@ -82,12 +85,18 @@ def adaptive_lstm(
     tensor([0.7311, 0.5344])
     """
     dtype = weights.bias.dtype
-    kept = torch.promote_types(dtype, torch.float32)  # gates and states of bf16 weights stay in float32
+    wide = torch.promote_types(dtype, torch.float32)  # gates and states of bf16 weights stay in float32
     with torch.autocast(inputs.device.type, enabled=False):
         states, cells = _Recurrence.apply(
-            inputs.transpose(0, 1).to(dtype) @ weights.u_input, coefficients.to(kept), hidden.to(kept), cell.to(kept),
-            weights.v_input, weights.u_hidden, weights.v_hidden, weights.bias.to(kept),
-        )  # fmt: skip
+            inputs.transpose(0, 1).to(dtype) @ weights.u_input,
+            coefficients.to(wide),
+            hidden.to(wide),
+            cell.to(wide),
+            weights.v_input,
+            weights.u_hidden,
+            weights.v_hidden,
+            weights.bias.to(wide),
+        )
     return states.to(dtype).transpose(0, 1), cells.to(dtype).transpose(0, 1)
 
 
@@ -96,29 +105,51 @@ class _Recurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, projected: Tensor, lam: Tensor, hidden: Tensor, cell: Tensor,
-        v_input: Tensor, u_hidden: Tensor, v_hidden: Tensor, bias: Tensor,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        (steps, rows, _), width, narrow = projected.shape, hidden.shape[1], projected.dtype
+        ctx: Any,
+        input_u: Tensor,
+        lam: Tensor,
+        hidden: Tensor,
+        cell: Tensor,
+        v_input: Tensor,
+        u_hidden: Tensor,
+        v_hidden: Tensor,
+        bias: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        (steps, rows, _), width, narrow = input_u.shape, hidden.shape[1], input_u.dtype
         scale = lam.repeat(1, 4).to(narrow)  # [B, 4r]
-        seen = projected * scale
-        gates = _by_gate(seen).bmm(v_input).to(lam.dtype).view(4, steps, rows, width)
+        scaled_input = input_u * scale  # [T, B, 4r]
+        # The part of each gate that needs no state, for all positions at once.
+        gates = _by_gate(scaled_input).bmm(v_input).to(lam.dtype).view(4, steps, rows, width)
         gates += (lam @ bias).view(rows, 4, width).transpose(0, 1)[:, None]
         gates[2] += FORGET
-        recalled, scaled = torch.empty_like(seen), torch.empty_like(seen)
-        states, cells, peaks = (hidden.new_empty(steps, rows, width) for _ in range(3))
-        h, c = hidden, cell
+        state_u, scaled_state = torch.empty_like(scaled_input), torch.empty_like(scaled_input)
+        states, cells, cell_tanhs = (hidden.new_empty(steps, rows, width) for _ in range(3))
+        h, c = hidden, cell  # [B, D]
         for t in range(steps):
-            torch.mm(h.to(narrow), u_hidden, out=recalled[t])
-            torch.mul(recalled[t], scale, out=scaled[t])
-            gates[:, t] += _by_gate(scaled[t : t + 1]).bmm(v_hidden)
+            torch.mm(h.to(narrow), u_hidden, out=state_u[t])
+            torch.mul(state_u[t], scale, out=scaled_state[t])
+            gates[:, t] += _by_gate(scaled_state[t : t + 1]).bmm(v_hidden)
             i, j, (f, o) = gates[0, t].sigmoid_(), gates[1, t].tanh_(), gates[2:, t].sigmoid_()
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, j)
-            h = torch.mul(o, torch.tanh(c, out=peaks[t]), out=states[t])
-        ctx.save_for_backward(
-            projected, lam, hidden, cell, v_input, u_hidden, v_hidden, bias,
-            seen, recalled, scaled, gates, states, cells, peaks,
-        )  # fmt: skip
+            h = torch.mul(o, torch.tanh(c, out=cell_tanhs[t]), out=states[t])
+        run = _Run(
+            input_u=input_u,
+            lam=lam,
+            hidden=hidden,
+            cell=cell,
+            v_input=v_input,
+            u_hidden=u_hidden,
+            v_hidden=v_hidden,
+            bias=bias,
+            scaled_input=scaled_input,
+            state_u=state_u,
+            scaled_state=scaled_state,
+            gates=gates,
+            states=states,
+            cells=cells,
+            cell_tanhs=cell_tanhs,
+        )
+        ctx.save_for_backward(*run)
         ctx.set_materialize_grads(False)
         return states, cells
 
@@ -127,80 +158,99 @@ class _Recurrence(torch.autograd.Function):
     def backward(ctx: Any, of_states: Tensor | None, of_cells: Tensor | None) -> Any:
         run = _Run(*ctx.saved_tensors)
         with torch.autocast(run.lam.device.type, enabled=False):
-            of_gates, of_recalled, of_lam, of_hidden, of_cell = _through_time(run, of_states, of_cells)
-            flat = of_gates.flatten(1, 2).to(run.seen.dtype)  # [4, T*B, D]
-            earlier = torch.cat([run.hidden[None], run.states[:-1]]).to(run.seen.dtype)
-            of_u_hidden = earlier.flatten(0, 1).mT @ of_recalled.flatten(0, 1)
-            of_v_hidden = _by_gate(run.scaled).mT.bmm(flat)
-            of_v_input = _by_gate(run.seen).mT.bmm(flat)
-            of_projected = _through_inputs(run, flat, of_lam)
-            biases = of_gates.sum(1).transpose(0, 1).flatten(1)  # [B, 4D]
-            of_lam = of_lam.sum(0) + biases @ run.bias.mT
-            of_bias = run.lam.mT @ biases
-        return of_projected, of_lam, of_hidden, of_cell, of_v_input, of_u_hidden, of_v_hidden, of_bias
+            of_gates, of_state_u, of_lam, of_hidden, of_cell = _through_time(run, of_states, of_cells)
+            flat = of_gates.flatten(1, 2).to(run.scaled_input.dtype)  # [4, T*B, D]
+            earlier = torch.cat([run.hidden[None], run.states[:-1]]).to(run.scaled_input.dtype)  # [T, B, D]
+            of_u_hidden = earlier.flatten(0, 1).mT @ of_state_u.flatten(0, 1)  # [D, 4r]
+            of_v_hidden = _by_gate(run.scaled_state).mT.bmm(flat)  # [4, r, D]
+            of_v_input = _by_gate(run.scaled_input).mT.bmm(flat)  # [4, r, D]
+            of_input_u = _through_inputs(run, flat, of_lam)  # [T, B, 4r]
+            of_biases = of_gates.sum(1).transpose(0, 1).flatten(1)  # [B, 4D] of each row's bias, B lambda
+            of_lam = of_lam.sum(0) + of_biases @ run.bias.mT  # [B, r]
+            of_bias = run.lam.mT @ of_biases  # [r, 4D]
+        return of_input_u, of_lam, of_hidden, of_cell, of_v_input, of_u_hidden, of_v_hidden, of_bias
 
 
 class _Run(NamedTuple):
-    """What the forward pass leaves for the backward pass."""
+    """What the forward pass stores for the backward pass."""
 
-    projected: Tensor  # [T, B, 4r]
-    lam: Tensor  # [B, r]
+    input_u: Tensor  # [T, B, 4r] inputs @ u_input
+    lam: Tensor  # [B, r] the coefficients lambda
     hidden: Tensor  # [B, D] before the first position
-    cell: Tensor  # [B, D]
-    v_input: Tensor
-    u_hidden: Tensor
-    v_hidden: Tensor
-    bias: Tensor
-    seen: Tensor  # [T, B, 4r] projected times the coefficients
-    recalled: Tensor  # [T, B, 4r] earlier state @ u_hidden
-    scaled: Tensor  # [T, B, 4r] the same times the coefficients
-    gates: Tensor  # [4, T, B, D] behind their sigmoid or tanh
+    cell: Tensor  # [B, D] before the first position
+    v_input: Tensor  # [4, r, D]
+    u_hidden: Tensor  # [D, 4r]
+    v_hidden: Tensor  # [4, r, D]
+    bias: Tensor  # [r, 4D]
+    scaled_input: Tensor  # [T, B, 4r] input_u * lambda
+    state_u: Tensor  # [T, B, 4r] state of the position before @ u_hidden
+    scaled_state: Tensor  # [T, B, 4r] state_u * lambda
+    gates: Tensor  # [4, T, B, D] after their sigmoid or tanh
     states: Tensor  # [T, B, D]
     cells: Tensor  # [T, B, D]
-    peaks: Tensor  # [T, B, D] tanh of the cells
+    cell_tanhs: Tensor  # [T, B, D] tanh of the cells
 
     @property
     def scale(self) -> Tensor:
         """The coefficients, once for each gate, [B, 4, r]."""
-        return self.lam[:, None].expand(-1, 4, -1).to(self.seen.dtype)
+        return self.lam[:, None].expand(-1, 4, -1).to(self.scaled_input.dtype)
 
 
 def _through_time(
     run: _Run, of_states: Tensor | None, of_cells: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of the gates before their sigmoid or tanh [4, T, B, D], of what was recalled [T, B, 4r], of the
-    coefficients by it [4, B, r], and of the first state and cell [B, D]."""
+    """Go back through the recurrence, from the last position to the first.
+
+    Args:
+        run: the forward pass.
+        of_states: [T, B, D], None where the loss does not depend on the states.
+        of_cells: [T, B, D] likewise.
+
+    Returns:
+        Gradients of the gates before their sigmoid or tanh [4, T, B, D], of `state_u` [T, B, 4r], of lambda through
+        the states, gate by gate [4, B, r], and of the first state and cell [B, D].
+    """
     (_, steps, rows, _), rank = run.gates.shape, run.lam.shape[1]
-    of_gates, of_recalled = torch.empty_like(run.gates), torch.empty_like(run.recalled)
+    of_gates, of_state_u = torch.empty_like(run.gates), torch.empty_like(run.state_u)
     of_lam = run.lam.new_zeros(4, rows, rank)
-    dh, dc = torch.zeros_like(run.hidden), torch.zeros_like(run.cell)
+    dh, dc = torch.zeros_like(run.hidden), torch.zeros_like(run.cell)  # [B, D] of the position's state and cell
     scale, to_rank, to_width = run.scale, run.v_hidden.mT, run.u_hidden.mT
     for t in reversed(range(steps)):
-        dh = dh if of_states is None else dh + of_states[t]
-        dc = dc if of_cells is None else dc + of_cells[t]
-        (i, j, f, o), peak, earlier = run.gates[:, t], run.peaks[t], run.cells[t - 1] if t else run.cell
-        dc = dc + _tanh_backward(dh * o, peak)
-        step = of_gates[:, t]
-        step[0], step[1] = _sigmoid_backward(dc * j, i), _tanh_backward(dc * i, j)
-        step[2], step[3] = _sigmoid_backward(dc * earlier, f), _sigmoid_backward(dh * peak, o)
+        if of_states is not None:
+            dh = dh + of_states[t]
+        if of_cells is not None:
+            dc = dc + of_cells[t]
+        (i, j, f, o), cell_tanh = run.gates[:, t], run.cell_tanhs[t]
+        earlier = run.cells[t - 1] if t else run.cell
+        dc = dc + _tanh_backward(dh * o, cell_tanh)
+        of_step = of_gates[:, t]  # [4, B, D], a view
+        of_step[0], of_step[1] = _sigmoid_backward(dc * j, i), _tanh_backward(dc * i, j)
+        of_step[2], of_step[3] = _sigmoid_backward(dc * earlier, f), _sigmoid_backward(dh * cell_tanh, o)
         dc = dc * f
-        of_scaled = step.to(scale.dtype).bmm(to_rank)  # [4, B, r]
-        of_lam.addcmul_(of_scaled, run.recalled[t].view(rows, 4, rank).transpose(0, 1))
-        torch.mul(of_scaled.transpose(0, 1), scale, out=of_recalled[t].view(rows, 4, rank))
-        dh = (of_recalled[t] @ to_width).to(dh.dtype)
-    return of_gates, of_recalled, of_lam, dh, dc
+        of_scaled = of_step.to(scale.dtype).bmm(to_rank)  # [4, B, r]
+        of_lam.addcmul_(of_scaled, run.state_u[t].view(rows, 4, rank).transpose(0, 1))
+        torch.mul(of_scaled.transpose(0, 1), scale, out=of_state_u[t].view(rows, 4, rank))
+        dh = (of_state_u[t] @ to_width).to(dh.dtype)
+    return of_gates, of_state_u, of_lam, dh, dc
 
 
 def _through_inputs(run: _Run, of_gates: Tensor, of_lam: Tensor) -> Tensor:
-    """Gradient of the projected inputs, [T, B, 4r]; adds that of the coefficients by them to `of_lam`, [4, B, r]."""
-    steps, rows, _ = run.projected.shape
-    of_seen = of_gates.bmm(run.v_input.mT).view(4, steps, rows, -1)
-    found = torch.empty_like(run.projected)
-    split, by_gate = found.view(steps, rows, 4, -1), run.projected.view(steps, rows, 4, -1)
+    """Return the gradient of `input_u`, [T, B, 4r]; add that of lambda through the inputs to `of_lam`, [4, B, r].
+
+    Args:
+        run: the forward pass.
+        of_gates: [4, T*B, D] before their sigmoid or tanh.
+        of_lam: [4, B, r], changed in place.
+    """
+    steps, rows, _ = run.input_u.shape
+    of_scaled = of_gates.bmm(run.v_input.mT).view(4, steps, rows, -1)  # [4, T, B, r]
+    of_input_u = torch.empty_like(run.input_u)
+    of_input_u_by_gate = of_input_u.view(steps, rows, 4, -1)
+    input_u_by_gate = run.input_u.view(steps, rows, 4, -1)
     for t in range(steps):
-        of_lam.addcmul_(of_seen[:, t], by_gate[t].transpose(0, 1))
-        torch.mul(of_seen[:, t].transpose(0, 1), run.scale, out=split[t])
-    return found
+        of_lam.addcmul_(of_scaled[:, t], input_u_by_gate[t].transpose(0, 1))
+        torch.mul(of_scaled[:, t].transpose(0, 1), run.scale, out=of_input_u_by_gate[t])
+    return of_input_u
 
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.default
@@ -214,10 +264,10 @@ def _by_gate(values: Tensor) -> Tensor:
 
 
 def orthogonal_columns(rows: int, columns: int) -> Tensor:
-    """Draw a random matrix of unit columns, orthogonal within each block of at most `rows` columns.
+    """Draw a random matrix of unit columns, [rows, columns].
 
-    Up to `rows` columns it has orthonormal columns. Beyond, as in the released code for r = 2D, several such matrices
-    stand side by side, so that no rank-1 part starts smaller than the others.
+    Up to `rows` columns it has orthonormal columns. For more columns, as in the released code for r = 2D, several such
+    matrices stand side by side, so that no rank-1 part starts smaller than the others.
     """
     blocks = [torch.empty(rows, min(rows, columns - at)) for at in range(0, columns, rows)]
     return torch.cat([torch.nn.init.orthogonal_(block) for block in blocks], dim=1)
