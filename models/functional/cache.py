@@ -6,9 +6,11 @@ copied. HistAlign (Wan et al. 2023) section 3.2, after Grave et al. (2017) and T
     P(w | c_t)  is proportional to  exp(z_w) + sum over entries i labelled w of exp(sim(h_t, h_i))
     sim(a, b) = a . b / sqrt(D)
 
-Letters: n positions (rows of a slice), P query positions, M memory entries, V tokens, D width. A row may be unable to
-read any entry (the first of a text); it then gets the head's distribution. Everything is at least fp32, also under
-autocast: with states that share a large common part, bf16 similarities are off by more than the margins HistAlign uses.
+A position may have no entry to read (the first of a text); it then gets the head's distribution. Everything is at least
+fp32, also under autocast: where states share a large common part, bf16 similarities are off by more than the margins
+that HistAlign uses.
+
+Shapes: n positions of a slice, P query positions, M memory entries, V tokens, D width.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
 def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int) -> Tensor:
     """Unnormalised log scores of the cache alone: the second term of HistAlign eq. 3, as a logarithm.
 
-    Each token's own maximum is subtracted before the exponential, so a remembered token never falls to -inf because
-    another one is far more similar.
+    Each token's own maximum is subtracted before the exponential. So a remembered token never falls to -inf because
+    the entry of another token is far more similar.
 
     Args:
         similarity: ``[n, M]`` scaled similarities.
@@ -63,7 +65,7 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
     tensor([[  -inf,   -inf, 0.6931]])
     """
     similarity = similarity.to(_working_dtype(similarity)).masked_fill(~readable, -math.inf)
-    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)
+    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)  # [n, V] each token's maximum
     peak.scatter_reduce_(1, memory_tokens, similarity.detach(), "amax")
     # An unreadable entry keeps -inf here; the peak of a token without a readable entry is -inf and must not meet it.
     shifted = similarity - peak.gather(1, memory_tokens).masked_fill(~readable, 0.0)
@@ -160,7 +162,7 @@ def cache_nll_of(
 
 
 def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
-    """``torch.logaddexp`` whose gradient is zero, and not nan, where both are -inf (a head may rule tokens out)."""
+    """``torch.logaddexp``, but with gradient zero and not nan where both are -inf (a head may rule tokens out)."""
     unread = cache.isneginf()
     return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
 

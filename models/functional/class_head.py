@@ -3,9 +3,10 @@
     p(x | h) = p1(c | h) * p2(x | c, h),   p1 = softmax over classes,   p2 = softmax over the tokens of c alone
 
 Tokens are numbered by rank of falling frequency, so that a class is a run of ranks and its weights are a view. To train
-on a target only its class's columns are needed: a share of about 1/K of the vocabulary where classes have equal mass.
+on a target only its class's columns are needed, a small part of the vocabulary.
 
-Letters: n positions, V tokens, D width, K classes, S tokens of one class.
+Shapes: n positions, V tokens, D width, K classes, S tokens of a class. In names, `of_x` is the gradient of the loss by
+x, but for `of_class` and `of_token`, the two parts of the loss.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from torch.autograd.function import once_differentiable
 __all__ = ["ClassHead", "class_head_loss", "class_log_masses", "class_log_probs", "posterior_log_probs"]
 
 SLICE = 256
-"""A buffer of logits holds at most so many rows of the whole vocabulary."""
+"""The buffer of logits has room for at most so many rows of the whole vocabulary."""
 
 
 class ClassHead(NamedTuple):
-    """Weights of the head; biases are not in eq. 4 and serve heads that were made from a pretrained softmax."""
+    """Weights of the head. Biases are not in eq. 4; heads that start from a pretrained softmax have them."""
 
     token_weight: Tensor  # [V, D] o of eq. 4, in the order of ranks
     class_weight: Tensor  # [K, D] u of eq. 4
@@ -35,11 +36,11 @@ class ClassHead(NamedTuple):
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """First rank of each class and the first one behind it."""
+        """First rank of each class, and the first rank behind it."""
         return list(pairwise(accumulate(self.sizes, initial=0)))
 
     def classes(self, ranks: Tensor) -> Tensor:
-        """Class of each token."""
+        """Class of each rank, any shape."""
         ends = torch.tensor([stop for _, stop in self.spans], device=ranks.device)
         return torch.bucketize(ranks, ends, right=True)
 
@@ -62,19 +63,18 @@ def posterior_log_probs(hidden: Tensor, head: ClassHead) -> Tensor:
     >>> posterior_log_probs(torch.ones(1, 2), head).exp()
     tensor([[0.5000, 0.2500, 0.2500]])
     """
-    first = class_log_probs(hidden, head).split(1, dim=1)
-    parts = _scores(hidden, head.token_weight, head.token_bias).split(head.sizes, dim=1)
-    shifts = [log_p1 - part.logsumexp(1, keepdim=True) for log_p1, part in zip(first, parts, strict=True)]
+    class_log_p = class_log_probs(hidden, head).split(1, dim=1)  # K of [n, 1]
+    parts = _scores(hidden, head.token_weight, head.token_bias).split(head.sizes, dim=1)  # K of [n, S]
+    shifts = [log_p1 - part.logsumexp(1, keepdim=True) for log_p1, part in zip(class_log_p, parts, strict=True)]
     return torch.cat([part + shift for part, shift in zip(parts, shifts, strict=True)], dim=1)
 
 
 def class_head_loss(hidden: Tensor, ranks: Tensor, head: ClassHead) -> tuple[Tensor, dict[str, Tensor]]:
     """Sum of -log p1 - log p2 over targets, eq. 3, from the columns of each target's own class.
 
-    Positions are sorted by class; each class takes one product for its logits and two for its gradient, which is made
-    at once and written into a view of one [V, D] buffer. Beside it there is one buffer of logits, never larger than
-    256 rows of the vocabulary. Gradients can be taken once. Under autocast products run in its type, all else in
-    float32.
+    Positions are sorted by class. Each class takes one product for its logits and two for their gradient, which is made
+    at once and written into a view of one [V, D] buffer. A second buffer holds logits, at most 256 rows of the
+    vocabulary. Gradients can be taken once. Under autocast the products run in its type, all else in float32.
 
     Args:
         hidden: [n, D] states.
@@ -94,9 +94,11 @@ def class_head_loss(hidden: Tensor, ranks: Tensor, head: ClassHead) -> tuple[Ten
 
 
 def _scores(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Products with the rows of a matrix, in at least float32."""
+    """Products of states [n, D] with the rows of a matrix, in at least float32."""
     scores = torch.nn.functional.linear(hidden, weight, bias)
-    return scores if scores.dtype == torch.float64 else scores.float()
+    if scores.dtype == torch.float64:
+        return scores
+    return scores.float()
 
 
 class _InForward(torch.autograd.Function):
@@ -115,88 +117,128 @@ class _InForward(torch.autograd.Function):
     def backward(ctx: Any, scale: Tensor, *unused: Tensor) -> Any:
         if ctx.grads is None:
             raise RuntimeError("the loss of a class head can be differentiated once; compute it again")
-        grads = [None if g is None else g.mul_(scale.to(g.dtype)) for g in ctx.grads]  # in place: one V x D is enough
-        ctx.grads = None
+        for gradient in ctx.grads:
+            if gradient is not None:
+                gradient.mul_(scale.to(gradient.dtype))  # in place: one tensor of V x D is enough
+        grads, ctx.grads = ctx.grads, None
         return (None, None, *grads)
 
 
 class _Layer(NamedTuple):
-    """One linear layer under a softmax: its parameters, and where their gradients go if they are wanted."""
+    """A linear layer under a softmax: its parameters, and where their gradients are written if they are wanted."""
 
     weight: Tensor  # [S, D]
     bias: Tensor | None  # [S]
-    of_weight: Tensor | None
-    of_bias: Tensor | None
+    of_weight: Tensor | None  # [S, D]
+    of_bias: Tensor | None  # [S]
 
     def part(self, start: int, stop: int) -> _Layer:
-        """Views of some of its columns."""
-        return _Layer(*(None if t is None else t[start:stop] for t in self))  # type: ignore[arg-type]
+        """The layer of the columns from `start` to `stop`, as views."""
+        return _Layer(
+            self.weight[start:stop],
+            _part(self.bias, start, stop),
+            _part(self.of_weight, start, stop),
+            _part(self.of_bias, start, stop),
+        )
+
+
+def _part(values: Tensor | None, start: int, stop: int) -> Tensor | None:
+    if values is None:
+        return None
+    return values[start:stop]
+
+
+def _room(values: Tensor | None, wanted: bool) -> Tensor | None:
+    """Memory for the gradient of a tensor, None where there is no tensor or its gradient is not wanted."""
+    if values is None or not wanted:
+        return None
+    return torch.empty_like(values)
 
 
 def _sums(
     hidden: Tensor, ranks: Tensor, head: ClassHead, wanted: Sequence[bool]
 ) -> tuple[list[Tensor | None], Tensor, Tensor]:
-    """Gradients of the loss by hidden, both weights and both biases, and the sums of -log p1 and of -log p2."""
+    """Gradients of the loss by hidden, both weights and both biases, and the sums of -log p1 and of -log p2.
+
+    Args:
+        hidden: [n, D] states.
+        ranks: [n] targets, by rank.
+        head: weights.
+        wanted: whether each of the five gradients is.
+    """
     inputs = (hidden, head.token_weight, head.class_weight, head.token_bias, head.class_bias)
-    grads = [torch.empty_like(t) if t is not None and need else None for t, need in zip(inputs, wanted, strict=True)]
+    grads = [_room(values, want) for values, want in zip(inputs, wanted, strict=True)]
     token_layer = _Layer(head.token_weight, head.token_bias, grads[1], grads[3])
     class_layer = _Layer(head.class_weight, head.class_bias, grads[2], grads[4])
 
-    classes = head.classes(ranks)
-    counts: list[int] = classes.bincount(minlength=len(head.sizes)).tolist()
+    classes = head.classes(ranks)  # [n]
+    counts: list[int] = classes.bincount(minlength=len(head.sizes)).tolist()  # targets of each class
     order = classes.argsort(stable=True)
     classes, ranks = classes[order], ranks[order]
-    states = hidden.index_select(0, order).to(_product_type(head.token_weight))
-    kept = torch.float64 if states.dtype == torch.float64 else torch.float32
-    largest = max(n * size for n, size in zip((len(ranks), *counts), (len(counts), *head.sizes), strict=True))
-    buffer = states.new_empty(max(len(counts), *head.sizes, min(largest, SLICE * len(head.token_weight))), dtype=kept)
-    of_states = None if grads[0] is None else torch.empty_like(states, dtype=kept)
+    states = hidden.index_select(0, order).to(_product_dtype(head.token_weight))  # [n, D]
+    buffer = states.new_empty(_buffer_size(counts, head), dtype=_sum_dtype(states))
+    of_states = None
+    if grads[0] is not None:
+        of_states = torch.empty_like(states, dtype=buffer.dtype)
 
     of_class = _cross_entropy(states, classes, class_layer, of_states, buffer)
     of_token = torch.zeros_like(of_class)
-    at = 0
+    first = 0
     for (start, stop), n in zip(head.spans, counts, strict=True):
-        here, layer = slice(at, at + n), token_layer.part(start, stop)
-        there = None if of_states is None else of_states[here]
-        of_token += _cross_entropy(states[here], ranks[here] - start, layer, there, buffer, more=True)
-        at += n
+        last = first + n  # this class's targets are first:last of the sorted positions
+        columns = ranks[first:last] - start
+        layer, of_part = token_layer.part(start, stop), _part(of_states, first, last)
+        of_token += _cross_entropy(states[first:last], columns, layer, of_part, buffer, add=True)
+        first = last
     if of_states is not None:
         grads[0] = torch.empty_like(hidden).index_copy_(0, order, of_states.to(hidden.dtype))
     return grads, of_class, of_token
 
 
+def _buffer_size(counts: Sequence[int], head: ClassHead) -> int:
+    """Numbers the buffer of logits holds: those of the largest layer, but at most `SLICE` rows of the vocabulary."""
+    class_logits = sum(counts) * len(head.sizes)
+    token_logits = [n * size for n, size in zip(counts, head.sizes, strict=True)]
+    largest = max(class_logits, *token_logits)
+    one_row = max(len(head.sizes), *head.sizes)
+    return max(one_row, min(largest, SLICE * len(head.token_weight)))
+
+
 def _cross_entropy(
-    states: Tensor, targets: Tensor, layer: _Layer, of_states: Tensor | None, buffer: Tensor, more: bool = False
+    states: Tensor, targets: Tensor, layer: _Layer, of_states: Tensor | None, buffer: Tensor, add: bool = False
 ) -> Tensor:
-    """Sum of -log softmax at the targets; writes the gradients of a layer, and writes or adds (`more`) that of states.
+    """Sum of -log softmax at the targets, a scalar; writes the gradients of the layer and of the states.
 
     Args:
         states: [n, D] in the type of the products; n may be 0.
         targets: [n] columns of the layer.
+        layer: S columns.
         of_states: [n, D], or None where no gradient is wanted.
-        buffer: where logits and then their gradient are kept, one row at least.
+        buffer: memory for logits, then for their gradient; at least S numbers.
+        add: whether the gradient of the states is added to what `of_states` holds.
     """
     total, size = buffer.new_zeros(()), len(layer.weight)
     weight = layer.weight.to(states.dtype)
     rows = len(buffer) // size
-    for at in range(0, len(states), rows):
-        here, index = states[at : at + rows], targets[at : at + rows, None]
-        z = buffer[: len(here) * size].view(len(here), size)
-        _product(z, here, weight.t())
+    for start in range(0, len(states), rows):
+        part, index = states[start : start + rows], targets[start : start + rows, None]
+        z = buffer[: len(part) * size].view(len(part), size)  # logits; from here on all in place
+        _product(z, part, weight.t())
         if layer.bias is not None:
             z.add_(layer.bias)
         z.sub_(z.amax(1, keepdim=True))
-        logits = z.gather(1, index)
+        at_target = z.gather(1, index)
         mass = z.exp_().sum(1, keepdim=True)
-        total += (mass.log() - logits).sum()
+        total += (mass.log() - at_target).sum()
         z.div_(mass).scatter_add_(1, index, -torch.ones_like(mass))  # softmax - one-hot, the gradient of the logits
-        narrow = z.to(states.dtype)
+        of_logits = z.to(states.dtype)
         if of_states is not None:
-            _product(of_states[at : at + rows], narrow, weight, more)
+            _product(of_states[start : start + rows], of_logits, weight, add)
         if layer.of_weight is not None:
-            _product(layer.of_weight, narrow.t(), here, more=at > 0)
+            _product(layer.of_weight, of_logits.t(), part, add=start > 0)
         if layer.of_bias is not None:
-            layer.of_bias.copy_(z.sum(0) + (layer.of_bias if at else 0.0))
+            before = layer.of_bias if start else 0.0
+            layer.of_bias.copy_(z.sum(0) + before)
     if not len(states):
         for gradient in (layer.of_weight, layer.of_bias):
             if gradient is not None:
@@ -204,16 +246,27 @@ def _cross_entropy(
     return total
 
 
-def _product(out: Tensor, left: Tensor, right: Tensor, more: bool = False) -> None:
-    """Write or add (`more`) a matrix product."""
+def _product(out: Tensor, left: Tensor, right: Tensor, add: bool = False) -> None:
+    """Write a matrix product to `out`, or add it to what `out` holds."""
+    before = 1.0 if add else 0.0
     if out.dtype == left.dtype:
-        out.addmm_(left, right, beta=1.0 if more else 0.0)
+        out.addmm_(left, right, beta=before)
+    elif add:
+        out.copy_(left @ right + out)
     else:
-        out.copy_(left @ right + (out if more else 0.0))
+        out.copy_(left @ right + 0.0)
 
 
-def _product_type(weight: Tensor) -> torch.dtype:
+def _product_dtype(weight: Tensor) -> torch.dtype:
     """The type of the matrix products: autocast's, or that of the weights."""
     kind = weight.device.type
-    cast = torch.is_autocast_enabled(kind) and weight.dtype != torch.float64
-    return torch.get_autocast_dtype(kind) if cast else weight.dtype
+    if torch.is_autocast_enabled(kind) and weight.dtype != torch.float64:
+        return torch.get_autocast_dtype(kind)
+    return weight.dtype
+
+
+def _sum_dtype(states: Tensor) -> torch.dtype:
+    """The type of logits, sums and gradients of states: float64 for float64 states, else float32."""
+    if states.dtype == torch.float64:
+        return torch.float64
+    return torch.float32

@@ -1,9 +1,9 @@
 """Copying: a softmax over the vocabulary mixed with a distribution over the tokens of the source.
 
 See et al. 2017 section 2.2, eq. 9, over a fixed vocabulary: p(w) = p_gen softmax(z)_w + sum over s with token w of
-(1 - p_gen) attention_s. So every model that copies has a distribution that sums to one and a defined perplexity.
+(1 - p_gen) attention_s. So the distribution of a model that copies sums to one, and its perplexity is defined.
 
-Letters: n positions, S source tokens, V tokens.
+Shapes: n positions, S source tokens, V tokens.
 """
 
 from __future__ import annotations

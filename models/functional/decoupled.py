@@ -6,10 +6,10 @@ from p1 and the token from p2, cut to its top k or nucleus, is the same as drawi
     q(x) = p1(c) * p2(x | c) * [x is kept within c] / Z_c,   c the class of x,   Z_c the mass kept within c
 
 so nothing is drawn here, and decoding step by step sees what a full forward pass sees. Section 3.4 lets the class be
-drawn or chosen. With `greedy` it is the most probable one and q is its p2: what greedy decoding and beam search use. A
-beam is then scored by log p2 alone, and never compares one class with another.
+drawn or chosen. With `greedy` it is chosen: q is then p2 of the most probable class, which greedy decoding and beam
+search use. A beam is then scored by log p2 alone, and p1 does not enter its score.
 
-Letters: n rows, V tokens, C classes, S tokens of one class.
+Shapes: n rows, V tokens, C classes, S tokens of a class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from torch import Tensor
 
 __all__ = ["decoupled_log_probs"]
 
-_PREFILTER = 1024  # a nucleus is looked for among this many tokens before the class is sorted
+_PREFILTER = 1024
+"""A nucleus is first looked for among so many most probable tokens; sorting a whole class costs more."""
 
 
 def decoupled_log_probs(log_probs: Tensor, classes: Tensor, k: int = 0, p: float = 1.0, greedy: bool = False) -> Tensor:

@@ -1,7 +1,9 @@
 """Frequency weights: the mathematics of FACE, loss weights from how often tokens have been said.
 
-Jiang et al. 2019, "Improving Neural Response Diversity with Frequency-Aware Cross-Entropy Loss". Letters: V tokens, B
-rows, T positions, n positions of a slice. Frequencies are counts since training began; nothing decays.
+Jiang et al. 2019, "Improving Neural Response Diversity with Frequency-Aware Cross-Entropy Loss". Frequencies are counts
+since training began; nothing decays.
+
+Shapes: V tokens, B rows, T positions, n positions of a slice.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ def frequency_weights(frequency: Tensor) -> Tensor:
 
         RF_i = freq_i / sum_j freq_j        w_i = 1 - RF_i / max_j RF_j        then scaled to a mean of 1 over V
 
-    The most frequent token weighs exactly 0, one that was never said the most. Where the rule says 0/0 - nothing is
-    counted yet, or all tokens equally often - every weight is 1.
+    The most frequent token weighs exactly 0; tokens that were never said weigh most. Where the rule gives 0/0, because
+    nothing is counted yet or all tokens are equally frequent, every weight is 1.
 
     Args:
         frequency: ``[V]`` counts, any dtype.
@@ -65,7 +67,7 @@ def overuse_weights(frequency: Tensor, predicted: Tensor, targets: Tensor) -> Te
 
 
 def counted(tokens: Tensor, size: int, leave_out: Collection[int] = ()) -> Tensor:
-    """Count how often each token is there.
+    """Count how often each token occurs.
 
     Args:
         tokens: any shape, IGNORED where there is none.
@@ -80,10 +82,10 @@ def counted(tokens: Tensor, size: int, leave_out: Collection[int] = ()) -> Tenso
     """
     flat = tokens.flatten()
     real = (flat != IGNORED).long()
-    found = flat.new_zeros(size).index_add_(0, flat.clamp_min(0), real)
+    counts = flat.new_zeros(size).index_add_(0, flat.clamp_min(0), real)
     for token in leave_out:
-        found[token] = 0
-    return found
+        counts[token] = 0
+    return counts
 
 
 def until_end(tokens: Tensor, ends: Collection[int], starts: Collection[int] = ()) -> Tensor:
@@ -106,5 +108,5 @@ def until_end(tokens: Tensor, ends: Collection[int], starts: Collection[int] = (
     return tokens.masked_fill(ended | leading, IGNORED)
 
 
-def _is_in(tokens: Tensor, some: Collection[int]) -> Tensor:
-    return torch.isin(tokens, tokens.new_tensor(list(some), dtype=torch.long))
+def _is_in(tokens: Tensor, ids: Collection[int]) -> Tensor:
+    return torch.isin(tokens, tokens.new_tensor(list(ids), dtype=torch.long))

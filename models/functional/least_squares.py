@@ -1,6 +1,8 @@
 """Least squares: a linear map fitted to rows that come in slices, with a ridge chosen on slices held out.
 
-Letters: n rows, D inputs, K outputs. Only sums of products are kept, so memory does not grow with n.
+Only sums of products are kept, so memory does not grow with the rows.
+
+Shapes: n rows, D inputs, K outputs.
 """
 
 from __future__ import annotations
@@ -11,20 +13,20 @@ from torch import Tensor
 __all__ = ["LeastSquares"]
 
 RIDGES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-"""Shares of the inputs' mean variance that may be added to the variance of every direction."""
+"""Ridges to choose from: shares of the inputs' mean variance, added to the variance of every direction."""
 
 UNCHECKED = 1e-3
-"""The share where there is only one slice."""
+"""The ridge where there is only one slice, and so none to choose by."""
 
 HELD_OUT = 4
-"""One slice in so many decides which ridge, the second of them; the map is then fitted to all."""
+"""The second of every four slices is held out: these decide which ridge is best. The map is then fitted to all."""
 
 
 class LeastSquares:
-    """Find weight [K, D] and bias [K] that bring inputs near outputs; in float64, the bias without a ridge.
+    """Find weight [K, D] and bias [K] that map inputs near outputs; in float64, without a ridge on the bias.
 
     With fewer rows than inputs, or inputs that hardly vary in some directions, a fit without a ridge is worthless on
-    other rows; held-out slices tell how much is needed.
+    other rows; the held-out slices tell how large a ridge is needed.
 
     >>> fit, x = LeastSquares(), torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
     >>> for part in x.split(10):
@@ -36,15 +38,19 @@ class LeastSquares:
 
     def __init__(self) -> None:
         self.slices = 0
-        self.sums: dict[bool, Tensor] = {}  # held out or not -> products of (inputs, 1) with (inputs, 1, outputs)
+        # Held out or not -> [D+1, D+1+K] products of (inputs, 1) with (inputs, 1, outputs), summed over rows.
+        self.sums: dict[bool, Tensor] = {}
 
     def add(self, inputs: Tensor, outputs: Tensor) -> None:
         """Take in a slice, [n, D] and [n, K]."""
         self.slices += 1
-        left = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1).double()
-        found = left.mT @ torch.cat([left, outputs.double()], dim=1)
+        left = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1).double()  # [n, D+1]
+        products = left.mT @ torch.cat([left, outputs.double()], dim=1)
         held_out = self.slices % HELD_OUT == 2
-        self.sums[held_out] = self.sums[held_out] + found if held_out in self.sums else found
+        if held_out in self.sums:
+            self.sums[held_out] = self.sums[held_out] + products
+        else:
+            self.sums[held_out] = products
 
     def solve(self) -> tuple[Tensor, Tensor]:
         """Return weight and bias.
@@ -53,7 +59,7 @@ class LeastSquares:
             ValueError: when nothing was added.
         """
         if not self.sums:
-            raise ValueError("no rows were added, so there is nothing to fit")
+            raise ValueError("expected rows to fit, but no rows were added; call add before solve")
         fitted, checked = self.sums[False], self.sums.get(True)
         if checked is None:
             return _solved(fitted, UNCHECKED)
@@ -63,17 +69,18 @@ class LeastSquares:
 
 def _solved(sums: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
     """Weight and bias from sums [D+1, D+1+K], with this ridge."""
-    size = len(sums) - 1
-    mean, middle = sums[size, :size] / sums[size, size], sums[size, size + 1 :] / sums[size, size]
-    moments = sums[:size, :size] - sums[size, size] * mean[:, None] * mean
-    products = sums[:size, size + 1 :] - sums[size, size] * mean[:, None] * middle
+    size = len(sums) - 1  # D
+    n_rows = sums[size, size]
+    input_mean, output_mean = sums[size, :size] / n_rows, sums[size, size + 1 :] / n_rows  # [D], [K]
+    moments = sums[:size, :size] - n_rows * input_mean[:, None] * input_mean  # [D, D]
+    products = sums[:size, size + 1 :] - n_rows * input_mean[:, None] * output_mean  # [D, K]
     moments.diagonal().add_(ridge * moments.diagonal().mean() + torch.finfo(torch.float64).tiny)
-    weight = torch.linalg.solve(moments, products).mT
-    return weight, middle - weight @ mean
+    weight = torch.linalg.solve(moments, products).mT  # [K, D]
+    return weight, output_mean - weight @ input_mean
 
 
 def _error(sums: Tensor, weight: Tensor, bias: Tensor) -> float:
     """Sum of squared residuals, without the part that does not depend on the map."""
     size = len(sums)
-    whole = torch.cat([weight, bias[:, None]], dim=1)
+    whole = torch.cat([weight, bias[:, None]], dim=1)  # [K, D+1]
     return float((whole * (whole @ sums[:, :size] - 2 * sums[:, size:].mT)).sum())

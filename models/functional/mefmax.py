@@ -3,7 +3,12 @@
 F2-Softmax (Choi et al. 2020) section 3.3, eq. 5 and 6 and Algorithm 1. Tokens are sorted by frequency and cut into K
 runs of about equal mass; the K whose classes and whose tokens within classes are most uniform wins.
 
-Letters: V tokens, K classes. Class 0 holds the most frequent tokens.
+    U(x)     = entropy of x / log of the number of values of x                          (eq. 6)
+    score(K) = U(masses of the classes) + mean over classes c of U(tokens of c)         (eq. 5)
+
+The mass of a class is the sum of its tokens' counts.
+
+Shapes: V tokens, K classes. Class 0 holds the most frequent tokens.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ _TIE = 1e-12  # scores nearer than this are equal: rounding must not choose betw
 class Classes(NamedTuple):
     """Frequency classes of a vocabulary."""
 
-    boundaries: tuple[int, ...]  # where classes end in the order of falling frequency; V, the last end, is left out
+    boundaries: tuple[int, ...]  # [K-1] ranks of falling frequency at which a new class begins
     of_token: Tensor  # [V] int64 class of each token
 
 
@@ -38,16 +43,17 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
     j = 1..K-1, and is scored by eq. 5: U(classes) + mean over classes of U(tokens of the class), where U is entropy
     over its maximum. K runs from 1 to total / largest count; the smallest K with the highest score wins.
 
-    Left open by the paper and settled here: a single number is perfectly uniform, U = 1 (so a uniform table keeps one
-    class); targets are j/K and not sums of 1/K, whose rounding would add an empty class; tokens never seen belong to
-    the last class.
+    Left open by the paper and settled here: of a single number U is 1 (so a table of equal counts keeps one class);
+    targets are j/K and not sums of 1/K, whose rounding would add an empty class; tokens that never occur belong to the
+    last class.
 
     Args:
         counts: ``[V]`` how often each token occurs, any numeric dtype, at least one above 0, in any order.
         variant: ``released`` cuts as the authors' program does: each boundary comes before the token that would
             reach the target, the rest of the mass is shared out anew after each cut, K starts at 2, U(classes)
             leaves one token out of the last class and is multiplied by the mean. Where that program fails (one token
-            has more than half of the mass) there is one class; a token never seen counts once, as in its vocabulary.
+            has more than half of the mass) there is one class; a token that never occurs counts once, as in its
+            vocabulary.
 
     Returns:
         The classes, on the counts' device; equal counts are ordered by token id.
@@ -57,7 +63,10 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
     ((2,), tensor([1, 0, 0, 1, 1, 1, 1, 1]))
     """
     falling, order = _falling(counts)
-    boundaries = _paper(falling) if variant == "paper" else _released(falling.clip(min=1))
+    if variant == "paper":
+        boundaries = _paper(falling)
+    else:
+        boundaries = _released(falling.clip(min=1))
     return _classes(order, boundaries, counts.device)
 
 
@@ -92,10 +101,10 @@ def fixed_eq_freq(counts: Tensor, number: int) -> Classes:
     """
     _check_number(counts, number)
     falling, order = _falling(counts)
-    cuts = _cuts(_Table(falling).mass, number, every=True)
-    room = np.arange(number - 1)
-    cuts = np.maximum.accumulate(cuts - room) + room  # each behind the one before
-    return _classes(order, np.minimum(cuts, len(counts) - room[::-1] - 1), counts.device)
+    cuts = _cuts(_Table(falling).mass, number, drop_empty=False)
+    steps = np.arange(number - 1)
+    cuts = np.maximum.accumulate(cuts - steps) + steps  # each boundary at least one rank behind the boundary before
+    return _classes(order, np.minimum(cuts, len(counts) - steps[::-1] - 1), counts.device)
 
 
 def frequency_order(counts: Tensor) -> Tensor:
@@ -110,13 +119,13 @@ def frequency_order(counts: Tensor) -> Tensor:
 def _falling(counts: Tensor) -> tuple[Array, Tensor]:
     """Counts from the largest on, ``[V]`` float64, and their tokens, ``[V]``."""
     if not (counts > 0).any():
-        raise ValueError("no token has a positive count, so there are no frequencies to make classes from")
+        raise ValueError("no token has a positive count; expected at least one to make frequency classes from")
     values, order = counts.detach().cpu().double().sort(descending=True, stable=True)
     return values.numpy(), order
 
 
 def _classes(order: Tensor, boundaries: Array, device: torch.device) -> Classes:
-    """Give every token its class."""
+    """Give every token its class, from tokens by falling count [V] and boundaries [K-1]."""
     of_token = torch.empty_like(order)
     of_token[order] = torch.bucketize(torch.arange(len(order)), torch.from_numpy(boundaries), right=True)
     return Classes(tuple(boundaries.tolist()), of_token.to(device))
@@ -124,7 +133,10 @@ def _classes(order: Tensor, boundaries: Array, device: torch.device) -> Classes:
 
 def _check_number(counts: Tensor, number: int) -> None:
     if not 1 <= number <= len(counts):
-        raise ValueError(f"{number} classes cannot share {len(counts)} tokens: each class needs a token")
+        raise ValueError(
+            f"{number} classes cannot share {len(counts)} tokens: expected a number from 1 to {len(counts)}, so that "
+            "each class has a token"
+        )
 
 
 def _paper(counts: Array) -> Array:
@@ -142,14 +154,19 @@ def _paper(counts: Array) -> Array:
     return chosen
 
 
-def _cuts(mass: Array, classes: int, every: bool = False) -> Array:
-    """Boundaries of one candidate K: behind the first token at which the mass exceeds j/K; exact for whole counts.
+def _cuts(mass: Array, classes: int, drop_empty: bool = True) -> Array:
+    """Boundaries of a candidate K, behind the first token at which the mass exceeds j/K; exact for whole counts.
 
-    Without `every`, boundaries behind which no mass is left are dropped.
+    Args:
+        mass: ``[V+1]`` sum of the first i counts.
+        classes: K.
+        drop_empty: whether boundaries behind which no mass is left are dropped.
     """
     targets = np.arange(1, classes) * mass[-1] / classes
     cuts = np.searchsorted(mass, targets, side="right")
-    return cuts if every else cuts[mass[cuts] < mass[-1]]
+    if drop_empty:
+        return cuts[mass[cuts] < mass[-1]]
+    return cuts
 
 
 def _released(counts: Array) -> Array:
@@ -169,15 +186,20 @@ def _released(counts: Array) -> Array:
 
 
 def released_cuts(shares: list[float], classes: int) -> list[int]:
-    """Boundaries of one candidate K as the authors' program sets them, from cumulative shares of falling counts.
+    """Boundaries of a candidate K as the authors' program sets them, from cumulative shares of falling counts.
+
+    Each class takes its part of the mass that the classes before it have left.
 
     >>> released_cuts([0.5, 0.8, 0.9, 1.0], 3)
     [1, 2]
     """
     cuts: list[int] = []
-    for left in range(classes, 1, -1):
-        last, given = (cuts[-1], shares[cuts[-1] - 1]) if cuts else (0, 0.0)
-        cuts.append(max(last + 1, bisect_left(shares, given + (1.0 - given) / left)))
+    boundary, taken = 0, 0.0  # the boundary before, and the share of the mass before it
+    for classes_left in range(classes, 1, -1):
+        if cuts:
+            taken = shares[boundary - 1]
+        boundary = max(boundary + 1, bisect_left(shares, taken + (1.0 - taken) / classes_left))
+        cuts.append(boundary)
     return cuts
 
 
@@ -187,22 +209,23 @@ class _Table:
     def __init__(self, counts: Array) -> None:
         self.size = len(counts)
         self.mass = np.concatenate([[0.0], np.cumsum(counts)])  # [V+1] sum of the first i counts c
-        self.information = np.concatenate([[0.0], np.cumsum(_c_log_c(counts))])  # [V+1] sum of the first i
-        self.most_classes = int(self.mass[-1] / counts[0])  # line 3: beyond it two targets fall on one token
+        self.c_log_c = np.concatenate([[0.0], np.cumsum(_c_log_c(counts))])  # [V+1] sum of the first i c log c
+        # Line 3 of Algorithm 1: with more classes than this, two targets j/K would fall on the same token.
+        self.most_classes = int(self.mass[-1] / counts[0])
 
     def ends(self, boundaries: Array) -> Array:
         """Boundaries with 0 and V, ``[K+1]``."""
         return np.concatenate([[0], boundaries, [self.size]])
 
     def mean_uniformity(self, ends: Array) -> float:
-        """Mean over classes of eq. 6 of their tokens: entropy = log mass - (sum of c log c) / mass, over log size."""
+        """Mean over classes of U of their tokens, eq. 6; entropy of a class = log mass - (sum of c log c) / mass."""
         masses, sizes = np.diff(self.mass[ends]), np.diff(ends)
-        entropy = np.log(masses) - np.diff(self.information[ends]) / masses
+        entropy = np.log(masses) - np.diff(self.c_log_c[ends]) / masses
         return float(np.where(sizes > 1, entropy / np.log(np.maximum(sizes, 2)), 1.0).mean())
 
 
 def _evenness(masses: Array) -> float:
-    """Eq. 6 of the classes' masses."""
+    """U of the classes' masses, eq. 6."""
     if len(masses) == 1:
         return 1.0
     return float(-_c_log_c(masses / masses.sum()).sum()) / math.log(len(masses))

@@ -2,16 +2,18 @@
 
 Each target ranks the memory entries by how near their tokens' embeddings are to its own. Entries that carry the target
 itself (positives) should be more similar than every other entry (negatives), by a margin that grows with the distance
-in rank:
+in rank (eq. 5):
 
     l_t = sum over positives i, negatives j ranked after i of relu(s_tj - s_ti + (rank_j - rank_i) * margin)
 
-HistAlign (Wan et al. 2023) sections 4.2 and 4.3. With a = s + margin * rank a pair costs relu(a_j - a_i), so every
-reduction here is sum_k c_k a_k with coefficients c found without autograd: counts in a sorted list for the paper's sum,
-a weight per rank distance for the released code's. That takes a few [n, M] tensors, where a loop over the distances
-keeps M of them for the backward pass.
+HistAlign (Wan et al. 2023) sections 4.2 and 4.3.
 
-Letters: n positions (rows), M memory entries, V tokens, D width, U distinct tokens, k rows with a pair, p the most
+How it is computed. With a = s + margin * rank a pair costs relu(a_j - a_i). So every reduction here is sum_k c_k a_k
+with coefficients c that are constants for autograd: numbers of pairs for the paper's sum, a weight for each rank
+distance for the released code's. That takes a few [n, M] tensors, where a loop over the distances would keep M of them
+for the backward pass.
+
+Shapes: n positions (rows), M memory entries, V tokens, D width, U distinct tokens, k rows with a pair, p the most
 positives of a row.
 """
 
@@ -26,7 +28,8 @@ from torch.nn import functional as F
 
 __all__ = ["cosine_ranks", "ranked_hinge", "released_ranking"]
 
-_ROWS = 512  # positions ranked at a time: bounds the cosine table, and its int32 keys up to 4 million tokens
+_ROWS = 512
+"""Positions ranked at a time: bounds the table of cosines, and keeps its keys in int32 up to 4 million tokens."""
 
 
 def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
@@ -150,7 +153,7 @@ def _ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embeddi
 
 
 def _levels(table: Tensor) -> Tensor:
-    """In each row the number of distinct larger values, int32: equal values share a level, the largest has level 0."""
+    """For each value of a row the number of distinct larger values, int32: the largest values have level 0."""
     values, order = table.sort(dim=1, descending=True)
     steps = torch.zeros_like(order, dtype=torch.int32)
     steps[:, 1:] = values[:, 1:] < values[:, :-1]
@@ -158,12 +161,20 @@ def _levels(table: Tensor) -> Tensor:
 
 
 def _cosine_table(target_tokens: Tensor, memory_tokens: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Cosines between distinct tokens ``[U_targets, U_memory]``, and where in it each target ``[n]`` and entry is."""
+    """Cosines between distinct tokens, with infinity for a token and itself.
+
+    Returns:
+        ``[U, U']`` cosines between distinct targets and distinct tokens of the memory; ``[n]`` each target's row of
+        it; ``[n, M]`` each entry's column.
+    """
     targets, target_index = _distinct(target_tokens, embedding.shape[0])
     shared = memory_tokens.shape[0] > 0 and memory_tokens.stride(0) == 0  # rows of one text are views of one memory
-    tokens, memory_index = _distinct(memory_tokens[:1] if shared else memory_tokens, embedding.shape[0])
+    if shared:
+        tokens, memory_index = _distinct(memory_tokens[:1], embedding.shape[0])
+    else:
+        tokens, memory_index = _distinct(memory_tokens, embedding.shape[0])
     memory_index = memory_index.expand_as(memory_tokens)
-    # fp64, then rounded: the last bits of a product depend on the table's shape, and ties must not.
+    # fp64, then rounded to fp32: the last bits of a product depend on the table's shape, but ties must not.
     wide = torch.float32 if embedding.device.type == "mps" else torch.float64
     with torch.autocast(device_type=embedding.device.type, enabled=False):
         left, right = (F.normalize(embedding.detach()[ids].to(wide), dim=1) for ids in (targets, tokens))
@@ -174,9 +185,9 @@ def _cosine_table(target_tokens: Tensor, memory_tokens: Tensor, embedding: Tenso
 
 def _distinct(tokens: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
     """The distinct tokens ``[U]`` in ascending order, and each token's place among them (shape of ``tokens``)."""
-    seen = torch.zeros(vocabulary_size, dtype=torch.bool, device=tokens.device)
-    seen.index_fill_(0, tokens.flatten(), True)
-    return seen.nonzero().squeeze(1), (seen.cumsum(0) - 1)[tokens]
+    occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=tokens.device)
+    occurs.index_fill_(0, tokens.flatten(), True)
+    return occurs.nonzero().squeeze(1), (occurs.cumsum(0) - 1)[tokens]
 
 
 def _rows_with_pairs(
@@ -185,7 +196,7 @@ def _rows_with_pairs(
     """Keep the rows that have a pair: their numbers ``[k]``, ``similarity + margin * rank`` and both masks ``[k, M]``.
 
     The similarities are shifted by the best positive's before the margin is added: states with a large common part have
-    similarities in the hundreds, beside which a margin of 0.001 would drown. No pair feels the shift.
+    similarities in the hundreds, beside which rounding would lose a margin of 0.001. The shift cancels in every pair.
     """
     rows = (positive.any(1) & negative.any(1)).nonzero().squeeze(1)
     similarity, ranks, positive, negative = (x.index_select(0, rows) for x in (similarity, ranks, positive, negative))
@@ -230,8 +241,8 @@ def _count_above(below: Tensor, width: int) -> Tensor:
 def _offset_coefficients(scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str) -> Tensor:
     """Derivative of the released reduction by each score, all ``[k, M]`` with columns in rank order.
 
-    Only ranks at which some row has a positive are visited, and only those rows: in rank order a pair's distance is a
-    difference of columns, so each visit compares whole rows and weighs them with the weights shifted by the rank.
+    Only ranks at which a row has a positive are visited, and only those rows. In rank order a pair's distance is a
+    difference of columns, so each visit compares whole rows and multiplies them by the weights, shifted by the rank.
     """
     heads = positive.any(0).nonzero().flatten().tolist()
     counts = _pairs_per_offset(heads, positive, negative)

@@ -1,7 +1,8 @@
-"""Unlikelihood: the mathematics of unlikelihood training, tokens that a model is taught not to say.
+"""Unlikelihood: tokens that a model is taught not to say cost -log(1 - p).
 
-Welleck et al. 2020, "Neural Text Generation with Unlikelihood Training". Letters: n positions of a slice, G batch rows,
-T positions of a row, U distinct tokens of a row.
+Welleck et al. 2020, "Neural Text Generation with Unlikelihood Training".
+
+Shapes: n positions of a slice, G batch rows, T positions of a row, U distinct tokens of a row, k any number of tokens.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ __all__ = ["earlier_candidates", "repeated", "unlikelihood", "with_token"]
 IGNORED = -100
 
 STEEPEST = 1e-5
-"""The value of 1 - p below which the gradient of the log-sum-exp stops to grow: float32 cannot carry a larger one."""
+"""The value of 1 - p below which the gradient of the log-sum-exp stops growing: float32 cannot hold a larger one."""
 
 
 def unlikelihood(at: Tensor, lse: Tensor, floor: float, *, clamped: bool = False) -> Tensor:
     """-log max(1 - p, floor) of tokens with log p = at - lse.
 
-    The gradient of -log(1 - p) is bounded: p at the token's own logit, and -p times the others' shares at the others.
-    A clamp that autograd differentiates turns it into zero where it is needed most, at p = 1. Here the token's own
-    logit always gets p; only what the others get fades below 1 - p = 1e-5.
+    The gradient of -log(1 - p) is p at the token's own logit, and -p p_w / (1 - p) at that of another token w: it is
+    bounded. A clamp that autograd differentiates turns it into zero where it is needed most, at p = 1. Here the token's
+    own logit always gets p; only what the other tokens get fades below 1 - p = 1e-5.
 
     Args:
         at: ``[n]`` or ``[n, k]`` logits of tokens, at least float32.
@@ -41,18 +42,21 @@ def unlikelihood(at: Tensor, lse: Tensor, floor: float, *, clamped: bool = False
     >>> unlikelihood(logits[:, :2], logits.logsumexp(1), 1e-5).exp()
     tensor([[1.3333, 1.3333]])
     """
-    lse = lse.expand_as(at) if at.ndim == 1 else lse[:, None].expand_as(at)
+    if at.ndim == 2:
+        lse = lse[:, None]
+    lse = lse.expand_as(at)
     if clamped:
         return -torch.log((-torch.expm1(at - lse)).clamp_min(floor))
-    found: Tensor = _Unlikelihood.apply(at, lse, floor)
-    return found
+    losses: Tensor = _Unlikelihood.apply(at, lse, floor)
+    return losses
 
 
 class _Unlikelihood(torch.autograd.Function):
-    """-log max(1 - p, floor) with the gradient of -log(1 - p) in a form that lives at p = 1.
+    """-log max(1 - p, floor) with the gradient of -log(1 - p) in a form that does not vanish at p = 1.
 
-    With s = p / (1 - p), autograd would give s to the token's logit and -s to the log-sum-exp, from where -s p comes
-    back to the token: together p in exact numbers, 0 in rounded ones. Here s is bounded, and the token gets p + s p.
+    With s = p / (1 - p), autograd would give s to the token's logit and -s to the log-sum-exp, which passes -s p on to
+    the token's logit: together p in exact numbers, but 0 in rounded numbers. Here s is bounded, and the token's logit
+    gets p + s p directly.
     """
 
     @staticmethod
@@ -74,7 +78,7 @@ class _Unlikelihood(torch.autograd.Function):
 def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
     """Return each position's negative candidates: the distinct earlier targets of its row without its own target.
 
-    C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1. One column for each distinct token of a row, at most T.
+    C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1. There is a column for each distinct token of a row, at most T.
 
     Args:
         targets: ``[G, T]`` int64, IGNORED where there is none.
@@ -82,18 +86,19 @@ def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tupl
         position: ``[n]`` position within the row, one that carries a target.
 
     Returns:
-        ``[n, U]`` tokens, some valid token where there is no candidate, and ``[n, U]`` bool, which are candidates.
+        ``[n, U]`` tokens, and ``[n, U]`` bool, which of them are candidates; the others are valid ids without a meaning.
 
     >>> tokens, real = earlier_candidates(torch.tensor([[7, 5, 7, 6]]), torch.tensor([0, 0]), torch.tensor([2, 3]))
     >>> [row[kept].tolist() for row, kept in zip(tokens, real)]
     [[5], [7, 5]]
     """
     ordered, places = targets.sort(dim=1, stable=True)
-    fresh = ordered != IGNORED
-    fresh[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
-    first = torch.zeros_like(fresh).scatter(1, places, fresh)  # where a token is the first of its kind in the row
-    width = int(first.sum(1).max()) if first.numel() else 0
-    at = torch.argsort((~first).to(torch.int8), dim=1, stable=True)[:, :width]  # first occurrences, in time order
+    new = ordered != IGNORED
+    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    first = torch.zeros_like(new).scatter(1, places, new)  # [G, T] where a token occurs for the first time in its row
+    width = int(first.sum(1).max()) if first.numel() else 0  # U
+    # [G, U] positions of the first occurrences, in time order
+    at = torch.argsort((~first).to(torch.int8), dim=1, stable=True)[:, :width]
     tokens = targets.gather(1, at).clamp_min(0)[group]
     own = targets[group, position]
     real = first.gather(1, at)[group] & (at[group] < position[:, None]) & (tokens != own[:, None])
@@ -112,17 +117,18 @@ def with_token(tokens: Tensor, real: Tensor, targets: Tensor, token: int) -> tup
     Returns:
         ``[n, U + 1]`` tokens and which are candidates; the token counts once.
     """
-    more = torch.full_like(targets, token)
-    return torch.cat([tokens, more[:, None]], 1), torch.cat([real & (tokens != token), (targets != more)[:, None]], 1)
+    column = torch.full_like(targets, token)[:, None]  # [n, 1]
+    is_candidate = targets[:, None] != column
+    return torch.cat([tokens, column], 1), torch.cat([real & (tokens != token), is_candidate], 1)
 
 
 def repeated(tokens: Sequence[int], n: int, *, last: bool = True) -> list[bool]:
-    """Say which tokens belong to an n-gram that was there before, section 5.2.
+    """Say which tokens belong to an n-gram that has occurred before, section 5.2.
 
     Args:
         tokens: a text; n-grams may overlap.
         n: length of an n-gram, at least 1.
-        last: whether the last n-gram is looked at; the released code stops one short of it.
+        last: whether the last n-gram counts; the released code leaves it out.
 
     Returns:
         One truth value for each token.
@@ -132,11 +138,11 @@ def repeated(tokens: Sequence[int], n: int, *, last: bool = True) -> list[bool]:
     >>> any(repeated([1, 2, 9, 1, 2], 2, last=False))
     False
     """
-    found = [False] * len(tokens)
-    seen: set[tuple[int, ...]] = set()
+    is_repeated = [False] * len(tokens)
+    earlier: set[tuple[int, ...]] = set()
     for start in range(len(tokens) - n + last):
         ngram = tuple(tokens[start : start + n])
-        if ngram in seen:
-            found[start : start + n] = [True] * n
-        seen.add(ngram)
-    return found
+        if ngram in earlier:
+            is_repeated[start : start + n] = [True] * n
+        earlier.add(ngram)
+    return is_repeated
