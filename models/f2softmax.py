@@ -1,4 +1,15 @@
-"""F2-Softmax: say how frequent the next token is, then which one of that frequency."""
+"""F2-Softmax: say how frequent the next token is, then which token of that frequency.
+
+    eq. 2    p(x | h) = p1(c | h) * p2(x | c, h)               c is the frequency class of token x
+    eq. 3    loss     = -log p1(c | h) - log p2(x | c, h)
+    eq. 4    p1(c | h)    = softmax over all classes of h . u_c
+             p2(x | c, h) = softmax over the tokens of class c of h . o_x
+
+Choi et al. 2020, section 3. Where the two softmaxes are computed: `bench.models.functional.class_head`; how classes are
+cut: `bench.models.functional.mefmax`; how texts are decoded: `bench.models.functional.decoupled`.
+
+Shapes: n positions of a slice, V vocabulary, D width of a state, K classes.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +41,7 @@ PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
     "fixed_eq_token": fixed_eq_token,
     "fixed_eq_freq": fixed_eq_freq,
 }
+"""Ways to cut the vocabulary into classes, from counts [V] and, for the fixed ones, the number of classes."""
 
 
 class F2Softmax(Objective):
@@ -41,19 +53,19 @@ class F2Softmax(Objective):
 
     Decoding. The model's own is eq. 7: top-k and nucleus draw a class from p1 and then a token from p2, cut within the
     class; greedy and beam search take the most probable class, and a beam is scored by log p2 in it. Sampling without
-    a cut is eq. 2, which eq. 7 then is too. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
+    a cut is the same under eq. 7 and eq. 2. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
 
     Where the released code differs:
 
-    - its cut-offs are set by another rule than Algorithm 1; `classes="released"` is that rule.
-    - its "decoupled" sampling keeps the classes of the upper 0.9 of p1 and fills up a class of fewer than k tokens with
-      tokens of the next one drawn; eq. 7 keeps all classes and stays in one. Its "greedy" draws the class and takes
-      the best token; section 4.1.5 calls greedy deterministic. Neither has an option here.
+    - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.
+    - its "decoupled" sampling keeps the classes of the upper 0.9 of p1, and fills up a class of fewer than k tokens
+      with tokens of the next class drawn; eq. 7 keeps all classes and stays in one class. Its "greedy" draws the class
+      and takes the best token; section 4.1.5 calls greedy deterministic. Neither has an option here.
     - it cuts to the top k before it divides by the temperature; eq. 7 has no temperature here.
 
     From a pretrained softmax (not in the paper): tokens keep their output vectors and bias, so p2 is what the softmax
-    gives within a class; class vectors and a class bias are fitted by least squares to the log-probability that it
-    gives each class on training text. Biases are zero and not trained otherwise.
+    gives within a class; class vectors and a class bias are fitted by least squares to the log-probability that the
+    softmax gives each class on training text. Without a pretrained softmax biases are zero and not trained.
 
     Args:
         backbone: any without copying.
@@ -70,8 +82,13 @@ class F2Softmax(Objective):
     runs_on_copying: ClassVar[bool] = False
 
     counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
-    order: Tensor  # [V] token at each rank
+    order: Tensor  # [V] token at each rank of falling frequency
     ranks: Tensor  # [V] rank of each token
+    sizes: tuple[int, ...]  # K numbers of tokens, from the most frequent class on
+    token_weight: nn.Parameter  # [V, D] o of eq. 4, in the order of ranks
+    class_weight: nn.Parameter  # [K, D] u of eq. 4
+    token_bias: nn.Parameter | None  # [V]
+    class_bias: nn.Parameter  # [K]
 
     def __init__(
         self,
@@ -85,11 +102,14 @@ class F2Softmax(Objective):
         if fixed and number < 1:
             raise UsageError(f"classes={classes} needs the number of classes, for example number=8; got {number}")
         if number and not fixed:
-            raise UsageError(f"number={number} has no effect with classes={classes}, which finds the number itself")
+            raise UsageError(
+                f"number={number} has no effect with classes={classes}, which chooses the number itself; leave it out, "
+                "or take classes=fixed_eq_token or fixed_eq_freq"
+            )
         self.partition, self.number = classes, number
         self.register_load_state_dict_post_hook(F2Softmax._train_biases)
 
-    # What depends on counts -------------------------------------------------------------------------------------
+    # Classes and weights ----------------------------------------------------------------------------------------
 
     def prepare(self, counts: Tensor) -> None:
         """Make classes from how often each token is a target, [V], and a head from scratch.
@@ -108,19 +128,12 @@ class F2Softmax(Objective):
         self.register_buffer("counts", counts)
         self.register_buffer("order", order, persistent=False)
         self.register_buffer("ranks", order.argsort(), persistent=False)
-
-        like, deviation = self.backbone.embedding(), float(self.backbone.embedding().detach().std())
-        head = self.backbone.linear_head()
-        self.head_trains = head is None or head.weight.requires_grad
-        self.token_weight = nn.Parameter(deviation * torch.randn(len(counts), self.backbone.width).to(like))
-        self.class_weight = nn.Parameter(deviation * torch.randn(len(self.sizes), self.backbone.width).to(like))
-        self.class_bias = nn.Parameter(like.new_zeros(len(self.sizes)), requires_grad=False)
-        has_bias = head is not None and (head.bias is not None or head.offset is not None)
-        self.token_bias = nn.Parameter(like.new_zeros(len(counts)), requires_grad=False) if has_bias else None
+        self._make_weights(n_tokens=len(counts), n_classes=len(self.sizes))
         for parameter in unshared(self.backbone, self.backbone.head_parameters()):
             parameter.requires_grad_(False)
 
     def _check(self, counts: Tensor) -> None:
+        """Refuse counts that no classes can be made of."""
         size = self.backbone.vocabulary_size
         if len(counts) != size:
             raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
@@ -129,63 +142,53 @@ class F2Softmax(Objective):
         if self.number > size:
             raise UsageError(f"{self.number} classes cannot share {size} tokens: each needs one; lower number")
 
-    def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Take the place of the backbone's softmax: copy its token vectors, fit the classes on states of these batches.
-
-        A softmax does not feel a shift of a row, nor must the choice of a ridge, so log-masses are centred in each row.
-
-        Raises:
-            UsageError: for a backbone whose head is not a matrix product, or when no batch has a target.
-        """
+    def _make_weights(self, n_tokens: int, n_classes: int) -> None:
+        """Draw both weights; biases are zero, and there is one of tokens where the backbone's head has one."""
+        embedding, width = self.backbone.embedding(), self.backbone.width
+        deviation = float(embedding.detach().std())
         head = self.backbone.linear_head()
-        if head is None:
-            raise UsageError(f"f2softmax starts from a linear softmax head; {type(self.backbone).__name__} has another")
-        fit = LeastSquares()
-        with torch.no_grad():
-            self.token_weight.copy_(head.weight[self.order])
-            if self.token_bias is not None:
-                biases = torch.stack([bias for bias in (head.bias, head.offset) if bias is not None])
-                self.token_bias.copy_(biases.sum(0)[self.order])
-            for states in evaluated(self.backbone, batches):
-                for rows in slices(states, SLICE):
-                    masses = class_log_masses(rows.hidden, self.head)
-                    fit.add(rows.hidden, masses - masses.mean(1, keepdim=True))
-            if not fit.slices:
-                raise UsageError("f2softmax fits its classes on training text, and no batch has a target")
-            weight, bias = fit.solve()
-            self.class_weight.copy_(weight)
-            self.class_bias.copy_(bias)
-        self.token_weight.requires_grad_(self.head_trains)
-        self._train_biases()
-
-    def _train_biases(self, *unused: object) -> None:
-        """Let biases that came with weights train on; called after weights were loaded, too."""
-        self.class_bias.requires_grad_(bool(self.class_bias.any()))
-        if self.token_bias is not None:
-            self.token_bias.requires_grad_(self.head_trains and bool(self.token_bias.any()))
+        self.head_trains = head is None or head.weight.requires_grad
+        self.token_weight = nn.Parameter(deviation * torch.randn(n_tokens, width).to(embedding))
+        self.class_weight = nn.Parameter(deviation * torch.randn(n_classes, width).to(embedding))
+        self.class_bias = nn.Parameter(embedding.new_zeros(n_classes), requires_grad=False)
+        self.token_bias = None
+        if head is not None and (head.bias is not None or head.offset is not None):
+            self.token_bias = nn.Parameter(embedding.new_zeros(n_tokens), requires_grad=False)
 
     @property
     def head(self) -> ClassHead:
         """The weights of eq. 4 with their biases."""
         return ClassHead(self.token_weight, self.class_weight, self.sizes, self.token_bias, self.class_bias)
 
-    # Hooks ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def classes(self) -> Tensor:
+        """Class of each token, [V]: those of the head."""
+        return self.head.classes(self.ranks)
 
-    def logits(self, rows: Rows) -> Tensor:
-        """Log of eq. 2, which already sums to one, [n, V]."""
-        return posterior_log_probs(rows.hidden, self.head).index_select(1, self.ranks)
+    def head_parameters(self) -> list[nn.Parameter]:
+        """Only the method's own: the backbone's head is not used."""
+        return self.own_parameters()
+
+    # Distribution and loss --------------------------------------------------------------------------------------
 
     def log_probs(self, rows: Rows) -> Tensor:
         """Eq. 2, [n, V]."""
         return self.logits(rows)
 
+    def logits(self, rows: Rows) -> Tensor:
+        """Log of eq. 2, which already sums to one, [n, V]."""
+        by_rank = posterior_log_probs(rows.hidden, self.head)
+        return by_rank.index_select(1, self.ranks)
+
     def loss(self, states: States) -> LossSum:
         """Eq. 3 summed over target tokens, from the columns of each target's own class."""
-        at = (states.targets != IGNORED).flatten().nonzero().squeeze(1)
-        targets = states.targets.flatten().index_select(0, at)
-        hidden = states.hidden.flatten(0, 1).index_select(0, at)
+        at = (states.targets != IGNORED).flatten().nonzero().squeeze(1)  # [n] among the B * T positions
+        targets = states.targets.flatten().index_select(0, at)  # [n]
+        hidden = states.hidden.flatten(0, 1).index_select(0, at)  # [n, D]
         total, terms = class_head_loss(hidden, self.ranks[targets], self.head)
         return LossSum(total, torch.tensor(len(at), device=at.device), terms)
+
+    # Decoding ---------------------------------------------------------------------------------------------------
 
     @classmethod
     def resolved(cls, decoding: Decoding) -> Decoding:
@@ -219,24 +222,60 @@ class F2Softmax(Objective):
         small = [size for size in self.sizes if size < decoding.k]
         if not small or self.resolved(decoding).distribution == "posterior":
             return None
-        sizes = ", ".join([*map(str, small[:5]), *(["..."] if len(small) > 5 else [])])
+        sizes = ", ".join(map(str, small[:5]))
+        if len(small) > 5:
+            sizes += ", ..."
         which = f"{len(small)} of the {len(self.sizes)} classes hold (sizes {sizes})"
         return f"topk={decoding.k} is more than {which}: those are kept whole"
 
-    # Parts ------------------------------------------------------------------------------------------------------
+    # From a pretrained softmax ----------------------------------------------------------------------------------
 
-    @cached_property
-    def classes(self) -> Tensor:
-        """Class of each token, [V]: those of the head."""
-        return self.head.classes(self.ranks)
+    def warm_start(self, batches: Iterable[Batch]) -> None:
+        """Take the place of the backbone's softmax: copy its token vectors, fit the classes on states of these batches.
 
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Only the method's own: the backbone's head is not used."""
-        return self.own_parameters()
+        Raises:
+            UsageError: for a backbone whose head is not a matrix product, or when no batch has a target.
+        """
+        head = self.backbone.linear_head()
+        if head is None:
+            raise UsageError(
+                f"f2softmax starts from a linear softmax head; {type(self.backbone).__name__} has another kind of "
+                "head; take a backbone with a linear head, or one that is trained from scratch"
+            )
+        with torch.no_grad():
+            self.token_weight.copy_(head.weight[self.order])
+            if self.token_bias is not None:
+                biases = torch.stack([bias for bias in (head.bias, head.offset) if bias is not None])
+                self.token_bias.copy_(biases.sum(0)[self.order])
+            weight, bias = self._fitted_classes(batches)
+            self.class_weight.copy_(weight)
+            self.class_bias.copy_(bias)
+        self.token_weight.requires_grad_(self.head_trains)
+        self._train_biases()
+
+    def _fitted_classes(self, batches: Iterable[Batch]) -> tuple[Tensor, Tensor]:
+        """Fit class vectors [K, D] and bias [K] to the log-mass of each class under the softmax over all tokens.
+
+        Log-masses are centred in each row: a shift of a row changes no softmax, so it must not change the ridge.
+        """
+        fit = LeastSquares()
+        for states in evaluated(self.backbone, batches):
+            for rows in slices(states, SLICE):
+                masses = class_log_masses(rows.hidden, self.head)  # [n, K]
+                fit.add(rows.hidden, masses - masses.mean(1, keepdim=True))
+        if not fit.slices:
+            raise UsageError("f2softmax fits its classes on training text, and no batch has a target; is there any?")
+        return fit.solve()
+
+    def _train_biases(self, *unused: object) -> None:
+        """Train the biases that are not zero: those of a pretrained softmax. Also called after weights were loaded."""
+        self.class_bias.requires_grad_(bool(self.class_bias.any()))
+        if self.token_bias is not None:
+            self.token_bias.requires_grad_(self.head_trains and bool(self.token_bias.any()))
 
 
 def unshared(module: nn.Module, parameters: Iterable[nn.Parameter]) -> Iterator[nn.Parameter]:
-    """Yield those of some parameters that a module has in one place only: an output embedding that is not tied."""
+    """Yield the parameters that a module has in one place only, such as an output embedding that is not tied."""
     places = [id(parameter) for _, parameter in module.named_parameters(remove_duplicate=False)]
     return (parameter for parameter in parameters if places.count(id(parameter)) == 1)
 

@@ -86,7 +86,7 @@ def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tupl
         position: ``[n]`` position within the row, one that carries a target.
 
     Returns:
-        ``[n, U]`` tokens, and ``[n, U]`` bool, which of them are candidates; the others are valid ids without a meaning.
+        ``[n, U]`` tokens, and ``[n, U]`` bool, which are candidates; the others are valid ids without a meaning.
 
     >>> tokens, real = earlier_candidates(torch.tensor([[7, 5, 7, 6]]), torch.tensor([0, 0]), torch.tensor([2, 3]))
     >>> [row[kept].tolist() for row, kept in zip(tokens, real)]
