@@ -1,4 +1,4 @@
-"""Training objectives, one LightningModule per file. Reading METHODS answers: what is there?"""
+"""Training objectives, one LightningModule per file. METHODS lists them all."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,12 @@ class MethodEntry(Entry):
     """A method, its variants and its controls.
 
     Args:
-        variants: named settings of the same class, `section.name` to value. `reading.*` reads another method's cell in
-            another way, without training; `parent` starts from another method's cell.
+        variants: named settings of the same class, `section.name` to value. With `reading.*` nothing is trained: the
+            variant evaluates the cell of the method itself in another way. `parent` starts from another method's cell.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
         baseline: whether it writes texts without a model.
-        tuned_by: settings that decide its place among its like; without a grid over them it is marked `untuned`.
+        tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
+            `untuned`.
     """
 
     controls: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ METHODS: dict[str, MethodEntry] = {
     ),
     "ul_token": MethodEntry(
         "bench.models.ul_token:ULToken",
-        "unlikelihood of tokens that were already there",
+        "unlikelihood of tokens that have already occurred",
         "Welleck et al. 2020",
         variants=RELEASED,
     ),
@@ -116,10 +117,12 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
     "lead": MethodEntry(
-        "bench.models.baselines:Lead", "writes the first words of the source", "a baseline of summarisation",
+        "bench.models.baselines:Lead",
+        "writes the first words of the source",
+        "a baseline of summarisation",
         baseline=True,
     ),
-}  # fmt: skip
+}
 
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""

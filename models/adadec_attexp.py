@@ -1,40 +1,36 @@
-"""AdaDec+AttExp: adaptive decoder, and attention to the exemplar."""
+"""AdaDec+AttExp: decoder weights made for an exemplar, and attention to it.
+
+    loss = -log p(target), with the weights of AdaDec (eq. 8, 10, 11), attention and copying of AttExp
+
+Peng et al. 2019, section 4.3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
-
-from torch import Tensor
+from typing import Any, ClassVar
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.head import Head
-from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.seq2seq import Seq2Seq
 
 
-class AdaDecAttExp(Objective):
+class AdaDecAttExp(Seq2Seq):
     """Maximum likelihood on AdaDec that also attends to its exemplar and copies from it.
 
     Source: Peng et al. 2019 section 4.3, ADADEC+ATTEXP.
 
     Args:
         backbone: `bilstm` with `exemplar=both`.
-        equal_targets: whether the exemplar of a training row may have the row's own target. The paper only bans the
-            row itself, and the same story told twice then gives the answer away in training and not at test time; the
-            suite also bans rows with an equal source, warns, and `false` bans equal targets too.
+        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper only bans the
+            row itself; where a story is told twice, the exemplar then gives the answer away in training but not at
+            test time. The suite also bans rows with an equal source, and warns of equal targets; `false` bans these.
     """
 
     name: ClassVar[str] = "adadec_attexp"
     paper: ClassVar[str] = "Peng et al. 2019"
-    own_backbone: ClassVar[str] = "bilstm"
-    settings: ClassVar[Mapping[str, str]] = {"backbone.exemplar": "both"}
+    settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "both"}
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 
     def __init__(self, backbone: Backbone, *, equal_targets: bool = True) -> None:
         super().__init__(backbone)
         self.equal_targets = equal_targets
-
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, its copies included."""
-        return head.lse - head.at(rows.targets), {}

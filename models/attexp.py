@@ -1,40 +1,36 @@
-"""AttExp: Seq2Seq that reads an exemplar as a second source."""
+"""AttExp: Seq2Seq that reads an exemplar as a second source.
+
+    loss = -log p(target), as in Seq2Seq, with attention and copying over the source and the exemplar together
+
+Peng et al. 2019, section 4.1. The exemplar is the training target whose source is nearest (section 3.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
-
-from torch import Tensor
+from typing import Any, ClassVar
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.head import Head
-from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.seq2seq import Seq2Seq
 
 
-class AttExp(Objective):
+class AttExp(Seq2Seq):
     """Maximum likelihood on a Seq2Seq that attends to an encoded exemplar and copies from it.
 
     Source: Peng et al. 2019 section 4.1, ATTEXP. The exemplar is the training target whose source is nearest (3.2).
 
     Args:
         backbone: `bilstm` with `exemplar=attend`.
-        equal_targets: whether the exemplar of a training row may have the row's own target. The paper only bans the
-            row itself, and the same story told twice then gives the answer away in training and not at test time; the
-            suite also bans rows with an equal source, warns, and `false` bans equal targets too.
+        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper only bans the
+            row itself; where a story is told twice, the exemplar then gives the answer away in training but not at
+            test time. The suite also bans rows with an equal source, and warns of equal targets; `false` bans these.
     """
 
     name: ClassVar[str] = "attexp"
     paper: ClassVar[str] = "Peng et al. 2019"
-    own_backbone: ClassVar[str] = "bilstm"
-    settings: ClassVar[Mapping[str, str | int]] = {"backbone.exemplar": "attend", "backbone.exemplar_width": 64}
+    settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "attend", "backbone.exemplar_width": 64}
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 
     def __init__(self, backbone: Backbone, *, equal_targets: bool = True) -> None:
         super().__init__(backbone)
         self.equal_targets = equal_targets
-
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, its copies included."""
-        return head.lse - head.at(rows.targets), {}

@@ -1,4 +1,4 @@
-"""Baselines: texts written without a model, which a method with a source or an exemplar must beat."""
+"""Baselines: texts written without a model. A method that reads a source or an exemplar must beat them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ class Baseline(ABC):
     @classmethod
     def why_not(cls, place: Place) -> str | None:
         """Return why it does not fit a task, or None: it takes a source."""
-        return "needs rows with a source" if place.open_ended else None
+        if place.open_ended:
+            return "needs rows with a source"
+        return None
 
     @abstractmethod
     def write(self, source: str, exemplar: str, words: int) -> str:
         """Return the text of a row.
 
         Args:
-            source: what a model would read.
+            source: text that a model would read.
             exemplar: training target of the nearest training source.
-            words: words of an average training target.
+            words: number of words of an average training target.
         """
 
 
 class CopyExemplar(Baseline):
-    """The exemplar as it is. Far better on training than on test rows, it gives a leak away (adadec.exemplars)."""
+    """The exemplar as it is. Where it does far better on training than on test rows, exemplars leak the answer."""
 
     name: ClassVar[str] = "copy_exemplar"
     paper: ClassVar[str] = "Peng et al. 2019"

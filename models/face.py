@@ -1,4 +1,14 @@
-"""FACE: cross-entropy that weighs a token less the more often it is said."""
+"""FACE: cross-entropy that weighs a token less the more often it has been said.
+
+    loss = -w log p(target)
+
+    w = 1 - freq(target) / max freq, scaled to a mean of 1                     chosen before the prediction ("pre")
+    w = 1 + max(0, freq(most probable token) - freq(target)) / sum of freq     chosen after it ("post")
+
+Jiang et al. 2019. The weights are computed in `bench.models.functional.frequency_weights`.
+
+Shapes: n positions of a slice, V vocabulary, B batch rows, T positions of a row.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +42,10 @@ class FACE(Objective):
     `gpo`  targets                         as `opo`
     ====== =============================== ===========================================================
 
-    The most probable token is that of the softmax with the true past given. Nothing decays, and before anything is
+    The most probable token is that of the softmax with the true past given. Counts never decay; before anything is
     counted every weight is 1. The most frequent token has weight 0 in `opr` and `gpr`.
 
-    `paper` weighs by what was counted up to the previous optimiser step, over all ranks: one pass over the head, and
+    `paper` weighs by the counts of all steps before this one, over all ranks. That takes one pass over the head, and
     the loss of a row does not depend on its batch. The released code counts the current batch first, which costs a
     second pass over the head and makes the loss depend on the batch:
 
@@ -50,13 +60,14 @@ class FACE(Objective):
     ========== ================ ============================ ================================================
 
     Two things of the released codes are not here. They also count predictions at padding (`released`: of rows that have
-    not ended), and F2-Softmax's divides the loss by all positions, padding included; here a position without a target
-    is never seen, and the loss is divided by target tokens. With several ranks or micro-batches each counts its own
-    batch first, and they meet at the end of the step.
+    not ended), and F2-Softmax's code divides the loss by all positions, padding included. Here a position without a
+    target is never counted, and the loss is divided by target tokens. With several ranks or micro-batches each counts
+    its own batch first; their counts are added at the end of the step.
 
     Args:
         backbone: any.
-        form: which frequency, and when it weighs.
+        form: the first letter says whose frequency, of the output or of the ground truth; the last two when the weight
+            is chosen, before (`pr`) or after (`po`) the prediction.
         variant: what is counted, and when.
     """
 
@@ -76,19 +87,23 @@ class FACE(Objective):
         super().__init__(backbone)
         self.form, self.variant = form, variant
         self.batch_invariant = variant == "paper"
-        self.of_output, self.after = form[0] == "o", form[2] == "o"
-        self.left_out = special_tokens(backbone, "pad" if variant == "f2_code" else "eos")
+        self.counts_output = form[0] == "o"  # else targets are counted
+        self.is_post = form[2] == "o"  # the weight is chosen after the prediction
+        self.left_out = special_tokens(backbone, "pad" if variant == "f2_code" else "eos")  # tokens not counted
         self.register_buffer("frequency", torch.zeros(backbone.vocabulary_size, dtype=torch.int64))
-        # Counts of this rank in this step. No buffer: those are overwritten with the first rank's before each forward.
+        # [V] counts of this rank in this step. Not a buffer: before each forward pass, buffers get the first rank's
+        # values.
         self.pending: Tensor | None = None
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """Weighted -log p of the target."""
+        """-w log p of the target, [n]."""
         nll = head.lse - head.at(rows.targets)
-        predicted = rows.targets if self.form == "gpr" else head.argmax()
+        predicted = rows.targets
+        if self.counts_output or self.is_post:  # all forms but gpr
+            predicted = head.argmax()
         if self.variant == "paper":
-            self._count(predicted if self.of_output else rows.targets)
-        if self.after:
+            self._count(predicted if self.counts_output else rows.targets)
+        if self.is_post:
             weights = overuse_weights(self.known, predicted, rows.targets)
         else:
             weights = frequency_weights(self.known)[rows.targets]
@@ -97,33 +112,40 @@ class FACE(Objective):
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens; the released variants count the batch before they weigh it."""
         if self.variant != "paper":
-            said = self._predictions(states) if self.of_output else states.targets
+            tokens = self._predictions(states) if self.counts_output else states.targets  # [B, T]
             if self.variant == "released":
-                said = until_end(said, special_tokens(self.backbone, "eos"), special_tokens(self.backbone, "bos"))
-            self._count(said)
+                ends, starts = special_tokens(self.backbone, "eos"), special_tokens(self.backbone, "bos")
+                tokens = until_end(tokens, ends, starts)
+            self._count(tokens)
         return super().loss(states)
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Add what all ranks have counted in this step."""
-        pending = torch.zeros_like(self.frequency) if self.pending is None else self.pending
-        self.frequency += reduce(pending)
+        if self.pending is None:
+            self.pending = torch.zeros_like(self.frequency)
+        self.frequency += reduce(self.pending)
         self.pending = None
 
     @property
     def known(self) -> Tensor:
-        """The counts that weigh, [V]."""
-        return self.frequency if self.variant == "paper" or self.pending is None else self.frequency + self.pending
+        """The counts that the weights are made of, [V]."""
+        if self.variant == "paper" or self.pending is None:
+            return self.frequency
+        return self.frequency + self.pending
 
     def _count(self, tokens: Tensor) -> None:
-        """Count tokens of this step; only training counts."""
-        if self.training:
-            found = counted(tokens, len(self.frequency), self.left_out)
-            self.pending = found if self.pending is None else self.pending + found
+        """Count tokens of this step, of any shape; in evaluation nothing is counted."""
+        if not self.training:
+            return
+        counts = counted(tokens, len(self.frequency), self.left_out)
+        if self.pending is not None:
+            counts = self.pending + counts
+        self.pending = counts
 
     @torch.no_grad()
     def _predictions(self, states: States) -> Tensor:
         """Most probable token at each position that carries a target, [B, T]."""
-        said = torch.full_like(states.targets, IGNORED)
+        predictions = torch.full_like(states.targets, IGNORED)
         for rows in slices(states.detached(), SLICE):
-            said[rows.start + rows.group, rows.position] = self.logits(rows).argmax(1)
-        return said
+            predictions[rows.start + rows.group, rows.position] = self.logits(rows).argmax(1)
+        return predictions

@@ -1,4 +1,9 @@
-"""MLE: maximum likelihood, the baseline every other objective is compared with."""
+"""MLE: maximum likelihood, the baseline that every other objective is compared with.
+
+    loss = -log p(target) = log sum_w exp(z_w) - z_target,    z the logits
+
+Shapes: n positions of a slice.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,11 @@ from bench.models.core.states import Rows
 
 
 class MLE(Objective):
-    """Cross-entropy on the next token, l_xe of HistAlign section 3.1. What the base does, in its fast form."""
+    """Cross-entropy on the next token, l_xe of HistAlign section 3.1: the loss of `Objective`, in its fast form."""
 
     name: ClassVar[str] = "mle"
     paper: ClassVar[str] = "maximum likelihood"
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target."""
+        """-log p of the target, [n]."""
         return head.lse - head.at(rows.targets), {}

@@ -1,9 +1,14 @@
-"""Seq2Seq: attention and copying over a BiLSTM, what AdaDec is compared with."""
+"""Seq2Seq: attention and copying over a BiLSTM, the model that AdaDec is compared with.
+
+    loss = -log p(target),    p = p_gen * softmax over the vocabulary + (1 - p_gen) * attention over the source
+
+Peng et al. 2019, section 4.1; copying is that of See et al. 2017, eq. 9.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -22,8 +27,8 @@ class Seq2Seq(Objective):
     name: ClassVar[str] = "seq2seq"
     paper: ClassVar[str] = "Peng et al. 2019"
     own_backbone: ClassVar[str] = "bilstm"
-    settings: ClassVar[Mapping[str, str]] = {"backbone.exemplar": "none"}
+    settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "none"}
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, its copies included."""
+        """-log p of the target, its copies included, [n]."""
         return head.lse - head.at(rows.targets), {}

@@ -1,4 +1,12 @@
-"""TRIME: a cache language model trained with its cache."""
+"""TRIME: a cache language model trained with its cache.
+
+    P(w) is proportional to  exp(z_w) + sum over entries i of the memory that hold w of exp(sim(h, h_i))
+    loss = -log P(target)
+
+Zhong et al. 2022; eq. 3 of HistAlign (Wan et al. 2023). The functions are in `bench.models.functional.cache`.
+
+Shapes: n positions of a slice, V vocabulary, M memory entries.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +29,9 @@ class TRIME(Objective):
     Args:
         backbone: any.
         variant: `paper` compares the target with the tokens in the memory. `released` compares labels with labels, as
-            HistAlign's code does (modeling_gpt2.py, calc_loss): where a task masks the labels of its prompt, no entry
-            is ever positive and the cache only enters the normaliser. Encoder-decoder models are not affected.
+            HistAlign's code does (modeling_gpt2.py, calc_loss): where a task masks the labels of its prompt, the
+            entries of the prompt never count for a target, they only enter the normaliser. Encoder-decoder models are
+            not affected.
     """
 
     name: ClassVar[str] = "trime"
@@ -37,7 +46,9 @@ class TRIME(Objective):
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log P_clm of the target without scattering the cache to the vocabulary."""
-        comparable = rows.labelled if self.variant == "released" else None
-        memory = rows.similarity(), rows.memory_tokens, rows.readable
+        """-log P of the target, [n], without scattering the cache to the vocabulary."""
+        comparable = None
+        if self.variant == "released":
+            comparable = rows.labelled
+        memory = rows.similarity(), rows.memory_tokens, rows.readable  # [n, M] each
         return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *memory, comparable), {}

@@ -1,4 +1,15 @@
-"""UL-seq: what the model itself repeats is made less likely."""
+"""UL-seq: what the model itself repeats is made less likely.
+
+    loss = mean over rows of  1 / |y| * sum over repeated tokens y_t of -log(1 - p(y_t))
+
+with y what the model writes for a row by greedy decoding. A token is repeated if it belongs to a 4-gram that has
+occurred before in y. Each optimiser step takes this loss or, drawn at random, -log p(target).
+
+Welleck et al. 2020, section 5.2. Texts are written in `bench.models.core.continuations`, repeats are found in
+`bench.models.functional.unlikelihood`.
+
+Shapes: n positions of a slice, B rows, T positions of a row.
+"""
 
 from __future__ import annotations
 
@@ -27,39 +38,37 @@ class ULSeq(Objective):
     """Each optimiser step is either maximum likelihood or the unlikelihood of what the model repeats.
 
     Source: Welleck et al. 2020, section 5.2: greedy continuations of prompts from training text; every token of a
-    4-gram that was there before in its continuation is a negative candidate at its own place. Fine-tuned from a model
-    of maximum likelihood for 1,500 steps, half of them on sequences (section 6; F2-Softmax, B.2).
+    4-gram that has occurred before in its continuation is a negative candidate at its own position. Fine-tuned from a
+    model of maximum likelihood for 1,500 steps, half of them on sequences (section 6; F2-Softmax, B.2).
 
-        mean over rows of (sum over repeated tokens of -log(1 - p) / all tokens the model wrote for the row)
-
-    That is the paper's mean over all written tokens when rows get equally many, as they do on running text. The mean
-    over rows needs no number that another rank would have to tell.
+    The paper takes the mean over all written tokens. The mean over rows is the same where rows get equally many tokens,
+    as they do on running text, and it needs no number from another rank.
 
     Which loss a step takes and where a prompt lies depend on seed and step alone, so ranks and micro-batches agree.
     Continuations are written without gradient and with a cache; one pass then scores them. Both are without dropout. An
-    end token ends a continuation and is not one of its tokens. Rows that repeat nothing cost no second pass.
+    end token ends a continuation and does not belong to it. Rows that repeat nothing are not scored.
 
     ==================== ==================================== ====================================================
     on running text      `paper`                              `released`
     ==================== ==================================== ====================================================
     prompts              one for each row, at a drawn place   as many of the row's first pieces of 50 tokens as it
                                                               has stretches of 150 tokens, at least one
-    last n-gram          looked at                            missed
+    last n-gram          counts                               is left out
     p that rounds to 1   gradient p at the token's logit      no gradient (1 - p is cut off at 1e-20)
     ==================== ==================================== ====================================================
 
     F2-Softmax's version of the released code takes pieces of the first row of a batch only, and leaves dropout off for
-    good after its first sequence step; neither is here. Text shorter than prompt and continuation is cut in thirds, one
-    for the prompt. A row with a source is continued from it, to the end token or the task's most target tokens, which
-    the paper did not try.
+    good after its first sequence step; neither is here. Of a text shorter than prompt and continuation a third is the
+    prompt. A row with a source is continued from it, to the end token or the task's most target tokens, which the paper
+    did not try.
 
     Args:
         backbone: any.
         mix: share of the steps that are on sequences.
         prefix: tokens of a prompt on running text.
         continuation: tokens written behind it.
-        ngram: length of the n-grams that may not come twice.
-        variant: see above.
+        ngram: length of the n-grams that may not occur twice.
+        variant: see the table above.
 
     Raises:
         UsageError: for a share outside [0, 1] or a length below 1.
@@ -84,7 +93,7 @@ class ULSeq(Objective):
         self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target: the steps that are not on sequences."""
+        """-log p of the target, [n]: the loss of the steps that are not on sequences."""
         return head.lse - head.at(rows.targets), {}
 
     def step_loss(self, batch: Batch) -> LossSum:
@@ -111,12 +120,13 @@ class Sequences:
     def __post_init__(self) -> None:
         if not 0 <= self.mix <= 1:
             raise UsageError(f"mix is the share of steps on sequences, from 0 to 1, not {self.mix}")
-        for name in ("prefix", "continuation", "ngram"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is a number of tokens and at least 1, not {getattr(self, name)}")
+        lengths = {"prefix": self.prefix, "continuation": self.continuation, "ngram": self.ngram}
+        for name, length in lengths.items():
+            if length < 1:
+                raise UsageError(f"{name} is a number of tokens and at least 1, not {length}")
 
     def turn(self, seed: int, step: int) -> bool:
-        """Return whether a step is on sequences."""
+        """Return whether a step takes the sequence loss."""
         return draw(seed, "coin", step) < self.mix
 
     @property
@@ -142,52 +152,69 @@ def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> Lo
     """
     with without_dropout(objective):
         written = write(objective, batch, settings.cut, draw(objective.run_seed, "prefix", batch["step"]))
-        scored, shares = repeats(written, settings.ngram, settings.variant == "paper")
-        states, weights = states_of(objective, batch, scored, shares)
+        repeating = with_repeats(written, settings.ngram, settings.variant == "paper")
+        states, weights = scored(objective, batch, repeating)
     scale = batch["step_tokens"] / batch["step_rows"]
     clamped = settings.variant == "released"
 
-    def losses(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        each = unlikelihood(head.at(rows.targets), head.lse, FLOOR, clamped=clamped)
-        return scale * weights[rows.start + rows.group, rows.position].to(each.dtype) * each, {}
+    def head_loss(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        penalties = unlikelihood(head.at(rows.targets), head.lse, FLOOR, clamped=clamped)  # [n]
+        return scale * weights[rows.start + rows.group, rows.position].to(penalties.dtype) * penalties, {}
 
-    head = objective.backbone.linear_head() if states.copying is None else None
+    def position_loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        return head_loss(rows, PlainHead(objective.logits(rows)))
+
+    head = None
+    if states.copying is None:
+        head = objective.backbone.linear_head()
     if head is not None:
-        found = summed_by_head(states, losses, head, objective.own_parameters(), SLICE)
+        loss = summed_by_head(states, head_loss, head, objective.own_parameters(), SLICE)
     else:
-        plain = lambda rows: losses(rows, PlainHead(objective.logits(rows)))  # noqa: E731
-        found = summed(states, plain, objective.head_parameters(), SLICE)
-    return replace(found, terms={"repetition": found.total.detach()})
+        loss = summed(states, position_loss, objective.head_parameters(), SLICE)
+    return replace(loss, terms={"repetition": loss.total.detach()})
 
 
-def repeats(written: Sequence[Written], ngram: int, last: bool) -> tuple[list[Written], list[list[float]]]:
-    """Return the continuations that repeat something, and the weight of each of their tokens.
+@dataclass(frozen=True)
+class Repeating:
+    """A continuation that repeats something."""
 
-    A repeated token weighs one over the number of tokens written for its row, any other 0.
+    written: Written
+    weights: list[float]  # of each of its tokens: for a repeated token 1 / tokens written for the row, else 0
+
+
+def with_repeats(written: Sequence[Written], ngram: int, last: bool) -> list[Repeating]:
+    """Return the continuations that repeat something, with the weight of each of their tokens.
+
+    Args:
+        written: all continuations of a batch; a row may have several.
+        ngram: length of the n-grams that may not occur twice.
+        last: whether a continuation's last n-gram counts.
     """
-    lengths: dict[int, int] = {}
-    for one in written:
-        lengths[one.row] = lengths.get(one.row, 0) + len(one.tokens)
-    masks = [repeated(one.tokens, ngram, last=last) for one in written]
-    kept = [(one, mask) for one, mask in zip(written, masks, strict=True) if any(mask)]
-    return [one for one, _ in kept], [[bad / lengths[one.row] for bad in mask] for one, mask in kept]
+    lengths: dict[int, int] = {}  # row -> tokens written for it
+    for continuation in written:
+        lengths[continuation.row] = lengths.get(continuation.row, 0) + len(continuation.tokens)
+    repeating = []
+    for continuation in written:
+        is_repeated = repeated(continuation.tokens, ngram, last=last)
+        if any(is_repeated):
+            length = lengths[continuation.row]
+            repeating.append(Repeating(continuation, [flag / length for flag in is_repeated]))
+    return repeating
 
 
-def states_of(
-    objective: Objective, batch: Batch, scored: Sequence[Written], shares: Sequence[Sequence[float]]
-) -> tuple[States, Tensor]:
+def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -> tuple[States, Tensor]:
     """Run the backbone over continuations; keep as targets the tokens with a weight, and return all weights, [B, T].
 
-    Where nothing is scored it runs over one row of the batch without a target: a zero whose graph reaches every
-    parameter, since all ranks wait for each other's gradients.
+    Where nothing repeats it runs over a single row of the batch without a target. That gives a zero whose graph reaches
+    every parameter: all ranks wait for each other's gradients.
     """
-    if not scored:
-        one = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
-        states = objective.backbone.states(one)  # type: ignore[arg-type]
+    if not repeating:
+        first_row = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
+        states = objective.backbone.states(first_row)  # type: ignore[arg-type]
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
     else:
-        states = objective.backbone.states(scoring_batch(objective, batch, scored))
+        states = objective.backbone.states(scoring_batch(objective, batch, [row.written for row in repeating]))
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
-        flat = [share for row in shares for share in row]
+        flat = [weight for row in repeating for weight in row.weights]
         weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)
     return replace(states, targets=states.targets.masked_fill(weights == 0, IGNORED)), weights

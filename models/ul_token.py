@@ -1,8 +1,15 @@
-"""UL-token: tokens that were already there are made less likely."""
+"""UL-token: tokens that have already occurred are made less likely.
+
+    loss_t = -log p(x_t) - alpha * sum over c in C_t of log(1 - p(c))
+    C_t    = {x_1, ..., x_(t-1)} without x_t, the earlier targets of the row
+
+Welleck et al. 2020, section 5.1. The functions are in `bench.models.functional.unlikelihood`.
+
+Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T positions of a row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -25,14 +32,15 @@ class ULToken(Objective):
     """-log p(x_t) - alpha * sum over c in C_t of log(1 - p(c)), with C_t the earlier targets of the row but x_t.
 
     Source: Welleck et al. 2020, section 5.1, the token-level objective with previous-context candidates; alpha = 1. The
-    source of a conditional task holds no candidates. A candidate counts once, however often it was there.
+    source of a conditional task holds no candidates. A candidate counts once, however often it has occurred.
 
-    `paper` keeps the gradient of a candidate alive where 1 - p falls below 1e-5; its value is bounded there. Released:
+    Variants. In all, the value of a candidate's term is bounded where 1 - p falls below 1e-5.
 
-    - `released` penalises padding at every position too, and has no gradient below 1e-5. It was run on one row at a
-      time; on several it would take the tokens of earlier rows for candidates.
-    - `f2_code` is F2-Softmax's baseline, which does that: its candidates are all targets of the micro-batch before a
-      position, row after row, with padding and without that gradient.
+    - `paper` keeps its gradient there.
+    - `released` has no gradient there, and padding is a candidate at every position. The authors ran it on one row at a
+      time; on several rows their code would take the tokens of earlier rows for candidates.
+    - `f2_code` is F2-Softmax's baseline, which does so: its candidates are all targets of the micro-batch before a
+      position, row after row; otherwise it is `released`.
 
     Both released codes divide by target tokens, as here.
 
@@ -65,38 +73,40 @@ class ULToken(Objective):
         self.batch_invariant = variant != "f2_code"
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target and the unlikelihood of its candidates."""
-        padding = () if self.variant == "paper" else special_tokens(self.backbone, "pad")
-        return token_losses(rows, head, self.alpha, padding, clamped=self.variant != "paper")
+        """-log p of the target and the unlikelihood of its candidates, [n]."""
+        return token_losses(self, rows, head, self.alpha, released=self.variant != "paper")
 
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens."""
-        return super().loss(joined(states) if self.variant == "f2_code" else states)
+        if self.variant == "f2_code":
+            states = joined(states)
+        return super().loss(states)
 
 
 def token_losses(
-    rows: Rows, head: Head, alpha: float, padding: Collection[int] = (), *, clamped: bool = False
+    objective: Objective, rows: Rows, head: Head, alpha: float, *, released: bool = False
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The token-level objective of each position, [n], and the sums of its two parts.
 
     Args:
+        objective: whose backbone says which token is padding.
         rows: a slice.
         head: its softmax head.
         alpha: weight of the unlikelihood.
-        padding: tokens that are candidates everywhere.
-        clamped: no gradient where 1 - p is below the floor.
+        released: whether padding is a candidate everywhere, and no gradient comes from where 1 - p is below the floor.
     """
     nll = head.lse - head.at(rows.targets)
-    tokens, real = earlier_candidates(rows.group_targets, rows.group, rows.position)
-    for token in padding:
-        tokens, real = with_token(tokens, real, rows.targets, token)
-    each = unlikelihood(head.at(tokens), head.lse, FLOOR, clamped=clamped)
-    penalty = each.masked_fill(~real, 0.0).sum(1)
+    tokens, real = earlier_candidates(rows.group_targets, rows.group, rows.position)  # [n, U]
+    if released:
+        for token in special_tokens(objective.backbone, "pad"):
+            tokens, real = with_token(tokens, real, rows.targets, token)
+    penalties = unlikelihood(head.at(tokens), head.lse, FLOOR, clamped=released)  # [n, U]
+    penalty = penalties.masked_fill(~real, 0.0).sum(1)
     return nll + alpha * penalty, {"mle": nll.sum(), "unlikelihood": penalty.sum()}
 
 
 def joined(states: States) -> States:
-    """Return a batch as one row, its rows one behind the other, without a memory."""
+    """Return a batch as a single row of B * T positions, its rows one behind the other, without a memory."""
     return replace(
         states,
         hidden=states.hidden.flatten(0, 1)[None],
@@ -111,4 +121,4 @@ def joined(states: States) -> States:
 def check_alpha(alpha: float) -> None:
     """Refuse a weight that would reward repetition."""
     if alpha < 0:
-        raise UsageError(f"alpha is the weight of the unlikelihood and at least 0, not {alpha}")
+        raise UsageError(f"alpha is the weight of the unlikelihood and at least 0, not {alpha}; give 0 or more")

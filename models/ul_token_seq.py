@@ -1,4 +1,10 @@
-"""UL-token+seq: both forms of unlikelihood."""
+"""UL-token+seq: both forms of unlikelihood.
+
+A step of the optimiser takes the token-level loss of `ul_token` or, drawn at random, the sequence-level loss of
+`ul_seq`. Welleck et al. 2020, section 6.
+
+Shapes: n positions of a slice.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,6 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.special_tokens import special_tokens
 from bench.models.core.states import Rows
 from bench.models.ul_seq import Sequences, sequence_loss
 from bench.models.ul_token import check_alpha, token_losses
@@ -20,8 +25,8 @@ class ULTokenSeq(Objective):
     """Each optimiser step is either the token-level objective or the sequence-level one.
 
     Source: Welleck et al. 2020, section 6, the model named by both; UL-token+seq of F2-Softmax (Choi et al. 2020,
-    section 4.1.3). A model of the token-level objective is fine-tuned with the mixture. `ULToken` and `ULSeq` say what
-    the two objectives are, and where the released code differs.
+    section 4.1.3). A model trained with the token-level objective is fine-tuned with the mixture. `ULToken` and `ULSeq`
+    say what the two objectives are, and where the released code differs.
 
     Args:
         backbone: any.
@@ -59,8 +64,7 @@ class ULTokenSeq(Objective):
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """The token-level objective: the steps that are not on sequences."""
-        padding = () if self.variant == "paper" else special_tokens(self.backbone, "pad")
-        return token_losses(rows, head, self.alpha, padding, clamped=self.variant != "paper")
+        return token_losses(self, rows, head, self.alpha, released=self.variant != "paper")
 
     def step_loss(self, batch: Batch) -> LossSum:
         """The token-level objective or the sequence loss, as the step has drawn."""

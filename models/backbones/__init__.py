@@ -1,4 +1,4 @@
-"""What turns a batch into states. Reading BACKBONES answers: what is there?"""
+"""Backbones: the models that turn a batch into states. BACKBONES lists them all."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class BackboneEntry(Entry):
 
     Args:
         architecture: `decoder-only` or `encoder-decoder`.
-        hub: repository of a pretrained one.
+        hub: repository of a pretrained backbone.
     """
 
     architecture: str = "decoder-only"
