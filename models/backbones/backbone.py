@@ -1,4 +1,8 @@
-"""Backbone: the base of what turns a batch into states."""
+"""Backbone: the base class of the models that turn a batch into states.
+
+Shapes: B rows, T positions, S source tokens, E exemplar tokens, N new tokens of a generation step, V vocabulary, D
+width of a state.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypedDict
 
+import torch
 from torch import Tensor, nn
 
-from bench.models.core.states import Rows, States
+from bench.models.core.states import IGNORED, Rows, States
 
 
 class Batch(TypedDict, total=False):
@@ -25,7 +30,7 @@ class Batch(TypedDict, total=False):
 
 
 class TextSource(Protocol):
-    """What a backbone wants from a task: the words it needs."""
+    """What a backbone asks of a task: tokenizers, and vectors of tokens."""
 
     markers: tuple[str, ...]
 
@@ -36,7 +41,7 @@ class TextSource(Protocol):
         """Return a tokenizer of whole words, the most frequent ones of the training text."""
 
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
-        """Return fixed token embeddings with a known geometry, or None."""
+        """Return fixed token embeddings [V, width] with a known geometry, or None."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,9 @@ class Backbone(nn.Module, ABC):
 
     def linear_head(self) -> LinearHead | None:
         """Return the head as one matrix product, or None where `head` is anything else."""
-        return output_embedding(self.model) if type(self).head is Backbone.head else None
+        if type(self).head is Backbone.head:
+            return output_embedding(self.model)
+        return None
 
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""
@@ -119,4 +126,18 @@ class Backbone(nn.Module, ABC):
 def output_embedding(model: Any) -> LinearHead | None:
     """Return a model's output embedding as a head, or None where it is no plain linear layer."""
     output = model.get_output_embeddings()
-    return LinearHead(output.weight, output.bias) if type(output) is nn.Linear else None
+    if type(output) is nn.Linear:
+        return LinearHead(output.weight, output.bias)
+    return None
+
+
+def decoder_inputs(labels: Tensor, config: Any) -> Tensor:
+    """Return what an encoder-decoder reads to predict labels, [B, T]: the labels moved right behind the start token.
+
+    Args:
+        labels: [B, T]; padding takes the place of those that carry no loss.
+        config: of the model, with `decoder_start_token_id` and `pad_token_id`.
+    """
+    start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
+    earlier = labels[:, :-1]
+    return torch.cat([start, earlier.masked_fill(earlier == IGNORED, config.pad_token_id)], dim=1)

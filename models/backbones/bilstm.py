@@ -1,4 +1,7 @@
-"""BiLSTM backbones: the recurrent sequence-to-sequence models of AdaDec (Peng et al. 2019), from scratch."""
+"""BiLSTM backbones: the recurrent sequence-to-sequence models of AdaDec (Peng et al. 2019), from scratch.
+
+Shapes: B rows, S source positions, E exemplar positions, T target positions, D width.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from transformers import PretrainedConfig
 
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs
 from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
 from bench.models.backbones.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import special_ids
-from bench.models.core.states import IGNORED, Rows, States, last_rows
+from bench.models.core.states import Rows, States, last_rows
 
 __all__ = ["BiLSTM", "bilstm"]
 
@@ -25,8 +28,8 @@ __all__ = ["BiLSTM", "bilstm"]
 class BiLSTM(Backbone):
     """A recurrent encoder-decoder that copies: the memory is the encoder's states, labelled with the input tokens.
 
-    Copying is over the fixed vocabulary, from the source and, where it is attended to, from the exemplar behind it. The
-    memory that cache methods read is the source alone.
+    Copying is over the fixed vocabulary: from the source and, where the exemplar is attended to, from the exemplar,
+    whose tokens stand behind those of the source. The memory that cache methods read is the source alone.
     """
 
     architecture: ClassVar[str] = "encoder-decoder"
@@ -44,7 +47,8 @@ class BiLSTM(Backbone):
         encoded = self.model.encoder(ids, mask)
         read = self.model.read_exemplar(exemplar, exemplar_mask, len(ids))
         given = self.model.given(encoded, mask, read, exemplar_mask)
-        hidden, copying, _ = self.model.decode(self.shifted(labels), self.model.start(encoded), given)
+        inputs = decoder_inputs(labels, self.model.config)
+        hidden, copying, _ = self.model.decode(inputs, self.model.start(encoded), given)
         return States(
             hidden=hidden,
             targets=labels,
@@ -70,28 +74,24 @@ class BiLSTM(Backbone):
         given = model.given(step.encoded, step.mask, read, step.exemplar_mask)
         hidden, copying, state = model.decode(step.ids, state, given)
         cache.put(state._asdict())
+        if copying is not None:
+            copying = copying[:, -1]
         return last_rows(
             hidden[:, -1],
             step.encoded.last_hidden_state,
             step.source,
             step.mask > 0,
-            None if copying is None else copying[:, -1],
+            copying,
             self.copy_tokens(step.source, step.exemplar),
         )
 
     def copy_tokens(self, source: Tensor, exemplar: Tensor | None) -> Tensor | None:
-        """Tokens that may be copied, [B, S] or [B, S+E], if any may."""
+        """Tokens that may be copied, [B, S] or [B, S+E]; None where nothing is copied."""
         if not self.model.design.copy:
             return None
         if exemplar is None or not self.model.design.attends:
             return source
         return torch.cat([source, exemplar], dim=1)
-
-    def shifted(self, labels: Tensor) -> Tensor:
-        """Decoder inputs: the target moved right behind the start token, padding in place of ignored labels."""
-        config = self.model.config
-        start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
-        return torch.cat([start, labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, config.pad_token_id)], dim=1)
 
 
 def bilstm(
@@ -125,10 +125,10 @@ def bilstm(
     `variant=released` does what the authors' code does (google-research/language, exemplar_decoding) where it differs:
 
     - the two directions of the encoder meet at the top only, with a residual around every layer of a deeper stack;
-    - what enters the bridge is dropped out;
+    - there is dropout before the bridge;
     - a tanh layer with dropout before and after it stands between the exemplar's last states and C (eq. 11);
-    - input feeding, always;
-    - copying has projected memories of its own, asked by the attention vector, which alone decides whether to copy.
+    - there is always input feeding;
+    - copying has projected memories of its own, weighted by the attention vector, which alone decides whether to copy.
 
     Not reproduced, because they are no part of the model: loss averaged over padding too; 1e-8 added inside its
     logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beam 10, the first beam
@@ -145,12 +145,12 @@ def bilstm(
         width: of the decoder and of each direction of the encoder.
         layers: of the encoder.
         embedding_width: 0 for `width`.
-        dropout: of embeddings and of what meets the softmax; variational behind encoder layers.
+        dropout: of embeddings and before the softmax; variational after encoder layers.
         exemplar: `none`; `attend` to it and copy from it; `adapt` the decoder to it; `both`; `constant`, an adaptive
             decoder with one learned lambda and no exemplar, a control.
         exemplar_width: of each direction of the exemplar's encoder.
         rank: r, number of rank-1 parts of each adaptive map; 0 for `width`.
-        norm: l2 norm lambda is scaled to; 0 for the square root of `width`, none for no scaling.
+        norm: l2 norm that lambda is scaled to; 0 for the square root of `width`, none for no scaling.
         input_feeding: whether the attention vector of the position before joins the decoder's input.
         copy: whether tokens are copied.
         tied: whether the softmax has the embeddings' weights.
@@ -168,18 +168,33 @@ def bilstm(
             f"[0, 1); got {width}, {layers}, {exemplar_width}, {rank}, {embedding_width}, {norm}, {dropout}"
         )
     _check(width, inputs, layers, tied, released, glove, tokens)
-    tokenizer = texts.word_tokenizer(vocabulary) if tokens == "words" else texts.tokenizer(vocabulary)
+    if tokens == "words":
+        tokenizer = texts.word_tokenizer(vocabulary)
+    else:
+        tokenizer = texts.tokenizer(vocabulary)
     torch.manual_seed(seed_of(seed, "weights"))
     config = PretrainedConfig(
-        is_encoder_decoder=True, vocab_size=len(tokenizer), hidden_size=width,
-        num_hidden_layers=0,  # no keys and values: the library's cache is empty but for our named rows
-        decoder_start_token_id=tokenizer.bos_token_id, **special_ids(tokenizer),
-    )  # fmt: skip
+        is_encoder_decoder=True,
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=0,  # no keys and values: the cache of `transformers` holds only our named tensors
+        decoder_start_token_id=tokenizer.bos_token_id,
+        **special_ids(tokenizer),
+    )
     design = Design(
-        width=width, layers=layers, embedding_width=inputs, dropout=dropout, exemplar=exemplar,
-        exemplar_width=exemplar_width, rank=rank or width, norm=math.sqrt(width) if norm == 0 else norm,
-        input_feeding=input_feeding or released, copy=copy, tied=tied, released=released,
-    )  # fmt: skip
+        width=width,
+        layers=layers,
+        embedding_width=inputs,
+        dropout=dropout,
+        exemplar=exemplar,
+        exemplar_width=exemplar_width,
+        rank=rank or width,
+        norm=math.sqrt(width) if norm == 0 else norm,
+        input_feeding=input_feeding or released,
+        copy=copy,
+        tied=tied,
+        released=released,
+    )
     model = BiLSTMModel(config, design)
     if glove:
         _fix(model, read_glove(glove, tokenizer.get_vocab(), inputs))
@@ -208,8 +223,8 @@ def _check(width: int, inputs: int, layers: int, tied: bool, released: bool, glo
 def _fix(model: BiLSTMModel, vectors: dict[int, Tensor]) -> None:
     """Put word vectors in the embeddings and fix all of them; words without one are drawn with their spread."""
     weight = model.get_input_embeddings().weight
-    found = torch.stack(list(vectors.values()))
+    known = torch.stack(list(vectors.values()))  # [words, I]
     with torch.no_grad():
-        weight.normal_(float(found.mean()), float(found.std(correction=0)))
-        weight[torch.tensor(list(vectors))] = found
+        weight.normal_(float(known.mean()), float(known.std(correction=0)))
+        weight[torch.tensor(list(vectors))] = known
     weight.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""The recurrent sequence-to-sequence model as one module: encoders, decoder, embeddings, head.
+"""The recurrent sequence-to-sequence model as a module: encoders, decoder, embeddings, head.
 
 Shapes: B rows, S source positions, E exemplar positions, T target positions, D width.
 """
@@ -22,7 +22,7 @@ Exemplar = Literal["none", "attend", "adapt", "both", "constant"]
 
 @dataclass(frozen=True)
 class Design:
-    """What a model is made of; `bilstm` says what each part means."""
+    """The options of a model; `bilstm` says what each means."""
 
     width: int
     layers: int
@@ -54,33 +54,60 @@ class Design:
 
 
 class BiLSTMModel(nn.Module):
-    """A model of a design.
+    """The model that a design describes.
 
     Args:
-        config: special token ids and `vocab_size`, as the library's decoding wants them.
-        design: its parts.
+        config: special token ids and `vocab_size`, in the form that decoding with `transformers` needs.
+        design: its options.
     """
+
+    exemplar_encoder: ExemplarEncoder | None  # of designs that read exemplars
+    constant: nn.Parameter | None  # [1, r] of `exemplar=constant`, from which eq. 11 makes its lambda
 
     def __init__(self, config: Any, design: Design) -> None:
         super().__init__()
         self.config, self.design = config, design
-        d, apart = design, design.copy and design.released
-        embedding = nn.Embedding(config.vocab_size, d.embedding_width)
-        nn.init.uniform_(embedding.weight, -math.sqrt(3 / d.embedding_width), math.sqrt(3 / d.embedding_width))
-        self.encoder = SourceEncoder(embedding, d.width, d.layers, d.dropout, d.released, apart)
-        self.exemplar_encoder = ExemplarEncoder(
-            d.embedding_width, d.exemplar_width, d.width, d.rank if d.adapts else 0, d.norm, d.attends, d.dropout,
-            d.released, apart,
-        ) if d.reads else None  # fmt: skip
-        self.constant = nn.Parameter(torch.randn(1, d.rank)) if d.exemplar == "constant" else None
-        adaptive = d.adapts or d.exemplar == "constant"
-        self.decoder = Decoder(
-            d.embedding_width, d.width, d.rank if adaptive else 0, d.dropout, d.input_feeding, d.copy, apart
+        copies_apart = design.copy and design.released
+        has_constant = design.exemplar == "constant"
+        embedding = nn.Embedding(config.vocab_size, design.embedding_width)
+        _init_uniform(embedding.weight, design.embedding_width)
+        self.encoder = SourceEncoder(
+            embedding,
+            width=design.width,
+            layers=design.layers,
+            dropout=design.dropout,
+            released=design.released,
+            copies_apart=copies_apart,
         )
-        self.output = nn.Linear(d.width, config.vocab_size)
-        nn.init.uniform_(self.output.weight, -math.sqrt(3 / d.width), math.sqrt(3 / d.width))
+        self.exemplar_encoder = None
+        if design.reads:
+            self.exemplar_encoder = ExemplarEncoder(
+                inputs=design.embedding_width,
+                exemplar_width=design.exemplar_width,
+                width=design.width,
+                rank=design.rank if design.adapts else 0,
+                norm=design.norm,
+                attends=design.attends,
+                dropout=design.dropout,
+                released=design.released,
+                copies_apart=copies_apart,
+            )
+        self.constant = None
+        if has_constant:
+            self.constant = nn.Parameter(torch.randn(1, design.rank))
+        self.decoder = Decoder(
+            inputs=design.embedding_width,
+            width=design.width,
+            rank=design.rank if design.adapts or has_constant else 0,
+            dropout=design.dropout,
+            feeding=design.input_feeding,
+            copies=design.copy,
+            copies_apart=copies_apart,
+        )
+        self.output = nn.Linear(design.width, config.vocab_size)
+        _init_uniform(self.output.weight, design.width)
         nn.init.zeros_(self.output.bias)
-        if d.tied:
+        if design.tied:
             self.output.weight = embedding.weight
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -92,14 +119,14 @@ class BiLSTMModel(nn.Module):
         return self.output
 
     def get_encoder(self) -> SourceEncoder:
-        """What the library runs once per source."""
+        """The encoder, which `transformers` runs once for each source."""
         return self.encoder
 
     def read_exemplar(self, ids: Tensor | None, mask: Tensor | None, rows: int) -> ExemplarRead:
-        """Return what the decoder gets of the exemplars [B, E] of B = `rows` rows, if it reads them.
+        """Return what the decoder gets of the exemplars [B, E] of B = `rows` rows; nothing where it reads none.
 
         Raises:
-            UsageError: when it does and there are none.
+            UsageError: when the model reads exemplars and there are none.
         """
         if self.constant is not None:
             ones = self.constant.new_ones(rows, 1)
@@ -114,7 +141,7 @@ class BiLSTMModel(nn.Module):
         return self.exemplar_encoder(self.encoder.embed(ids), mask)
 
     def given(self, encoded: Encoded, mask: Tensor, read: ExemplarRead, exemplar_mask: Tensor | None) -> Given:
-        """Put together what the decoder attends to and is made with, from the masks [B, S] and [B, E]."""
+        """Put together what the decoder reads at every position, from the masks [B, S] and [B, E]."""
         readable = mask > 0
         if read.memory is not None and exemplar_mask is not None:
             readable = torch.cat([readable, exemplar_mask > 0], dim=1)
@@ -135,6 +162,11 @@ class BiLSTMModel(nn.Module):
         return self.decoder(self.encoder.embed(ids), state, given)
 
 
+def _init_uniform(weight: Tensor, width: int) -> None:
+    """Draw weights evenly, with variance 1 / width."""
+    nn.init.uniform_(weight, -math.sqrt(3 / width), math.sqrt(3 / width))
+
+
 def present(*tensors: Tensor | None) -> list[Tensor]:
-    """Return those that are there."""
+    """Return the tensors that are not None."""
     return [tensor for tensor in tensors if tensor is not None]

@@ -1,4 +1,7 @@
-"""Decoder-only backbones: GPT-2, LLaMA and their like."""
+"""Decoder-only backbones: GPT-2, LLaMA and their like.
+
+Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width of a state.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,10 @@ class Causal(Backbone):
             past_key_values=step.cache,
             use_cache=True,
         ).last_hidden_state
-        states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)
-        mask = torch.ones_like(tokens) if step.mask is None else step.mask
+        states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)  # [B, T, D], [B, T]
+        mask = step.mask
+        if mask is None:
+            mask = torch.ones_like(tokens)
         return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask))
 
 
@@ -60,5 +65,5 @@ def strictly_past(mask: Tensor) -> Tensor:
 
 
 def both_real(mask: Tensor) -> Tensor:
-    """Which entries have a real state and a real token behind it, [B, T-1]."""
+    """Which entries have a real state and a real token after it, [B, T-1]."""
     return (mask[:, :-1] > 0) & (mask[:, 1:] > 0)

@@ -1,4 +1,7 @@
-"""Encoder-decoder backbones: BART and its like."""
+"""Encoder-decoder backbones: BART and its like.
+
+Shapes: B rows, S source tokens, T target positions, D width of a state.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, output_embedding
-from bench.models.core.states import IGNORED, Rows, States, last_rows
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
+from bench.models.core.states import Rows, States, last_rows
 
 
 class EncoderDecoder(Backbone):
@@ -26,10 +29,10 @@ class EncoderDecoder(Backbone):
         out = self.model.base_model(
             input_ids=batch["input_ids"],
             attention_mask=mask,
-            decoder_input_ids=self.shifted(labels),
+            decoder_input_ids=decoder_inputs(labels, self.model.config),
             use_cache=False,
         )
-        memory = out.encoder_last_hidden_state
+        memory = out.encoder_last_hidden_state  # [B, S, D]
         return States(
             hidden=out.last_hidden_state,
             targets=labels,
@@ -52,17 +55,13 @@ class EncoderDecoder(Backbone):
         ).last_hidden_state
         return last_rows(hidden[:, -1], step.encoded.last_hidden_state, step.source, step.mask > 0)
 
-    def shifted(self, labels: Tensor) -> Tensor:
-        """Decoder inputs: the target moved right behind the start token, padding in place of ignored labels."""
-        config = self.model.config
-        start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
-        return torch.cat([start, labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, config.pad_token_id)], dim=1)
-
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head with BART's fixed bias."""
         return super().head(hidden) + self.model.final_logits_bias.to(hidden.dtype)
 
     def linear_head(self) -> LinearHead | None:
-        """The same with BART's fixed bias."""
-        found = output_embedding(self.model)
-        return found and replace(found, offset=self.model.final_logits_bias.flatten())
+        """The head as one matrix product, with BART's fixed bias as its offset."""
+        head = output_embedding(self.model)
+        if head is None:
+            return None
+        return replace(head, offset=self.model.final_logits_bias.flatten())

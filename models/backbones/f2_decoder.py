@@ -7,7 +7,7 @@ import torch
 from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.small import shared_tokenizer, special_ids
+from bench.models.backbones.small import bpe_tokenizer, special_ids
 
 
 def f2_decoder(
@@ -27,8 +27,8 @@ def f2_decoder(
 ) -> Backbone:
     """Return the decoder with random weights.
 
-    Source: Choi et al. 2020 Table 6; the released code has layer norms behind the sums, a ReLU in the feed-forward part
-    and learned positions, and does not tie embeddings (the printed 69.0 M only adds up so). OPT with
+    Source: Choi et al. 2020 Table 6. The released code has layer norms behind the residual sums, a ReLU in the
+    feed-forward part, learned positions, and embeddings that are not tied; only so the paper's 69.0 M adds up. OPT with
     `do_layer_norm_before=False` is that model; its attention has biases, which adds 0.02 M.
 
     Args:
@@ -41,12 +41,22 @@ def f2_decoder(
     """
     from transformers import OPTConfig, OPTForCausalLM
 
-    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
+    words = bpe_tokenizer(texts, vocabulary, tokenizer)
     torch.manual_seed(seed_of(seed, "weights"))
     config = OPTConfig(
-        vocab_size=len(words), max_position_embeddings=context, hidden_size=width, word_embed_proj_dim=width,
-        num_hidden_layers=layers, num_attention_heads=heads, ffn_dim=feed_forward, do_layer_norm_before=False,
-        activation_function="relu", dropout=dropout, attention_dropout=attention_dropout, init_std=0.02,
-        tie_word_embeddings=False, **special_ids(words),
-    )  # fmt: skip
+        vocab_size=len(words),
+        max_position_embeddings=context,
+        hidden_size=width,
+        word_embed_proj_dim=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        ffn_dim=feed_forward,
+        do_layer_norm_before=False,
+        activation_function="relu",
+        dropout=dropout,
+        attention_dropout=attention_dropout,
+        init_std=0.02,
+        tie_word_embeddings=False,
+        **special_ids(words),
+    )
     return Causal(OPTForCausalLM(config), words)

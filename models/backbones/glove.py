@@ -20,34 +20,42 @@ def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int
         width: numbers of a vector.
 
     Returns:
-        A vector [width] for each token id that was found.
+        Token id -> vector [width], for the words that the file has.
 
     Raises:
         MissingError: when there is no such file.
         UsageError: when its vectors are of another width, or none of the words is in it.
         DataError: for a line that is no word with its vector.
     """
-    found: dict[int, Tensor] = {}
+    vectors: dict[int, Tensor] = {}
     try:
         with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 if number == 1:
                     _check_width(path, line, width)
                 token = vocabulary.get(line[: line.find(" ")])
-                if token is not None and (vector := _vector(path, number, line, width)) is not None:
-                    found.setdefault(token, vector)
+                if token is None:
+                    continue
+                vector = _vector(path, number, line, width)
+                if vector is not None:
+                    vectors.setdefault(token, vector)
     except OSError as error:
         raise MissingError(f"no word vectors at '{path}' ({error.strerror}); give backbone.glove a file") from error
-    if not found:
-        raise UsageError(f"'{path}' has none of the {len(vocabulary)} words; backbone.glove wants another file")
-    return found
+    if not vectors:
+        raise UsageError(
+            f"'{path}' has none of the {len(vocabulary)} words of the vocabulary; give backbone.glove a file of their "
+            "language"
+        )
+    return vectors
 
 
 def _check_width(path: str, line: str, width: int) -> None:
-    there = len(line.split()) - 1
-    if there != width:
+    """Refuse a file whose first line has another number of numbers."""
+    numbers = len(line.split()) - 1
+    if numbers != width:
         raise UsageError(
-            f"'{path}' has vectors of {there} numbers and backbone.embedding_width is {width}: give both the same width"
+            f"'{path}' has vectors of {numbers} numbers and backbone.embedding_width is {width}: "
+            "give both the same width"
         )
 
 

@@ -37,13 +37,14 @@ def hub(
 
     logging.disable_progress_bar()
     place = path or location(name)
-    where = {"revision": revision} if not Path(place).is_dir() else {}
-    offline = {"local_files_only": True} if not where or not hub_reachable() else {}
+    options = _download_options(place)
+    if not Path(place).is_dir():
+        options["revision"] = revision
     try:
-        config = AutoConfig.from_pretrained(place, **where, **offline)
+        config = AutoConfig.from_pretrained(place, **options)
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        tokenizer = AutoTokenizer.from_pretrained(place, **where, **offline)
-        model = kind.from_pretrained(place, dtype=torch.float32, **where, **offline)
+        model = kind.from_pretrained(place, dtype=torch.float32, **options)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     if texts.markers:
@@ -51,7 +52,11 @@ def hub(
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    backbone = EncoderDecoder(model, tokenizer) if config.is_encoder_decoder else Causal(model, tokenizer)
+    backbone: Backbone
+    if config.is_encoder_decoder:
+        backbone = EncoderDecoder(model, tokenizer)
+    else:
+        backbone = Causal(model, tokenizer)
     if freeze_embeddings:
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
@@ -69,17 +74,25 @@ def architecture(name: str, path: str = "") -> str:
     from transformers import AutoConfig
 
     place = path or location(name)
-    offline = {"local_files_only": True} if Path(place).is_dir() or not hub_reachable() else {}
     try:
-        config = AutoConfig.from_pretrained(place, **offline)
+        config = AutoConfig.from_pretrained(place, **_download_options(place))
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
 
 
+def _download_options(place: str) -> dict[str, Any]:
+    """What keeps `from_pretrained` from the network: for a folder, and where the hub cannot be reached."""
+    if Path(place).is_dir() or not hub_reachable():
+        return {"local_files_only": True}
+    return {}
+
+
 def location(name: str) -> str:
     """Return the hub id or folder a backbone name stands for."""
-    return BACKBONES[name].hub if name in BACKBONES else name
+    if name in BACKBONES:
+        return BACKBONES[name].hub
+    return name
 
 
 def identity(name: str, path: str, revision: str) -> dict[str, Any]:
@@ -95,7 +108,8 @@ def identity(name: str, path: str, revision: str) -> dict[str, Any]:
     for file in sorted(Path(place).iterdir()):
         if file.is_file():
             digest.update(f"{file.name}:{file.stat().st_size}".encode())
-            digest.update(file.read_bytes() if file.suffix in (".json", ".txt") else sampled(file))
+            is_small = file.suffix in (".json", ".txt")
+            digest.update(file.read_bytes() if is_small else sampled(file))
     return {"folder_sha256": digest.hexdigest()}
 
 
@@ -103,14 +117,15 @@ def sampled(file: Path, pieces: int = 64, length: int = 4096) -> bytes:
     """Return evenly spaced pieces of a file."""
     size = file.stat().st_size
     with open(file, "rb") as opened:
-        found = []
+        parts = []
         for piece in range(pieces):
             opened.seek(piece * max(0, size - length) // (pieces - 1))
-            found.append(opened.read(length))
-    return b"".join(found)
+            parts.append(opened.read(length))
+    return b"".join(parts)
 
 
 def _unavailable(name: str, place: str, error: Exception) -> str:
+    """Say that a pretrained model cannot be had, and what to do."""
     return (
         f"backbone '{name}' ({place}) is neither a folder with a model nor in the hub cache, and the hub cannot give "
         f"it: {str(error).splitlines()[0]} Download it where there is a network, or point at a folder with "

@@ -20,11 +20,11 @@ SHUT = 1e4
 
 
 class LSTM(nn.Module):
-    """One direction. A padded position changes no cell: its input gate is shut and its forget gate open.
+    """An LSTM in one direction. A padded position changes no cell: its input gate is shut and its forget gate open.
 
-    So the last cell is the one behind the last real position, and a row read from its end waits in the zero state until
-    it comes to its own end. Both hold for padding on either side. One bias, orthogonal start, forget bias 1: as in the
-    released AdaDec.
+    So the last cell is that of the last real position, and a row read from its end stays in the zero state until its
+    first real position. Both hold for padding on either side. A single bias, orthogonal initial weights and forget bias
+    1 are those of the released AdaDec.
 
     Args:
         inputs: I.
@@ -62,13 +62,18 @@ class LSTM(nn.Module):
         if mask is not None:
             values = torch.cat([values, (mask == 0)[:, :, None].to(values)], dim=2)
             weight = torch.cat([weight, self.padded], dim=1)
-        values = values.flip(1) if self.reverse else values
-        zeros = values.new_zeros(len(values), self.weight_hidden.shape[1])
-        start = [(zeros if given is None else given.to(zeros))[None] for given in (hidden, cell)]
+        if self.reverse:
+            values = values.flip(1)
+        zeros = values.new_zeros(len(values), self.weight_hidden.shape[1])  # [B, W]
+        hidden = zeros if hidden is None else hidden.to(zeros)
+        cell = zeros if cell is None else cell.to(zeros)
+        start = [hidden[None], cell[None]]
         weights = [weight, self.weight_hidden, self.bias, torch.zeros_like(self.bias)]
         with torch.autocast(values.device.type, enabled=False):
             states, _, last = torch.lstm(values, start, weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)
-        return states.flip(1) if self.reverse else states, last[0]
+        if self.reverse:
+            states = states.flip(1)
+        return states, last[0]
 
 
 class AdaptiveLSTM(nn.Module):
@@ -83,14 +88,16 @@ class AdaptiveLSTM(nn.Module):
     def __init__(self, inputs: int, width: int, rank: int) -> None:
         super().__init__()
 
-        def beside(rows: int) -> nn.Parameter:
+        def u(rows: int) -> nn.Parameter:
+            """U of the four gates side by side, [rows, 4r]."""
             return nn.Parameter(torch.cat([orthogonal_columns(rows, rank) for _ in range(4)], dim=1))
 
-        def stacked() -> nn.Parameter:
+        def v() -> nn.Parameter:
+            """V of the four gates, [4, r, W]."""
             return nn.Parameter(torch.stack([orthogonal_columns(width, rank).mT for _ in range(4)]))
 
-        self.u_input, self.v_input = beside(inputs), stacked()
-        self.u_hidden, self.v_hidden = beside(width), stacked()
+        self.u_input, self.v_input = u(inputs), v()
+        self.u_hidden, self.v_hidden = u(width), v()
         self.bias = nn.Parameter(torch.zeros(rank, 4 * width))
 
     def forward(self, values: Tensor, hidden: Tensor, cell: Tensor, coefficients: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,7 +113,7 @@ class BiLSTMStack(nn.Module):
     Args:
         inputs: I.
         width: W of each direction.
-        layers: how many.
+        layers: number of layers.
         dropout: of the states behind each layer, one mask for all positions of a row (variational).
         apart: whether the directions only meet at the top, with a residual around every layer of a deeper stack, as in
             the released code (then I = W). Otherwise each layer reads both directions of the one below, with a residual
@@ -115,7 +122,8 @@ class BiLSTMStack(nn.Module):
 
     def __init__(self, inputs: int, width: int, layers: int, dropout: float, apart: bool) -> None:
         super().__init__()
-        sizes = [inputs, *[width if apart else 2 * width] * (layers - 1)]
+        between = width if apart else 2 * width  # what a deeper layer reads
+        sizes = [inputs] + [between] * (layers - 1)
         self.ahead = nn.ModuleList(LSTM(size, width) for size in sizes)
         self.back = nn.ModuleList(LSTM(size, width, reverse=True) for size in sizes)
         self.dropout, self.apart = dropout, apart
@@ -131,22 +139,31 @@ class BiLSTMStack(nn.Module):
             Top states [B, T, 2W], and the last state and cell of the top layer, [B, 2W] each, both directions side by
             side.
         """
-        before = [values, values]
+        below = [values, values]  # what each direction reads
         for number, layers in enumerate(zip(self.ahead, self.back, strict=True)):
-            found = [layer(given, mask=mask) for layer, given in zip(layers, before, strict=True)]
-            states = [variational_dropout(states, self.dropout, self.training) for states, _ in found]
+            outputs = [layer(given, mask=mask) for layer, given in zip(layers, below, strict=True)]
+            states = [variational_dropout(states, self.dropout, self.training) for states, _ in outputs]
             if not self.apart:
                 states = [torch.cat(states, dim=2)] * 2
-            residual = len(self.ahead) > 1 if self.apart else number > 0
-            before = [given + new for given, new in zip(before, states, strict=True)] if residual else states
-        top = torch.cat(before, dim=2) if self.apart else before[0]
-        (ahead, ahead_cell), (back, back_cell) = found
-        hidden = torch.cat([at(ahead, last_real(mask)), at(back, first_real(mask))], dim=1)
+            if self._has_residual(number):
+                states = [given + new for given, new in zip(below, states, strict=True)]
+            below = states
+        top = below[0]
+        if self.apart:
+            top = torch.cat(below, dim=2)
+        (ahead, ahead_cell), (back, back_cell) = outputs
+        hidden = torch.cat([at_position(ahead, last_real(mask)), at_position(back, first_real(mask))], dim=1)
         return top, hidden, torch.cat([ahead_cell, back_cell], dim=1)
+
+    def _has_residual(self, number: int) -> bool:
+        """Whether a residual connection goes around a layer, counted from 0."""
+        if self.apart:
+            return len(self.ahead) > 1
+        return number > 0
 
 
 def by_gate(width: int, values: tuple[float, float, float, float]) -> Tensor:
-    """One value for each of the gates i, f, g, o, [4W]."""
+    """Repeat a value for each of the gates i, f, g, o, [4W]."""
     return torch.tensor(values).repeat_interleave(width)
 
 
@@ -171,6 +188,6 @@ def last_real(mask: Tensor) -> Tensor:
     return ((mask > 0) * torch.arange(1, mask.shape[1] + 1, device=mask.device)).argmax(1)
 
 
-def at(values: Tensor, positions: Tensor) -> Tensor:
-    """One position of each row, [B, T, W] -> [B, W]."""
+def at_position(values: Tensor, positions: Tensor) -> Tensor:
+    """Take from each row the values at its position in `positions` [B], [B, T, W] -> [B, W]."""
     return values[torch.arange(len(values), device=values.device), positions]

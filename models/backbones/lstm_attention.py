@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 UNREADABLE = -1e32
-"""Score of an entry that may not be read: its weight is exactly 0, its logarithm finite, so gradients are too."""
+"""Score of an entry that may not be read: its weight is exactly 0; its logarithm is finite, so gradients are too."""
 
 
 class Attended(NamedTuple):
-    """What attention finds at each position."""
+    """What attention gives at each position."""
 
-    vector: Tensor  # [B, T, D] the attention vector
-    context: Tensor  # [B, T, D]
+    vector: Tensor  # [B, T, D] the attention vector, made of state and context
+    context: Tensor  # [B, T, D] weighted mean of the memories
     log_weights: Tensor  # [B, T, M] at least float32; they sum to one
 
 
@@ -47,7 +47,9 @@ class Attention(nn.Module):
         log_weights = attention_log_weights(self.general(states), memories, readable)
         weights = log_weights.exp().to(states.dtype).split([memory.shape[1] for memory in memories], dim=2)
         contexts = [part @ memory.to(part.dtype) for part, memory in zip(weights, memories, strict=True)]
-        context = torch.stack(contexts).sum(0) if len(contexts) > 1 else contexts[0]
+        context = contexts[0]  # [B, T, D]
+        if len(contexts) > 1:
+            context = torch.stack(contexts).sum(0)
         return Attended(self.combine(torch.cat([states, context], dim=2)), context, log_weights)
 
 
@@ -83,7 +85,7 @@ class CopyGate(nn.Module):
 
         Args:
             features: [B, T, inputs].
-            log_weights: [B, T, M] of copying each entry, should one be copied.
+            log_weights: [B, T, M] of copying each entry, given that an entry is copied.
 
         Returns:
             [B, T, M+1] in the dtype of `log_weights`.

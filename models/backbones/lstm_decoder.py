@@ -1,4 +1,4 @@
-"""A one-layer LSTM decoder with attention, copying and, as options, input feeding and weights made for the row.
+"""A one-layer LSTM decoder with attention, copying and, as options, input feeding and an adaptive cell.
 
 Shapes: B rows, T positions, I width of embeddings, D width, M entries it attends to, r coefficients.
 """
@@ -25,20 +25,20 @@ class DecoderState(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What is the same at every position."""
+    """What the decoder reads, the same at every position."""
 
     memories: Sequence[Tensor]  # of [B, ., D], M entries together
     readable: Tensor  # [B, M] bool
-    copy_memories: Sequence[Tensor] = ()  # likewise, where copying has its own
+    copy_memories: Sequence[Tensor] = ()  # of [B, ., D] where copying has memories of its own
     coefficients: Tensor | None = None  # [B, r] of an adaptive cell
 
 
 class Decoded(NamedTuple):
     """What the head needs at each position."""
 
-    hidden: Tensor  # [B, T, D] attention vectors, behind dropout
+    hidden: Tensor  # [B, T, D] attention vectors, after dropout
     copying: Tensor | None  # [B, T, M+1] log-weights of copying each entry and, last, of generating
-    state: DecoderState  # behind the last position
+    state: DecoderState  # after the last position
 
 
 class Decoder(nn.Module):
@@ -51,8 +51,9 @@ class Decoder(nn.Module):
         dropout: of what meets the softmax.
         feeding: whether the attention vector of the position before joins the input.
         copies: whether it copies.
-        copies_apart: the released way of copying: the attention vector asks a memory of its own, and alone decides
-            whether to copy; otherwise attention itself is what is copied, and context, state and input decide.
+        copies_apart: how it copies. If true, as released: entries of a memory of its own are weighted by the attention
+            vector, which alone decides whether to copy. If false: the weights of attention are those of copying, and
+            context, state and input decide.
     """
 
     def __init__(
@@ -60,41 +61,51 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout, self.feeding, self.copies_apart = dropout, feeding, copies_apart
-        entering = inputs + width if feeding else inputs
-        self.cell = AdaptiveLSTM(entering, width, rank) if rank else LSTM(entering, width)
+        cell_inputs = inputs + width if feeding else inputs
+        self.cell: AdaptiveLSTM | LSTM
+        if rank:
+            self.cell = AdaptiveLSTM(cell_inputs, width, rank)
+        else:
+            self.cell = LSTM(cell_inputs, width)
         self.attention = Attention(width)
-        self.copy_gate = CopyGate(width if copies_apart else 2 * width + inputs) if copies else None
+        self.copy_gate: CopyGate | None = None
+        if copies:
+            self.copy_gate = CopyGate(width if copies_apart else 2 * width + inputs)
 
     def forward(self, embedded: Tensor, state: DecoderState, given: Given) -> Decoded:
         """Read tokens from their embeddings, [B, T, I]."""
-        run = self._fed if self.feeding else self._run
-        states, found, state = run(embedded, state, given)
-        hidden = F.dropout(found.vector, self.dropout, self.training)
-        return Decoded(hidden, self._copying(embedded, states, found, hidden, given), state)
+        run = self._step_by_step if self.feeding else self._at_once
+        states, attended, state = run(embedded, state, given)
+        hidden = F.dropout(attended.vector, self.dropout, self.training)
+        return Decoded(hidden, self._copying(embedded, states, attended, hidden, given), state)
 
-    def _run(self, values: Tensor, state: DecoderState, given: Given) -> tuple[Tensor, Attended, DecoderState]:
-        """All positions at once: their inputs do not depend on attention."""
-        adapted = () if given.coefficients is None else (given.coefficients,)
-        states, cell = self.cell(values, state.hidden, state.cell, *adapted)
-        found = self.attention(states, given.memories, given.readable)
-        return states, found, DecoderState(states[:, -1], cell, found.vector[:, -1])
+    def _at_once(self, values: Tensor, state: DecoderState, given: Given) -> tuple[Tensor, Attended, DecoderState]:
+        """All positions at once, from [B, T, .]: their inputs do not depend on attention."""
+        if given.coefficients is None:
+            states, cell = self.cell(values, state.hidden, state.cell)
+        else:
+            states, cell = self.cell(values, state.hidden, state.cell, given.coefficients)
+        attended = self.attention(states, given.memories, given.readable)
+        return states, attended, DecoderState(states[:, -1], cell, attended.vector[:, -1])
 
-    def _fed(self, values: Tensor, state: DecoderState, given: Given) -> tuple[Tensor, Attended, DecoderState]:
-        """Position by position, each with the attention vector of the one before."""
+    def _step_by_step(self, values: Tensor, state: DecoderState, given: Given) -> tuple[Tensor, Attended, DecoderState]:
+        """Position by position: each input [B, 1, I] is joined by the attention vector of the position before."""
         steps = []
         for value in values.split(1, dim=1):
-            states, found, state = self._run(torch.cat([value, state.vector[:, None].to(value)], 2), state, given)
-            steps.append((states, *found))
+            fed = torch.cat([value, state.vector[:, None].to(value)], 2)
+            states, attended, state = self._at_once(fed, state, given)
+            steps.append((states, *attended))
         states, *parts = (torch.cat(part, dim=1) for part in zip(*steps, strict=True))
         return states, Attended(*parts), state
 
     def _copying(
-        self, embedded: Tensor, states: Tensor, found: Attended, hidden: Tensor, given: Given
+        self, embedded: Tensor, states: Tensor, attended: Attended, hidden: Tensor, given: Given
     ) -> Tensor | None:
         """Log-weights of copying and of generating, [B, T, M+1]."""
         if self.copy_gate is None:
             return None
         if self.copies_apart:
-            weights = attention_log_weights(found.vector, given.copy_memories, given.readable)
-            return self.copy_gate(hidden, weights)
-        return self.copy_gate(torch.cat([found.context.to(states), states, embedded.to(states)], 2), found.log_weights)
+            log_weights = attention_log_weights(attended.vector, given.copy_memories, given.readable)
+            return self.copy_gate(hidden, log_weights)
+        features = torch.cat([attended.context.to(states), states, embedded.to(states)], 2)
+        return self.copy_gate(features, attended.log_weights)

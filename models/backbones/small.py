@@ -37,18 +37,29 @@ def small_causal(
         texts: the task, which trains the tokenizer and may know reference embeddings.
         seed: of the weights.
         vocabulary: tokens of the BPE trained on the task's own training text.
+        width: D of a state.
+        layers: number of layers.
+        heads: of attention, in each layer.
         context: most positions of a row.
+        dropout: rate, in all layers.
         embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
         tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
     """
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
+    words = bpe_tokenizer(texts, vocabulary, tokenizer)
     torch.manual_seed(seed_of(seed, "weights"))
     config = GPT2Config(
-        vocab_size=len(words), n_positions=context, n_embd=width, n_layer=layers, n_head=heads,
-        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, **special_ids(words),
-    )  # fmt: skip
+        vocab_size=len(words),
+        n_positions=context,
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+        **special_ids(words),
+    )
     return _fixed(Causal(GPT2LMHeadModel(config), words), texts, embeddings, seed)
 
 
@@ -72,27 +83,45 @@ def small_encdec(
     """
     from transformers import BartConfig, BartForConditionalGeneration
 
-    words = shared_tokenizer(tokenizer) if tokenizer else texts.tokenizer(vocabulary)
+    words = bpe_tokenizer(texts, vocabulary, tokenizer)
     torch.manual_seed(seed_of(seed, "weights"))
     config = BartConfig(
-        vocab_size=len(words), max_position_embeddings=context, d_model=width,
+        vocab_size=len(words),
+        max_position_embeddings=context,
+        d_model=width,
         init_std=0.08,
-        encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,
-        encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, dropout=dropout,
-        decoder_start_token_id=words.bos_token_id, forced_eos_token_id=None, **special_ids(words),
-    )  # fmt: skip
+        encoder_layers=layers,
+        decoder_layers=layers,
+        encoder_attention_heads=heads,
+        decoder_attention_heads=heads,
+        encoder_ffn_dim=4 * width,
+        decoder_ffn_dim=4 * width,
+        dropout=dropout,
+        decoder_start_token_id=words.bos_token_id,
+        forced_eos_token_id=None,
+        **special_ids(words),
+    )
     return _fixed(EncoderDecoder(BartForConditionalGeneration(config), words), texts, embeddings, seed)
 
 
-def shared_tokenizer(place: str) -> Any:
-    """Return the tokenizer that a file or the folder of a trained cell holds.
+def bpe_tokenizer(texts: TextSource, vocabulary: int, place: str = "") -> Any:
+    """Return a BPE tokenizer: the one that `place` holds, else one trained on the task's own training text.
+
+    Args:
+        texts: the task.
+        vocabulary: tokens of a trained one.
+        place: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
 
     Raises:
-        MissingError: when there is none.
+        MissingError: when `place` holds none.
     """
+    if not place:
+        return texts.tokenizer(vocabulary)
     from transformers import PreTrainedTokenizerFast
 
-    file = Path(place) / "tokenizer.json" if Path(place).is_dir() else Path(place)
+    file = Path(place)
+    if file.is_dir():
+        file = file / "tokenizer.json"
     if not file.is_file():
         raise MissingError(f"backbone.tokenizer names '{place}'; expected a tokenizer.json or a trained cell's folder")
     return PreTrainedTokenizerFast(
