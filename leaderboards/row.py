@@ -11,7 +11,7 @@ from bench.models import METHODS
 from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
-    from bench.metrics.sums import Items
+    from bench.metrics.sums import Sums
 
 WHY_NOT = "|not applicable: "
 """What parts the signature of a value that there is not from the reason."""
@@ -25,7 +25,7 @@ class StoredItems:
     digest: str
     name: str
 
-    def load(self) -> Items | None:
+    def load(self) -> Sums | None:
         """Return it; None where the file is not there or the column is no sum over rows."""
         return self.cell.items(self.digest).get(self.name)
 

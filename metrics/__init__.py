@@ -8,7 +8,7 @@ from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, 
 
 
 @dataclass(frozen=True)
-class Metric(Entry):
+class MetricEntry(Entry):
     """A metric family over stored rows of one kind.
 
     Args:
@@ -33,43 +33,43 @@ class Metric(Entry):
 SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
 MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
-METRICS: dict[str, Metric] = {
-    "perplexity": Metric(
+METRICS: dict[str, MetricEntry] = {
+    "perplexity": MetricEntry(
         "bench.metrics.likelihood.scorers:perplexity_scores",
         "per token, word and byte",
         columns=("-ppl/{token,word,byte}",),
         kind="likelihood",
         version=2,
     ),
-    "cache_accuracy": Metric(
+    "cache_accuracy": MetricEntry(
         "bench.metrics.likelihood.scorers:cache_accuracy_scores",
         "Acc@k of head, cache and both on two-word prompts",
         "HistAlign section 5.3",
         columns=("+acc@{1,2,5,10,25}/{head,full,cache}",),
         kind="probe",
     ),
-    "cache_hits": Metric(
+    "cache_hits": MetricEntry(
         "bench.metrics.likelihood.cache_hits:cache_hit_scores",
         "how often the memory's most similar entry holds the next token, and how many tokens the memory has",
         "HistAlign section 3.2",
         columns=("=cache-hit@1", "=cache-coverage"),
         kind="likelihood",
     ),
-    "matrix_rank": Metric(
+    "matrix_rank": MetricEntry(
         "bench.metrics.likelihood.scorers:matrix_rank_scores",
         "rank of the log-probability matrix",
         "HistAlign section 4.1",
         columns=("=rank/{float32,float64}",),
         kind="spectrum",
     ),
-    "table_bleu": Metric(
+    "table_bleu": MetricEntry(
         "bench.metrics.likelihood.scorers:table_bleu_scores",
         "BLEU-1/2/3 against all sentences of the table, corpus and mean-sentence scale",
         "Chen et al. 2020",
         columns=("+{bleu,sentence-bleu}-{1,2,3}",),
         kind="generation",
     ),
-    "rouge": Metric(
+    "rouge": MetricEntry(
         "bench.metrics.overlap.overlap_scorer:rouge_scores",
         "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
         "Lin 2004",
@@ -77,28 +77,28 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         version=2,
     ),
-    "rouge_recall": Metric(
+    "rouge_recall": MetricEntry(
         "bench.metrics.overlap.overlap_scorer:rouge_recall_scores",
         "ROUGE-1/2/L recall of the first 75 bytes, references pooled (ROUGE-1.5.5) and by jackknife",
         "Over et al. 2007",
         columns=("+rouge-{1,2,l}-r{,/jackknife}",),
         kind="generation",
     ),
-    "rouge_limited": Metric(
+    "rouge_limited": MetricEntry(
         "bench.metrics.overlap.overlap_scorer:rouge_limited_scores",
         "ROUGE-1/2/L recall of as many words as the reference has",
         "Durrett et al. 2016; Peng et al. 2019 section 4.2",
         columns=("+rouge-{1,2,l}-r/limited",),
         kind="generation",
     ),
-    "overlap": Metric(
+    "overlap": MetricEntry(
         "bench.metrics.overlap.overlap_scorer:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",
         "Post 2018; Popovic 2015",
         columns=("+{bleu,chrf}",),
         kind="generation",
     ),
-    "diversity": Metric(
+    "diversity": MetricEntry(
         "bench.metrics.diversity.diversity_scorer:diversity_scores",
         "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",
         "F2-Softmax section 4.1.6",
@@ -114,7 +114,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         version=2,
     ),
-    "frequency_groups": Metric(
+    "frequency_groups": MetricEntry(
         "bench.metrics.diversity.frequency_groups:frequency_group_scores",
         "share of generated tokens that are frequent, medium, rare and very rare in the training text",
         "F2-Softmax section 4.3, Figure 2",
@@ -123,7 +123,7 @@ METRICS: dict[str, Metric] = {
         gold=(),
         human=True,
     ),
-    "ngram_diversity": Metric(
+    "ngram_diversity": MetricEntry(
         "bench.metrics.diversity.ngram_diversity_scorer:ngram_diversity_scores",
         "n-gram diversity of words and of tokens: Meister's mean and SimCTG's product",
         "HistAlign section 5.3; Meister et al. 2023; Su et al. 2022",
@@ -133,7 +133,7 @@ METRICS: dict[str, Metric] = {
         version=2,
         gold=(),
     ),
-    "entity_precision": Metric(
+    "entity_precision": MetricEntry(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; None for lower-case text",
         "Nan et al. 2021",
@@ -146,7 +146,7 @@ METRICS: dict[str, Metric] = {
         version=2,
         gold=("source",),
     ),
-    "copying": Metric(
+    "copying": MetricEntry(
         "bench.metrics.diversity.copying_scorer:copying_scores",
         "share of n-grams that stand in the source, or do not; longest copied span",
         "See et al. 2017; Narayan et al. 2018",
@@ -156,7 +156,7 @@ METRICS: dict[str, Metric] = {
         version=2,
         gold=("source",),
     ),
-    "factcc": Metric(
+    "factcc": MetricEntry(
         "bench.metrics.faithfulness.factcc:factcc_scores",
         "share of claims that FactCC finds consistent with the source",
         "Kryscinski et al. 2020",
@@ -166,7 +166,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         gold=("source",),
     ),
-    "dae": Metric(
+    "dae": MetricEntry(
         "bench.metrics.faithfulness.dae:dae_scores",
         "share of summaries with a dependency arc that the source does not entail; arcs of a file, or of spaCy",
         "Goyal and Durrett 2021",
@@ -179,7 +179,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         gold=("source",),
     ),
-    "tapex": Metric(
+    "tapex": MetricEntry(
         "bench.metrics.faithfulness.tapex:tapex_scores",
         "share of sentences that TAPEX finds entailed by the table",
         "Liu et al. 2022",
@@ -189,7 +189,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         gold=("table",),
     ),
-    "tapas": Metric(
+    "tapas": MetricEntry(
         "bench.metrics.faithfulness.tapas:tapas_scores",
         "share of sentences that TAPAS finds entailed by the table",
         "Eisenschlos et al. 2020",
@@ -199,7 +199,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         gold=("table",),
     ),
-    "nli": Metric(
+    "nli": MetricEntry(
         "bench.metrics.faithfulness.nli_acc:nli_scores",
         "share of sentences that LogicNLG's verifier finds entailed by the linked columns of the table",
         "Chen et al. 2020",
@@ -209,7 +209,7 @@ METRICS: dict[str, Metric] = {
         kind="generation",
         gold=("table", "title", "columns"),
     ),
-    "coherence": Metric(
+    "coherence": MetricEntry(
         "bench.metrics.faithfulness.coherence:coherence_scores",
         "cosine of the sentence embeddings of prompt and continuation",
         "HistAlign section 5.3; Su et al. 2022; Gao et al. 2021",
@@ -220,7 +220,7 @@ METRICS: dict[str, Metric] = {
         version=2,
         gold=("source",),
     ),
-    "mauve": Metric(
+    "mauve": MetricEntry(
         "bench.metrics.diversity.mauve:mauve_scores",
         "MAUVE of continuations against the true ones, by features of GPT-2 large",
         "Pillutla et al. 2021",
@@ -233,7 +233,7 @@ METRICS: dict[str, Metric] = {
         version=2,
         gold=(),
     ),
-    "sp_acc": Metric(
+    "sp_acc": MetricEntry(
         "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
         "share of sentences whose best-ranked logical forms are true, over programs that the authors' search found",
         "Chen et al. 2020",
@@ -247,4 +247,4 @@ METRICS: dict[str, Metric] = {
     ),
 }
 
-__all__ = ["METRICS", "Metric"]
+__all__ = ["METRICS", "MetricEntry"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 
 Row = Mapping[str, Any]
 Gold = Mapping[str, Mapping[str, Any]]
@@ -26,7 +26,7 @@ class Score:
         n: rows the number comes from.
         signature: package, version, tokenizer and options, the same for every method over the same rows; unlike ones
             never share a column. Where there is no value it ends with `|not applicable: ` and why.
-        items: what the value is made of, row by row in the order of ids, where it comes from sums over rows.
+        sums: what the value is made of, row by row in the order of ids, where it comes from sums over rows.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Score:
     higher_is_better: bool | None
     n: int
     signature: str
-    items: Items | None = field(default=None, hash=False, repr=False)
+    sums: Sums | None = field(default=None, hash=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content for a stored file, without the items."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "items"}
+        """Return the content for a stored file, without the sums."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "sums"}
 
 
 def explained(score: Score, why: str) -> Score:
@@ -60,13 +60,13 @@ class Scorer(Protocol):
 
 
 def by_id(rows: Sequence[Row]) -> list[Row]:
-    """Return rows in the order of their ids, which is that of items."""
+    """Return rows in the order of their ids, which is that of sums."""
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
-def shares(verdicts: Sequence[bool]) -> Items | None:
-    """Return the items of a share of rows in percent; None without rows."""
-    return Items(mean(), [(int(one), 1) for one in verdicts]) if verdicts else None
+def shares(verdicts: Sequence[bool]) -> Sums | None:
+    """Return the sums of a share of rows in percent; None without rows."""
+    return Sums(mean(), [(int(one), 1) for one in verdicts]) if verdicts else None
 
 
 def check_ids(rows: Sequence[Row], gold: Gold) -> None:

@@ -1,4 +1,4 @@
-"""Items: what a column's value is made of, one row for each scored example, so that tests and intervals need no texts.
+"""Sums: what a column's value is made of, one row for each scored example, so that tests and intervals need no texts.
 
 A value that comes from sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is kept as the numbers that
 are summed. Swapping or resampling examples is then an addition, and nothing is tokenised again.
@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Form", "Items", "Kind", "Smoothing", "bleu", "items_from", "mean", "perplexity", "ratio", "values_of"]
+__all__ = ["Form", "Sums", "Kind", "Smoothing", "bleu", "sums_from", "mean", "perplexity", "ratio", "values_of"]
 
 Kind = Literal["mean", "ratio", "perplexity", "bleu"]
 Smoothing = Literal["none", "exp", "tiny"]
@@ -59,32 +59,32 @@ class Form:
 
     @property
     def width(self) -> int:
-        """Number of statistics of an item."""
+        """Number of statistics of a row."""
         return 2 * len(self.weights) + 2 if self.kind == "bleu" else 2
 
 
 def mean(scale: float = 100.0) -> Form:
-    """Return the form `scale * sum of values / sum of counts`; items are (value, count).
+    """Return the form `scale * sum of values / sum of counts`; a row is (value, count).
 
-    >>> Items(mean(), [[1, 1], [0, 1], [1, 1], [1, 1]]).value
+    >>> Sums(mean(), [[1, 1], [0, 1], [1, 1], [1, 1]]).value
     75.0
     """
     return Form("mean", scale)
 
 
 def ratio(scale: float = 100.0) -> Form:
-    """Return the form `scale * sum of numerators / sum of denominators`; items are (numerator, denominator).
+    """Return the form `scale * sum of numerators / sum of denominators`; a row is (numerator, denominator).
 
-    >>> Items(ratio(1), [[1, 2], [3, 6]]).value
+    >>> Sums(ratio(1), [[1, 2], [3, 6]]).value
     0.5
     """
     return Form("ratio", scale)
 
 
 def perplexity() -> Form:
-    """Return the form `exp(sum of nll / sum of counts)`; items are (negative log-likelihood in nats, units).
+    """Return the form `exp(sum of nll / sum of counts)`; a row is (negative log-likelihood in nats, units).
 
-    >>> round(Items(perplexity(), [[2 * math.log(8), 2], [0, 2]]).value, 6)
+    >>> round(Sums(perplexity(), [[2 * math.log(8), 2], [0, 2]]).value, 6)
     2.828427
     """
     return Form("perplexity")
@@ -93,7 +93,7 @@ def perplexity() -> Form:
 def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") -> Form:
     """Return the form of corpus BLEU (Papineni et al. 2002) in percent.
 
-    `100 * min(1, exp(1 - r / h)) * exp(sum of w_n * log(matches_n / totals_n))`. Items are the matches of each n-gram
+    `100 * min(1, exp(1 - r / h)) * exp(sum of w_n * log(matches_n / totals_n))`. A row has the matches of each n-gram
     order, the totals of each, the hypothesis's length h and its reference's r: what `table_bleu.bleu_counts` returns.
 
     Args:
@@ -102,14 +102,14 @@ def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") 
             precision 1 / (2^k * total), sacrebleu's default. `tiny`: the smallest positive float, nltk's rule. The
             value is 0 without any match, and an order without n-grams makes it 0.
 
-    >>> round(Items(bleu((0.5, 0.5)), [[3, 2, 4, 3, 4, 6]]).value, 6)
+    >>> round(Sums(bleu((0.5, 0.5)), [[3, 2, 4, 3, 4, 6]]).value, 6)
     42.888194
     """
     return Form("bleu", 100.0, tuple(weights), smoothing)
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Items:
+class Sums:
     """What the value of one column of one run is made of.
 
     Args:
@@ -140,27 +140,27 @@ class Items:
         return len(self.values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Items) and self.form == other.form and np.array_equal(self.values, other.values)
+        return isinstance(other, Sums) and self.form == other.form and np.array_equal(self.values, other.values)
 
     @property
-    def sums(self) -> Floats:
+    def total(self) -> Floats:
         """Sums over rows `[k]`, exact before the single rounding: the order of the rows does not matter."""
         return np.array([math.fsum(column) for column in self.values.T.tolist()])
 
     @property
     def value(self) -> float:
         """The value of the column; not a number where nothing was counted."""
-        return float(values_of(self.sums, self.form))
+        return float(values_of(self.total, self.form))
 
-    def together(self, groups: Sequence[str]) -> Items:
-        """Return the items with the statistics of each group summed, groups in the order of their names.
+    def together(self, groups: Sequence[str]) -> Sums:
+        """Return the sums with the statistics of each group summed, groups in the order of their names.
 
         The value stays as it is; what is swapped or resampled then is a whole group.
 
         Args:
             groups: `[rows]` what each row belongs to.
 
-        >>> Items(mean(1), [[1, 1], [2, 1], [6, 1]]).together(["b", "a", "b"]).values.tolist()
+        >>> Sums(mean(1), [[1, 1], [2, 1], [6, 1]]).together(["b", "a", "b"]).values.tolist()
         [[2.0, 1.0], [7.0, 2.0]]
         """
         if len(groups) != len(self):
@@ -168,12 +168,12 @@ class Items:
         names, places = np.unique(np.array(groups, dtype=str), return_inverse=True)
         sums = np.zeros((len(names), self.form.width))
         np.add.at(sums, places, self.values)
-        return Items(self.form, sums)
+        return Sums(self.form, sums)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content for a stored file: lists, with whole numbers as integers.
 
-        >>> Items(mean(), [[0.5, 1], [2, 1]]).as_dict()
+        >>> Sums(mean(), [[0.5, 1], [2, 1]]).as_dict()
         {'kind': 'mean', 'scale': 100.0, 'values': [[0.5, 1], [2, 1]]}
         """
         of_bleu = {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
@@ -182,13 +182,13 @@ class Items:
         return {"kind": self.form.kind, "scale": self.form.scale, **own, "values": rows}
 
 
-def items_from(content: Mapping[str, Any]) -> Items:
-    """Read what `Items.as_dict` wrote.
+def sums_from(content: Mapping[str, Any]) -> Sums:
+    """Read what `Sums.as_dict` wrote.
 
     Raises:
-        ValueError: a name that is missing or unknown, or what `Form` and `Items` refuse.
+        ValueError: a name that is missing or unknown, or what `Form` and `Sums` refuse.
 
-    >>> items_from({"kind": "mean", "scale": 1.0, "values": [[3, 1], [4, 1]]}).value
+    >>> sums_from({"kind": "mean", "scale": 1.0, "values": [[3, 1], [4, 1]]}).value
     3.5
     """
     if not isinstance(content, Mapping):
@@ -201,7 +201,7 @@ def items_from(content: Mapping[str, Any]) -> Items:
         raise ValueError(f"expected values as a list of lists of numbers, got {rows!r:.60}")
     if not isinstance(weights, list):
         raise ValueError(f"expected weights as a list, got {weights!r:.60}")
-    return Items(Form(content["kind"], content["scale"], tuple(weights), content.get("smoothing", "none")), rows)
+    return Sums(Form(content["kind"], content["scale"], tuple(weights), content.get("smoothing", "none")), rows)
 
 
 def values_of(sums: ArrayLike, form: Form) -> Floats:

@@ -13,9 +13,9 @@ from bench.cells.cell import Cell
 from bench.config.config import Override
 from bench.config.options import fill, options_of
 from bench.errors import DataError, MissingError
-from bench.metrics import METRICS, Metric
+from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Gold, Score
-from bench.metrics.sums import Items
+from bench.metrics.sums import Sums
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows
 from bench.tasks import TASKS
@@ -78,19 +78,19 @@ def lacking(content: Mapping[str, Any]) -> bool:
     return any(value["value"] is None and NEEDS in value["signature"] for value in every)
 
 
-def values_of(metric: Metric, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
+def values_of(metric: MetricEntry, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
     """Compute the `values` of a family and, of what people wrote in place of the model, the `human` ones."""
     return computed(metric, stored, gold)[0]
 
 
 def computed(
-    metric: Metric, stored: StoredRows, gold: Gold, task: Task | None = None
-) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Items]]:
+    metric: MetricEntry, stored: StoredRows, gold: Gold, task: Task | None = None
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Sums]]:
     """Return `values_of` a family, and what the values are made of, rows that a task says belong together as one."""
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     found = {"values": [value.as_dict() for value in scores]}
-    items = {value.name: value.items for value in scores if value.items is not None}
+    items = {value.name: value.sums for value in scores if value.sums is not None}
     if task is not None and items and "cut" not in stored.content:
         groups = [task.cluster_of(name) for name in sorted(str(row["id"]) for row in stored.rows)]
         items = {name: one.together(groups) if len(set(groups)) < len(groups) else one for name, one in items.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from bench.base.entries import Entry
 from bench.errors import UsageError, did_you_mean
-from bench.metrics import METRICS, Metric
+from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
 from bench.models import METHODS
@@ -54,7 +54,7 @@ def listing(kind: str, as_json: bool) -> str:
 
 def about(entry: Entry) -> list[str]:
     """Return what else is to be said of an entry: a metric's columns by direction, and what it needs."""
-    if not isinstance(entry, Metric):
+    if not isinstance(entry, MetricEntry):
         return [f"needs {entry.needs}"] if entry.needs else []
     found = []
     for sign, says in {"+": "higher is better", "-": "lower is better", "=": "neither is better"}.items():
@@ -91,7 +91,7 @@ def settings(options: Mapping[str, object]) -> str:
 def _content(entry: Entry) -> dict[str, object]:
     found: dict[str, object] = {"summary": entry.summary, "paper": entry.paper, "needs": entry.needs,
              "variants": {name: dict(options) for name, options in (entry.variants or {}).items()}}  # fmt: skip
-    if isinstance(entry, Metric):
+    if isinstance(entry, MetricEntry):
         found["needs"] = words(entry.requires)
         found["columns"] = {name: SIGNS[p[0]] for p in entry.columns for name in expand(p[1:])}
     return found

@@ -32,7 +32,7 @@ from bench.base.keys import canonical, sha256
 from bench.errors import StoreError
 
 if TYPE_CHECKING:
-    from bench.metrics.sums import Items
+    from bench.metrics.sums import Sums
 
 SCHEMA = 1
 TOKENIZER = "tokenizer.json"
@@ -122,7 +122,7 @@ class CellFolder:
         """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
         write_record(self.path / f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
-    def write_items(self, items: Mapping[str, Items]) -> str:
+    def write_items(self, items: Mapping[str, Sums]) -> str:
         """Store what columns are made of, row by row; return the hash that its scores file names."""
         from bench.store.sums_file import packed_items
 
@@ -135,7 +135,7 @@ class CellFolder:
         """Name of a file of items."""
         return self.path / f"items-{digest}.safetensors"
 
-    def items(self, digest: str) -> dict[str, Items]:
+    def items(self, digest: str) -> dict[str, Sums]:
         """Return what each column is made of; nothing where the file is not there.
 
         Raises:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.errors import StoreError
-from bench.metrics.sums import Form, Items
+from bench.metrics.sums import Form, Sums
 
 __all__ = ["packed_items", "unpacked_items"]
 
@@ -19,7 +19,7 @@ EXACT = 2.0**53
 """From here on a float64 is not the only one for its whole number."""
 
 
-def packed_items(items: Mapping[str, Items]) -> bytes:
+def packed_items(items: Mapping[str, Sums]) -> bytes:
     """Return a safetensors file: each statistic once, and which of them a column has in what form.
 
     Columns that share statistics (the n-gram matches of BLEU-1, -2 and -3, a count of one a row) share their bytes.
@@ -44,7 +44,7 @@ def packed_items(items: Mapping[str, Items]) -> bytes:
     return save(tensors, metadata={"columns": json.dumps(about, sort_keys=True)})
 
 
-def unpacked_items(content: bytes, where: str) -> dict[str, Items]:
+def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
     """Return the items of each column.
 
     Args:
@@ -62,7 +62,7 @@ def unpacked_items(content: bytes, where: str) -> dict[str, Items]:
         start = int.from_bytes(content[:8], "little")
         about = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
         return {
-            name: Items(
+            name: Sums(
                 Form(one["kind"], one["scale"], tuple(one["weights"]), one["smoothing"]),
                 np.stack([tensors[place].astype(np.float64) for place in one["of"]], axis=1),
             )

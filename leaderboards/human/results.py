@@ -16,7 +16,7 @@ from bench.leaderboards.human.answers import Answers, Judgement
 from bench.leaderboards.statistics.agreement import alpha, raw_agreement
 from bench.leaderboards.statistics.intervals import Interval, bootstrap, bootstrap_difference, resamples
 from bench.leaderboards.statistics.significance import compare, holm
-from bench.metrics.sums import Items, ratio, values_of
+from bench.metrics.sums import Sums, ratio, values_of
 
 __all__ = ["Agreement", "Difference", "HumanResults", "Pair", "Rating", "Votes", "as_content", "bootstrap_p", "results"]
 
@@ -167,12 +167,12 @@ def unblinded(judgements: Sequence[Judgement], key: Mapping[str, Any]) -> Said:
     return dict(sorted(found.items()))
 
 
-def bootstrap_p(ours: Items, theirs: Items, rounds: int = ROUNDS, seed: int = 0) -> float:
+def bootstrap_p(ours: Sums, theirs: Sums, rounds: int = ROUNDS, seed: int = 0) -> float:
     """Return the two-sided p of a paired bootstrap test over items (Efron and Tibshirani 1993, chapter 16).
 
     How often the difference of a bootstrap sample is as far from the one seen as that is from zero.
 
-    >>> one, other = Items(ratio(), [[3, 3]] * 30), Items(ratio(), [[0, 3], [1, 3]] * 15)
+    >>> one, other = Sums(ratio(), [[3, 3]] * 30), Sums(ratio(), [[0, 3], [1, 3]] * 15)
     >>> bootstrap_p(one, other, rounds=999), bootstrap_p(one, one, rounds=999)
     (0.001, 1.0)
     """
@@ -190,7 +190,7 @@ def as_content(found: HumanResults) -> dict[str, Any]:
     return {"schema_version": 1, **asdict(found)}
 
 
-def _difference(ours: Items, theirs: Items, rounds: int, seed: int) -> Difference:
+def _difference(ours: Sums, theirs: Sums, rounds: int, seed: int) -> Difference:
     interval = bootstrap_difference(ours, theirs, seed=seed)
     p = compare({0: ours}, {0: theirs}, rounds, seed).p
     return Difference(interval.value, interval.low, interval.high, bootstrap_p(ours, theirs, rounds, seed), p, p)
@@ -200,7 +200,7 @@ def _pair(question: str, said: Said, judgements: Sequence[Judgement], rounds: in
     items = [Counter(votes) for (_, asked, _), votes in said.items() if asked == question]
     every = sum(items, Counter[str]())
     most = Counter(_majority(votes) for votes in items)
-    ours, theirs = (Items(ratio(), [[votes[side], votes.total()] for votes in items]) for side in ("win", "lose"))
+    ours, theirs = (Sums(ratio(), [[votes[side], votes.total()] for votes in items]) for side in ("win", "lose"))
     sides = Counter(one.answer for one in judgements if one.slot == question and one.answer != "tie")
     left = 100 * sides["A"] / sides.total() if sides else None
     every_votes, most_votes = (Votes(found["win"], found["tie"], found["lose"]) for found in (every, most))
@@ -231,9 +231,9 @@ def _ratings(question: str, said: Said, methods: Sequence[str], rounds: int, see
         shared = sorted(set(ours) & set(baseline))
         difference = None
         if method != methods[0] and shared:
-            sides = [Items(ratio(), [side[item] for item in shared]) for side in (ours, baseline)]
+            sides = [Sums(ratio(), [side[item] for item in shared]) for side in (ours, baseline)]
             difference = _difference(sides[0], sides[1], rounds, seed)
-        mean = bootstrap(Items(ratio(), list(ours.values())), seed=seed)
+        mean = bootstrap(Sums(ratio(), list(ours.values())), seed=seed)
         found.append(Rating(method, question, mean, sum(n for _, n in ours.values()), difference))
     return found
 

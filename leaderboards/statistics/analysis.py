@@ -26,7 +26,7 @@ from bench.leaderboards.statistics.seed_spread import markable
 from bench.leaderboards.statistics.significance import ROUNDS, compare, holm, over_seeds, tie_groups
 from bench.leaderboards.statistics.value_statistics import Judged
 from bench.leaderboards.table import Table
-from bench.metrics.sums import Items
+from bench.metrics.sums import Sums
 
 __all__ = ["BASELINE", "Tests", "analysed", "as_statistics", "baseline_of", "judged"]
 
@@ -43,9 +43,9 @@ class Tests:
 
     rounds: int = ROUNDS
     folder: Path | None = None
-    loaded: dict[tuple[str, str], Items | None] = field(default_factory=dict)
+    loaded: dict[tuple[str, str], Sums | None] = field(default_factory=dict)
 
-    def items(self, value: Value) -> dict[int, Items]:
+    def items(self, value: Value) -> dict[int, Sums]:
         """Return what a value is made of, by seed; empty where a seed lacks it or the value is a conflict."""
         if value.conflict or set(value.items) != set(value.by_seed):
             return {}

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bench.metrics.sums import Form, Items, values_of
+from bench.metrics.sums import Form, Sums, values_of
 
 __all__ = [
     "LEVEL",
@@ -117,7 +117,7 @@ def _within(angle: float, df: int) -> float:
     return (angle + sine * total) * 2 / math.pi if odd else sine * total
 
 
-def bootstrap(items: Items, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0) -> Interval:
+def bootstrap(items: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0) -> Interval:
     """Return a column's value and its bootstrap interval over items (BCa: Efron 1987; percentiles for BLEU).
 
     Covers what it says for means, ratios, perplexities and BLEU of some fifty items or more that are drawn on their
@@ -130,7 +130,7 @@ def bootstrap(items: Items, level: float = LEVEL, rounds: int = ROUNDS, seed: in
         rounds: bootstrap samples.
         seed: of the draws.
 
-    >>> found = bootstrap(Items(Form("mean", 100.0), [[1, 1]] * 60 + [[0, 1]] * 40))
+    >>> found = bootstrap(Sums(Form("mean", 100.0), [[1, 1]] * 60 + [[0, 1]] * 40))
     >>> found.value, found.low < 52, 68 < found.high
     (60.0, True, True)
     """
@@ -138,7 +138,7 @@ def bootstrap(items: Items, level: float = LEVEL, rounds: int = ROUNDS, seed: in
 
 
 def bootstrap_difference(
-    ours: Items, theirs: Items, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0
+    ours: Sums, theirs: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0
 ) -> Interval:
     """Return `ours - theirs` and its bootstrap interval; a sample takes the same rows of both.
 
@@ -147,8 +147,8 @@ def bootstrap_difference(
     Raises:
         ValueError: the two are not of one form and the same number of rows.
 
-    >>> better = Items(Form("mean"), [[i % 5 + 1, 1] for i in range(50)])
-    >>> worse = Items(Form("mean"), [[i % 5, 1] for i in range(50)])
+    >>> better = Sums(Form("mean"), [[i % 5 + 1, 1] for i in range(50)])
+    >>> worse = Sums(Form("mean"), [[i % 5, 1] for i in range(50)])
     >>> found = bootstrap_difference(better, worse)
     >>> found.value, round(found.low, 9), round(found.high, 9)
     (1.0, 1.0, 1.0)
@@ -159,10 +159,10 @@ def bootstrap_difference(
     return _bootstrap([ours, theirs], level, rounds, seed)
 
 
-def _bootstrap(sides: Sequence[Items], level: float, rounds: int, seed: int) -> Interval:
+def _bootstrap(sides: Sequence[Sums], level: float, rounds: int, seed: int) -> Interval:
     _check(level, rounds)
     form, n = sides[0].form, len(sides[0])
-    value = float(_difference([side.sums for side in sides], form))
+    value = float(_difference([side.total for side in sides], form))
     if n < 2 or not math.isfinite(value):
         return Interval(value, None, None)
     values = np.concatenate([side.values for side in sides], axis=1)
@@ -173,7 +173,7 @@ def _bootstrap(sides: Sequence[Items], level: float, rounds: int, seed: int) -> 
     samples = samples[np.isfinite(samples)]
     if form.kind == "bleu":
         return Interval(value, *_percentiles(samples, level))
-    without = _difference([side.sums - side.values for side in sides], form)
+    without = _difference([side.total - side.values for side in sides], form)
     return Interval(value, *_bca(value, samples, without[np.isfinite(without)], level))
 
 

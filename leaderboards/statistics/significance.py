@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.leaderboards.statistics.value_statistics import ALPHA
-from bench.metrics.sums import Form, Items, values_of
+from bench.metrics.sums import Form, Sums, values_of
 
 __all__ = [
     "ALPHA",
@@ -56,7 +56,7 @@ class Comparison:
     seeds: tuple[int, ...]
 
 
-def compare(ours: Mapping[int, Items], theirs: Mapping[int, Items], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
+def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
     """Test whether two systems differ, by paired approximate randomisation over items.
 
     Under the null hypothesis it does not matter which system said what: each round swaps the two systems' statistics of
@@ -74,8 +74,8 @@ def compare(ours: Mapping[int, Items], theirs: Mapping[int, Items], rounds: int 
     Raises:
         ValueError: no seed that both have, unlike forms or numbers of items, or a value that is no number.
 
-    >>> better = {1: Items(Form("mean"), [[1, 1]] * 20)}
-    >>> worse = {1: Items(Form("mean"), [[0, 1]] * 20)}
+    >>> better = {1: Sums(Form("mean"), [[1, 1]] * 20)}
+    >>> worse = {1: Sums(Form("mean"), [[0, 1]] * 20)}
     >>> found = compare(better, worse, rounds=999)
     >>> found.difference, found.p, compare(better, better, rounds=999).p
     (1.0, 0.001, 1.0)
@@ -97,7 +97,7 @@ def compare(ours: Mapping[int, Items], theirs: Mapping[int, Items], rounds: int 
     return Comparison(seen, p, p_higher, p_lower, rounds, len(one), seeds)
 
 
-def swapped_differences(one: Items, other: Items, swaps: Floats) -> Floats:
+def swapped_differences(one: Sums, other: Sums, swaps: Floats) -> Floats:
     """Return the difference of the two values after each set of swaps, `[rounds]`.
 
     Args:
@@ -105,12 +105,12 @@ def swapped_differences(one: Items, other: Items, swaps: Floats) -> Floats:
         other: of the same form and as many rows.
         swaps: `[rounds, rows]`, 1 where a row's statistics change sides and 0 where not.
 
-    >>> one, other = Items(Form("mean"), [[1, 1], [3, 1]]), Items(Form("mean"), [[0, 1], [1, 1]])
+    >>> one, other = Sums(Form("mean"), [[1, 1], [3, 1]]), Sums(Form("mean"), [[0, 1], [1, 1]])
     >>> swapped_differences(one, other, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
     [1.5, -0.5, -1.5]
     """
     moved = swaps @ (one.values - other.values)
-    return values_of(one.sums - moved, one.form) - values_of(other.sums + moved, one.form)
+    return values_of(one.total - moved, one.form) - values_of(other.total + moved, one.form)
 
 
 def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
@@ -178,7 +178,7 @@ def tie_groups(
     return groups
 
 
-def over_seeds(runs: Sequence[Items]) -> Items:
+def over_seeds(runs: Sequence[Sums]) -> Sums:
     """Return the items of several runs over the same examples: statistics summed over the runs.
 
     The value is then that of all runs' texts as one corpus. For a mean with one count per item it is the mean over
@@ -187,14 +187,14 @@ def over_seeds(runs: Sequence[Items]) -> Items:
     Raises:
         ValueError: no run, or unlike forms or numbers of items.
 
-    >>> over_seeds([Items(Form("mean"), [[1, 1]]), Items(Form("mean"), [[2, 1]])]).value
+    >>> over_seeds([Sums(Form("mean"), [[1, 1]]), Sums(Form("mean"), [[2, 1]])]).value
     1.5
     """
     _alike(runs)
-    return runs[0] if len(runs) == 1 else Items(runs[0].form, sum(run.values for run in runs))
+    return runs[0] if len(runs) == 1 else Sums(runs[0].form, sum(run.values for run in runs))
 
 
-def _paired(ours: Mapping[int, Items], theirs: Mapping[int, Items]) -> tuple[Items, Items, tuple[int, ...]]:
+def _paired(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> tuple[Sums, Sums, tuple[int, ...]]:
     """Both sides over the seeds they share, and these; refuses what cannot be compared."""
     seeds = tuple(sorted(set(ours) & set(theirs)))
     if not seeds:
@@ -206,7 +206,7 @@ def _paired(ours: Mapping[int, Items], theirs: Mapping[int, Items]) -> tuple[Ite
     return one, other, seeds
 
 
-def _alike(runs: Sequence[Items]) -> None:
+def _alike(runs: Sequence[Sums]) -> None:
     if not runs:
         raise ValueError("expected at least one run, got none")
     forms: dict[Form, None] = dict.fromkeys(run.form for run in runs)

@@ -10,7 +10,7 @@ from bench.metrics.diversity.copying import MAX_N, copied, signature, values_of,
 from bench.metrics.diversity.ngrams import Integers
 from bench.metrics.score import Gold, Row, Score, by_id, check_ids, explained
 from bench.metrics.sources import NO_SOURCE, sources_of
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 
 __all__ = ["copying_scores"]
 
@@ -53,8 +53,8 @@ def copying_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     return [explained(score, "no text that is long enough") for score in found]
 
 
-def _items(name: str, counts: list[list[int]]) -> Items:
+def _items(name: str, counts: list[list[int]]) -> Sums:
     """Return what a column is made of, from copied n-grams and n-grams of each text."""
     if name.startswith("novel"):
         counts = [[total - part, total] for part, total in counts]
-    return Items(ratio(1 if name == "longest-copy" else 100), counts)
+    return Sums(ratio(1 if name == "longest-copy" else 100), counts)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import Integers, Texts, flatten
 from bench.metrics.score import Gold, Row, Score, by_id, check_ids
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 
 __all__ = ["GROUPS", "frequency_group_scores", "frequency_groups", "group_of_tokens", "signature"]
 
@@ -102,6 +102,6 @@ def frequency_group_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     return [
         Score(f"frequency/{group}", 100 * sums[i] / sum(sums) if any(sums) else None, "percent", None, len(rows),
               signature(group) + why,
-              Items(ratio(), [(row["groups"][i], sum(row["groups"])) for row in rows]) if any(sums) else None)
+              Sums(ratio(), [(row["groups"][i], sum(row["groups"])) for row in rows]) if any(sums) else None)
         for i, group in enumerate(GROUPS)
     ]  # fmt: skip

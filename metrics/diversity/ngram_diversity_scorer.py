@@ -22,7 +22,7 @@ from bench.metrics.diversity.ngram_diversity import (
 )
 from bench.metrics.diversity.ngrams import Texts
 from bench.metrics.score import Gold, Row, Score, check_ids, explained
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 
 __all__ = ["ngram_diversity_scores"]
 
@@ -54,7 +54,7 @@ def ngram_diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 def _columns(texts: Texts, about: str, end: str) -> list[Score]:
     counts = kinds_and_lengths(texts)
     there, value = (counts[:, -1] > 0).tolist(), mean_of(counts)
-    items = None if value is None else Items(mean(), list(zip(by_text(counts), map(int, there), strict=True)))
+    items = None if value is None else Sums(mean(), list(zip(by_text(counts), map(int, there), strict=True)))
     found = [Score(f"ngram-diversity{end}", value, "percent", True, sum(there), signature(about), items)]
     for definition in DEFINITIONS:
         value = product_of(pooled(texts, definition), definition)

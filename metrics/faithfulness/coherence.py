@@ -18,7 +18,7 @@ from torch.nn.functional import cosine_similarity
 from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
 from bench.metrics.score import Gold, Row, Score, check_ids
 from bench.metrics.sources import NO_SOURCE, sources_of
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 
 __all__ = ["DEFAULT", "coherence", "coherence_scores", "cosines", "signature"]
 
@@ -80,7 +80,7 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Em
         else:
             found, cut = cosines(prompts, [row["text"] for row in rows], embedder)
             value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder)
-            items = Items(mean(), [(one, 1) for one in found.tolist()])
+            items = Sums(mean(), [(one, 1) for one in found.tolist()])
     return [
         Score("coherence", value, "percent", True, len(rows), signed, items),
         # Prompts and texts that were cut.

@@ -22,7 +22,7 @@ from typing import Literal, get_args
 
 from bench.metrics.faithfulness import spacy_models
 from bench.metrics.score import Gold, Row, Score, check_ids, explained
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 
 __all__ = [
     "TAGGERS",
@@ -169,7 +169,7 @@ def _columns(
                 counts = [(some / n if n else 0, int(n > 0)) for some, n in counts]
             scores.append(
                 Score(f"p_ent[{name},level{level},{how}]", value, "percent", True, sum(map(bool, entities)),
-                      signature(versioned, level, how) + suffix, None if value is None else Items(ratio(), counts))
+                      signature(versioned, level, how) + suffix, None if value is None else Sums(ratio(), counts))
             )  # fmt: skip
     none = None if reason else float(sum(not n for n in entities))
     signed = f"p_ent|tagger:{versioned}|types:7|summaries without an entity|version:1"

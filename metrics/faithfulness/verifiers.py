@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NoVerifier, find, named
 from bench.metrics.score import Score, explained
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 
 __all__ = [
     "NoVerifier",
@@ -223,5 +223,5 @@ def scored(
     signed = f"{signed}|dtype:float32|{verifier.signature}|version:1"
     found = decide(verifier)
     share = share_of([one for some in found for one in some])
-    items = None if share is None else Items(ratio(), [(sum(some), len(some)) for some in found])
+    items = None if share is None else Sums(ratio(), [(sum(some), len(some)) for some in found])
     return [explained(Score(name, share, "percent", True, n, signed, items), "no rows")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics.score import Gold, Row, Score, by_id, check_ids
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 
 __all__ = ["cache_hit_scores", "hit_rate", "signature"]
 
@@ -62,7 +62,7 @@ def cache_hit_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     of_coverage = [(row["n_cached"], row["n_tokens"]) for row in rows]
     return [
         Score("cache-hit@1", rate, "percent", None, len(rows), signature("cache-hit@1") + why,
-              None if rate is None else Items(ratio(), of_rate)),
+              None if rate is None else Sums(ratio(), of_rate)),
         Score("cache-coverage", coverage, "percent", None, len(rows), signature("cache-coverage") + about,
-              None if coverage is None else Items(ratio(), of_coverage)),
+              None if coverage is None else Sums(ratio(), of_coverage)),
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench.metrics import sums as items_of
 from bench.metrics.likelihood import cache_accuracy, perplexity
 from bench.metrics.score import Gold, Row, Score, by_id, check_ids, explained, shares
-from bench.metrics.sums import Items
+from bench.metrics.sums import Sums
 
 PERPLEXITY_UNITS: tuple[perplexity.Unit, ...] = ("token", "word", "byte")
 
@@ -20,7 +20,7 @@ def perplexity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     for unit in PERPLEXITY_UNITS:
         value = _finite(perplexity.perplexity(rows, unit))
         counts = [(row["nll_sum"], row[f"n_{unit}s"]) for row in rows]
-        items = None if value is None else Items(items_of.perplexity(), counts)
+        items = None if value is None else Sums(items_of.perplexity(), counts)
         score = Score(f"ppl/{unit}", value, "", False, len(rows), perplexity.signature(unit), items)
         found.append(explained(score, "infinite"))
     return found
@@ -69,10 +69,10 @@ def table_bleu_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     found = []
     for n, value in enumerate(table_bleu.corpus_bleu_123(hypotheses, references), start=1):
         form = items_of.bleu((*table_bleu.WEIGHTS[n - 1], 0.0, 0.0)[:3], "tiny")
-        found.append(Score(f"bleu-{n}", value, "percent", True, len(rows), corpus, Items(form, counts)))
+        found.append(Score(f"bleu-{n}", value, "percent", True, len(rows), corpus, Sums(form, counts)))
     scores = table_bleu.sentence_scores(hypotheses, references)
     for n, value in enumerate(table_bleu.mean_of(scores), start=1):
-        items = Items(items_of.mean(1), [(one[n - 1], 1) for one in scores])
+        items = Sums(items_of.mean(1), [(one[n - 1], 1) for one in scores])
         found.append(Score(f"sentence-bleu-{n}", value, "percent", True, len(rows), sentence, items))
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.metrics.overlap import chrf
 from bench.metrics.overlap.rouge import Kind, Measure, Several, mean_of, signature, text_scores
 from bench.metrics.score import Gold, Row, Score, by_id, check_ids
-from bench.metrics.sums import Items, bleu, mean
+from bench.metrics.sums import Sums, bleu, mean
 
 __all__ = ["overlap_scores", "rouge_limited_scores", "rouge_recall_scores", "rouge_scores"]
 
@@ -62,10 +62,10 @@ def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     ]
 
 
-def _bleu_items(texts: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
+def _bleu_items(texts: Sequence[str], references: Sequence[Sequence[str]]) -> Sums:
     """Return matches, totals and lengths of each text; sacrebleu gives the lengths first."""
     counts = chrf.text_counts("bleu", texts, references, chrf.bleu_tokenizer(references))
-    return Items(bleu(smoothing="exp"), [(*one[2:], *one[:2]) for one in counts])
+    return Sums(bleu(smoothing="exp"), [(*one[2:], *one[:2]) for one in counts])
 
 
 def _rouge(
@@ -84,7 +84,7 @@ def _rouge(
         name = kind + ("-r" if measure == "recall" else "") + ("/jackknife" if several == "jackknife" else "")
         name += "/limited" if as_long else ""
         signed = signature(kind, measure, several=several, max_bytes=max_bytes, as_long=as_long, references=references)
-        items = None if value is None else Items(mean(), [(one, 1) for one in column])
+        items = None if value is None else Sums(mean(), [(one, 1) for one in column])
         found.append(Score(name, value, "percent", True, len(rows), signed, items))
     return found
 

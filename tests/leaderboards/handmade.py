@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
-from bench.metrics.sums import Items
+from bench.metrics.sums import Sums
 from bench.store.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
@@ -63,7 +63,7 @@ def scored(
     cell: CellFolder, values: Mapping[str, float | None], *, kind: str = "generation", decoding: str | None = "greedy",
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
-    shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Items] | None = None,
+    shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Sums] | None = None,
 ) -> CellFolder:  # fmt: skip
     """Store scores of one rows file; `human` are the values of what people wrote, `items` what columns are made of."""
     record = cell.trained()

@@ -15,7 +15,7 @@ from bench.cells.evaluation import merge
 from bench.cells.launch import free_port
 from bench.errors import BenchError
 from bench.metrics import METRICS, columns
-from bench.metrics.sums import items_from
+from bench.metrics.sums import sums_from
 from tests.e2e import children
 from tests.metrics import family_rows
 from tests.metrics.family_cases import CASES, VERDICTS
@@ -172,18 +172,18 @@ def test_items_come_to_the_value_in_the_order_of_ids(family, case):
     """What significance is tested on: row i is the same example for every method."""
     found, order = score(family, case.rows, case.gold), sorted(str(row["id"]) for row in case.rows)
     for one in found:
-        assert one.items is None or one.value is not None, one
-        if one.items is not None:
-            assert len(one.items) == len(case.rows), one.name
-            assert one.items.value == pytest.approx(one.value, rel=1e-12, abs=1e-12), one.name
-            assert items_from(json.loads(json.dumps(one.items.as_dict()))) == one.items
-    assert (family in WITHOUT_ITEMS) is not any(one.items for one in found)
-    if len(order) > 1 and any(one.items for one in found):
+        assert one.sums is None or one.value is not None, one
+        if one.sums is not None:
+            assert len(one.sums) == len(case.rows), one.name
+            assert one.sums.value == pytest.approx(one.value, rel=1e-12, abs=1e-12), one.name
+            assert sums_from(json.loads(json.dumps(one.sums.as_dict()))) == one.sums
+    assert (family in WITHOUT_ITEMS) is not any(one.sums for one in found)
+    if len(order) > 1 and any(one.sums for one in found):
         last = [row for row in case.rows if str(row["id"]) == order[-1]]
-        alone = {one.name: one.items for one in score(family, last, {order[-1]: case.gold[order[-1]]})}
+        alone = {one.name: one.sums for one in score(family, last, {order[-1]: case.gold[order[-1]]})}
         for one in found:
-            if one.items is not None and alone[one.name] is not None:
-                assert alone[one.name].values[0] == pytest.approx(one.items.values[-1], rel=1e-4), one.name
+            if one.sums is not None and alone[one.name] is not None:
+                assert alone[one.name].values[0] == pytest.approx(one.sums.values[-1], rel=1e-4), one.name
 
 
 def check_value(score):

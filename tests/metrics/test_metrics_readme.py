@@ -12,7 +12,7 @@ import pytest
 
 from bench.cells.score import values_of
 from bench.cli import parser
-from bench.metrics import METRICS, Metric
+from bench.metrics import METRICS, MetricEntry
 from bench.metrics.requirements import words
 from bench.store.store import StoredRows
 from tests.metrics import family_case, family_rows, test_every_family
@@ -60,11 +60,11 @@ def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     module, entry, case = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     made = types.ModuleType("length_ratio")
     exec(compile(module, "length_ratio", "exec"), made.__dict__)
-    listed = eval("{" + entry + "}", {"Metric": Metric})["length_ratio"]
+    listed = eval("{" + entry + "}", {"MetricEntry": MetricEntry})["length_ratio"]
     known = {**vars(family_case), **vars(family_rows), **vars(made)}
     exec(compile(case, "case", "exec"), known)
     assert listed.target == "bench.metrics.length_ratio:length_ratio_scores"
-    monkeypatch.setattr(Metric, "load", lambda self: made.__dict__["length_ratio_scores"])
+    monkeypatch.setattr(MetricEntry, "load", lambda self: made.__dict__["length_ratio_scores"])
     monkeypatch.setitem(METRICS, "length_ratio", listed)
     monkeypatch.setitem(CASES, "length_ratio", known["length_ratio_case"]())
     return made.__dict__

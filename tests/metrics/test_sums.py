@@ -1,4 +1,4 @@
-"""Items: values by hand, sacrebleu, nltk and `perplexity` as oracles, JSON there and back, what is refused."""
+"""Sums: values by hand, sacrebleu, nltk and `perplexity` as oracles, JSON there and back, what is refused."""
 
 import json
 import math
@@ -13,16 +13,16 @@ from nltk.translate import bleu_score
 
 from bench.metrics.likelihood.perplexity import perplexity as perplexity_of_rows
 from bench.metrics.overlap import chrf, table_bleu
-from bench.metrics.sums import Form, Items, bleu, items_from, mean, perplexity, ratio, values_of
+from bench.metrics.sums import Form, Sums, bleu, mean, perplexity, ratio, sums_from, values_of
 from tests.metrics.overlap.test_table_bleu import CORPUS, GOLDEN, published, published_outputs
 
 FOURTHS = (0.25,) * 4
 EXAMPLES = [
-    Items(mean(), [[0.5, 1], [1, 1], [0, 1]]),
-    Items(ratio(1), [[-3, 4], [0.25, 0.5]]),
-    Items(perplexity(), [[12.5, 4], [0, 0], [3.25, 2]]),
-    Items(bleu((0.33, 0.33, 0.33), "tiny"), [[3, 2, 1, 4, 3, 2, 4, 6], [1, 0, 0, 2, 1, 1, 2, 2]]),
-    Items(bleu(), [[5, 4, 3, 2, 5, 4, 3, 2, 5, 5]]),
+    Sums(mean(), [[0.5, 1], [1, 1], [0, 1]]),
+    Sums(ratio(1), [[-3, 4], [0.25, 0.5]]),
+    Sums(perplexity(), [[12.5, 4], [0, 0], [3.25, 2]]),
+    Sums(bleu((0.33, 0.33, 0.33), "tiny"), [[3, 2, 1, 4, 3, 2, 4, 6], [1, 0, 0, 2, 1, 1, 2, 2]]),
+    Sums(bleu(), [[5, 4, 3, 2, 5, 4, 3, 2, 5, 5]]),
 ]
 
 
@@ -44,16 +44,16 @@ def test_values_by_hand():
 def test_smoothing_by_hand():
     """2 of 3 words match, no pair of 2, no triple of 1; r = h."""
     counts, thirds = [[2, 0, 0, 3, 2, 1, 3, 3]], (1 / 3,) * 3
-    assert Items(bleu(thirds), counts).value == 0
-    assert Items(bleu(thirds, "exp"), counts).value == pytest.approx(100 * (2 / 3 / (2 * 2) / (4 * 1)) ** (1 / 3))
-    assert 0 < Items(bleu(thirds, "tiny"), counts).value < 1e-100
-    assert Items(bleu((1, 0, 0)), counts).value == pytest.approx(200 / 3)  # orders without weight play no part
+    assert Sums(bleu(thirds), counts).value == 0
+    assert Sums(bleu(thirds, "exp"), counts).value == pytest.approx(100 * (2 / 3 / (2 * 2) / (4 * 1)) ** (1 / 3))
+    assert 0 < Sums(bleu(thirds, "tiny"), counts).value < 1e-100
+    assert Sums(bleu((1, 0, 0)), counts).value == pytest.approx(200 / 3)  # orders without weight play no part
 
 
 def test_nothing_counted_is_no_number():
-    assert all(math.isnan(Items(form, [[0, 0]]).value) for form in (mean(), ratio(), perplexity()))
-    assert Items(bleu(), [[0] * 10]).value == 0  # sacrebleu's rule
-    assert Items(perplexity(), [[1e6, 1]]).value == math.inf
+    assert all(math.isnan(Sums(form, [[0, 0]]).value) for form in (mean(), ratio(), perplexity()))
+    assert Sums(bleu(), [[0] * 10]).value == 0  # sacrebleu's rule
+    assert Sums(perplexity(), [[1e6, 1]]).value == math.inf
 
 
 @pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
@@ -68,10 +68,10 @@ def test_many_sums_at_once_are_the_same_values(items):
 @pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
 def test_the_order_of_rows_does_not_change_a_bit(items):
     many = [[x * (1 + i % 7) if i % 3 else 0 for x in row] for i in range(99) for row in items.values.tolist()]
-    before = Items(items.form, many)
+    before = Sums(items.form, many)
     random.Random(3).shuffle(many)
-    assert Items(items.form, many).value == before.value
-    assert Items(items.form, [*many, *many]).value == pytest.approx(before.value)
+    assert Sums(items.form, many).value == before.value
+    assert Sums(items.form, [*many, *many]).value == pytest.approx(before.value)
 
 
 # Oracles
@@ -85,7 +85,7 @@ def test_bleu_is_sacrebleus(smoothing, corpus):
     metric = sacrebleu.BLEU(smooth_method=smoothing, force=True)
     counts = chrf.text_counts("bleu", hypotheses, references)
     expected = metric._compute_score_from_stats([sum(column) for column in zip(*counts, strict=True)]).score
-    found = Items(bleu(FOURTHS, smoothing), from_sacrebleu(counts)).value
+    found = Sums(bleu(FOURTHS, smoothing), from_sacrebleu(counts)).value
     assert found == pytest.approx(expected, rel=1e-12, abs=0)
 
 
@@ -94,7 +94,7 @@ def test_bleu_is_sacrebleus(smoothing, corpus):
 def test_bleu_is_nltks(corpus):
     hypotheses, references = map(list, zip(*corpus, strict=True))
     rows = [table_bleu.bleu_counts(*pair) for pair in corpus]
-    found = [Items(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
+    found = [Sums(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
     assert found == pytest.approx(table_bleu.corpus_bleu_123(hypotheses, references), rel=1e-12, abs=0)
 
 
@@ -102,24 +102,24 @@ def test_bleu_is_nltks(corpus):
 def test_bleu_of_real_texts_is_sacrebleus_and_nltks():
     hypotheses, references = published_outputs("plog_t5-large")
     rows = [table_bleu.bleu_counts(*pair) for pair in zip(hypotheses, references, strict=True)]
-    whole = [Items(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
+    whole = [Sums(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
     assert whole == pytest.approx(GOLDEN["plog_t5-large"][1], abs=0.0051)
     some = slice(0, 300)  # the oracles take seconds for all
     counts = chrf.text_counts("bleu", hypotheses[some], references[some])
-    ours = Items(bleu(FOURTHS, "exp"), from_sacrebleu(counts)).value
+    ours = Sums(bleu(FOURTHS, "exp"), from_sacrebleu(counts)).value
     streams = list(zip_longest(*references[some]))
     assert ours == pytest.approx(sacrebleu.corpus_bleu(hypotheses[some], streams).score, rel=1e-12)
     words = [text.lower().split() for text in hypotheses[some]]
     sources = [[text.lower().split(" ") for text in texts] for texts in references[some]]
     theirs = [100 * bleu_score.corpus_bleu(sources, words, weights=w) for w in table_bleu.WEIGHTS]
-    ours = [Items(bleu(weights, "tiny"), rows[some]).value for weights in table_bleu.WEIGHTS]
+    ours = [Sums(bleu(weights, "tiny"), rows[some]).value for weights in table_bleu.WEIGHTS]
     assert ours == pytest.approx(theirs, rel=1e-12)
 
 
 def test_perplexity_is_the_metrics():
     rng = random.Random(1)
     rows = [{"id": str(i), "nll_sum": rng.expovariate(0.01), "n_tokens": rng.randrange(1, 90)} for i in range(500)]
-    items = Items(perplexity(), [[row["nll_sum"], row["n_tokens"]] for row in rows])
+    items = Sums(perplexity(), [[row["nll_sum"], row["n_tokens"]] for row in rows])
     assert items.value == pytest.approx(perplexity_of_rows(rows), rel=1e-14)
 
 
@@ -129,26 +129,26 @@ def test_perplexity_is_the_metrics():
 @pytest.mark.parametrize("items", EXAMPLES, ids=lambda items: items.form.kind)
 def test_there_and_back(items):
     text = json.dumps(items.as_dict(), allow_nan=False)
-    again = items_from(json.loads(text))
+    again = sums_from(json.loads(text))
     assert again == items
     assert json.dumps(again.as_dict()) == text
     assert again.value == items.value
 
 
 def test_whole_numbers_are_integers_in_a_file():
-    rows = Items(mean(), [[3.0, 1], [0.5, 2], [2.0**60, 1]]).as_dict()["values"]
+    rows = Sums(mean(), [[3.0, 1], [0.5, 2], [2.0**60, 1]]).as_dict()["values"]
     assert [[type(x) for x in row] for row in rows] == [[int, int], [float, int], [float, int]]
 
 
 def test_items_are_a_copy_that_cannot_be_changed():
     given_ = np.ones((2, 2))
-    items = Items(mean(), given_)
+    items = Sums(mean(), given_)
     given_[0, 0] = 5
     assert items.values[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
         items.values[0, 0] = 2
     assert len(items) == 2
-    assert items != Items(ratio(), items.values)
+    assert items != Sums(ratio(), items.values)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_items_are_a_copy_that_cannot_be_changed():
 )
 def test_refuses_what_is_no_statistic(form, values, said):
     with pytest.raises(ValueError, match=said):
-        Items(form, values)
+        Sums(form, values)
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_refuses_what_is_no_form(make, said):
 )
 def test_refuses_what_no_scorer_wrote(change, said):
     with pytest.raises(ValueError, match=said):
-        items_from({"kind": "mean", "scale": 1.0, "values": [[1, 1]], **change})
+        sums_from({"kind": "mean", "scale": 1.0, "values": [[1, 1]], **change})
 
 
 def test_refuses_what_is_no_object():
     with pytest.raises(ValueError, match="got list"):
-        items_from([])
+        sums_from([])

@@ -11,7 +11,7 @@ import pytest
 
 from bench.base.keys import canonical, sha256
 from bench.cells.score import differences, values_of
-from bench.metrics import METRICS, Metric
+from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Score
 from bench.store.store import Store, StoredRows
 from tests.conftest import Ended
@@ -94,8 +94,8 @@ def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
         why = "" if found[0] is not None else "|not applicable: needs a model: bench doctor"
         return [Score("checked", found[0], "percent", True, len(rows), "checker" + why)]
 
-    monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood"))
-    monkeypatch.setattr(Metric, "load", lambda self: scorer)
+    monkeypatch.setitem(METRICS, "checker", MetricEntry("tests:none", "", kind="likelihood"))
+    monkeypatch.setattr(MetricEntry, "load", lambda self: scorer)
     asked_for = ("score", str(store_copy), "--metrics", "checker", "--json")
     assert json.loads(bench(*asked_for).out)["new"] == 1
     assert json.loads(bench(*asked_for).out) == {"new": 0, "known": 1, "failed": 0}
@@ -111,8 +111,8 @@ def test_a_later_version_of_a_family_takes_the_place_of_an_older(
     bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def of(version: int, value: float) -> None:
-        monkeypatch.setitem(METRICS, "checker", Metric("tests:none", "", kind="likelihood", version=version))
-        monkeypatch.setattr(Metric, "load", lambda self: lambda rows, gold: [
+        monkeypatch.setitem(METRICS, "checker", MetricEntry("tests:none", "", kind="likelihood", version=version))
+        monkeypatch.setattr(MetricEntry, "load", lambda self: lambda rows, gold: [
             Score("checked", value, "percent", True, len(rows), f"checker|version:{version}")])  # fmt: skip
         assert bench("score", str(store_copy), "--metrics", "checker").code == 0
 

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import StoreError
-from bench.metrics.sums import Items, bleu, mean, perplexity, ratio
+from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from bench.store.store import Store
 from bench.store.sums_file import packed_items, unpacked_items
 
 ITEMS = {
-    "bleu-1": Items(bleu((1.0, 0.0), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
-    "bleu-2": Items(bleu((0.5, 0.5), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
-    "ppl/word": Items(perplexity(), [[12.125, 3], [0.1, 70_000]]),
-    "tapas-acc": Items(mean(), [[1, 1], [0, 1]]),
-    "x": Items(ratio(1), [[-3, 1], [2.0**60, 1]]),
+    "bleu-1": Sums(bleu((1.0, 0.0), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
+    "bleu-2": Sums(bleu((0.5, 0.5), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
+    "ppl/word": Sums(perplexity(), [[12.125, 3], [0.1, 70_000]]),
+    "tapas-acc": Sums(mean(), [[1, 1], [0, 1]]),
+    "x": Sums(ratio(1), [[-3, 1], [2.0**60, 1]]),
 }
 
 
@@ -29,15 +29,15 @@ def test_items_come_back():
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 2**40)), min_size=1))
 def test_any_numbers_come_back_to_the_bit(rows):
-    items = {"one": Items(mean(1), rows)}
+    items = {"one": Sums(mean(1), rows)}
     found = unpacked_items(packed_items(items), "x")["one"]
     assert np.array_equal(found.values, items["one"].values)
 
 
 def test_shared_statistics_are_stored_once_and_small():
     rows = [[i % 9, i % 7 % (1 + i % 9), 9, 8, 10, 11] for i in range(10_000)]
-    one = packed_items({"a": Items(bleu((1.0, 0.0)), rows)})
-    two = packed_items({"a": Items(bleu((1.0, 0.0)), rows), "b": Items(bleu((0.5, 0.5)), rows)})
+    one = packed_items({"a": Sums(bleu((1.0, 0.0)), rows)})
+    two = packed_items({"a": Sums(bleu((1.0, 0.0)), rows), "b": Sums(bleu((0.5, 0.5)), rows)})
     assert len(one) < 10_000 * 6 + 1000
     assert len(two) < len(one) + 500
 

@@ -13,7 +13,7 @@ from bench.leaderboards.human.results import as_content, bootstrap_p, results
 from bench.leaderboards.human.study import write_study
 from bench.leaderboards.human.tables import grids, markdown, terminal
 from bench.leaderboards.statistics.significance import compare
-from bench.metrics.sums import Items, ratio
+from bench.metrics.sums import Sums, ratio
 from tests.leaderboards.studies import answers, as_csv, made, side_of, write
 
 
@@ -240,7 +240,7 @@ def test_the_tests_p_is_near_uniform_where_nobody_prefers_anything():
     exact, bootstrapped = [], []
     for seed in range(n):
         votes = [draw.choices("wtl", k=3) for _ in range(100)]
-        sides = [Items(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
+        sides = [Sums(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
         exact.append(compare({0: sides[0]}, {0: sides[1]}, 399, seed).p)
         bootstrapped.append(bootstrap_p(*sides, rounds=399, seed=seed))
     for p_values in (exact, bootstrapped):
@@ -252,7 +252,7 @@ def test_the_tests_p_is_near_uniform_where_nobody_prefers_anything():
 def test_a_preference_is_found():
     draw = random.Random(13)
     votes = [draw.choices("wtl", (48, 32, 20), k=3) for _ in range(100)]  # as in HistAlign table 4, coherence
-    sides = [Items(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
+    sides = [Sums(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
     assert compare({0: sides[0]}, {0: sides[1]}, 999).p == bootstrap_p(*sides, rounds=999) == 0.001
 
 

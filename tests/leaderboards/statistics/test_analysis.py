@@ -13,7 +13,7 @@ from bench.leaderboards.statistics.analysis import analysed, as_statistics, base
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import holm, over_seeds
 from bench.leaderboards.table import tables
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
 from tests.leaderboards.handmade import scored, trained
 
@@ -23,7 +23,7 @@ N = 400
 def verdicts(share, seed=0):
     """Right or wrong on N examples."""
     draw = np.random.default_rng(seed)
-    return Items(mean(), np.stack([draw.random(N) < share, np.ones(N)], axis=1))
+    return Sums(mean(), np.stack([draw.random(N) < share, np.ones(N)], axis=1))
 
 
 def stored(root, method, shares, column="bleu-1", **changes):
@@ -87,7 +87,7 @@ def test_a_seed_without_items_or_unlike_numbers_of_items_are_not_tested(tmp_path
     stored(tmp_path, "mle", [0.5, 0.5])
     stored(tmp_path, "trime", [0.9])
     scored(trained(tmp_path, "trime", 1), {"bleu-1": 90.0})
-    short = Items(mean(), [[1, 1]] * 7)
+    short = Sums(mean(), [[1, 1]] * 7)
     scored(trained(tmp_path, "histalign"), {"bleu-1": 100.0}, items={"bleu-1": short})
     _, found = one(tmp_path)
     assert found["trime"]["bleu-1"].p is None

@@ -19,7 +19,7 @@ from bench.leaderboards.statistics.intervals import (
     student_t,
 )
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
-from bench.metrics.sums import Items, bleu, mean, perplexity, ratio
+from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from tests.metrics.overlap.test_table_bleu import published, published_outputs
 
 # Two-sided 95 % and 99 % points of Student's t as printed in tables.
@@ -31,7 +31,7 @@ TABULATED = {
 
 
 def counted(values):
-    return Items(mean(1), np.c_[values, np.ones(len(values))])
+    return Sums(mean(1), np.c_[values, np.ones(len(values))])
 
 
 def covered(truth, intervals):
@@ -100,19 +100,19 @@ def skewed(rng, n):
 
 def of_ratio(rng, n):
     below = rng.integers(1, 9, n)
-    return Items(ratio(1), np.c_[rng.binomial(below, 0.3), below])
+    return Sums(ratio(1), np.c_[rng.binomial(below, 0.3), below])
 
 
 def of_perplexity(rng, n):
     count = rng.integers(20, 60, n)
-    return Items(perplexity(), np.c_[count * rng.gamma(16, 2 / 16, n), count])
+    return Sums(perplexity(), np.c_[count * rng.gamma(16, 2 / 16, n), count])
 
 
 def of_bleu(rng, n):
     length = rng.integers(8, 20, n)
     one = rng.binomial(length, 0.6)
     two = rng.binomial(np.maximum(one - 1, 0), 0.5)
-    return Items(bleu((0.5, 0.5)), np.c_[one, two, length, length - 1, length, rng.integers(8, 21, n)])
+    return Sums(bleu((0.5, 0.5)), np.c_[one, two, length, length - 1, length, rng.integers(8, 21, n)])
 
 
 @pytest.mark.parametrize("make", [of_ratio, of_perplexity, of_bleu])
@@ -156,8 +156,8 @@ def test_samples_are_those_of_rows_drawn_one_by_one(make):
     rows = draws((50, 12), 12, seed=4)
     for drawn, count in zip(rows, counts, strict=True):
         assert np.bincount(drawn, minlength=12).tolist() == count.tolist()
-        assert Items(items.form, items.values[drawn]).value == pytest.approx(
-            Items(items.form, np.r_[[count @ items.values]]).value, rel=1e-12
+        assert Sums(items.form, items.values[drawn]).value == pytest.approx(
+            Sums(items.form, np.r_[[count @ items.values]]).value, rel=1e-12
         )
 
 
@@ -178,7 +178,7 @@ def test_draws_are_even_and_always_the_same():
 
 def test_too_little_gives_no_interval():
     assert bootstrap(counted([3.0])) == Interval(3, None, None)
-    assert bootstrap(Items(perplexity(), [[1e6, 1], [1, 1]])).low is None  # infinite
+    assert bootstrap(Sums(perplexity(), [[1e6, 1], [1, 1]])).low is None  # infinite
     assert bootstrap(counted([2.0] * 9)) == Interval(2, 2, 2)
 
 
@@ -186,7 +186,7 @@ def test_too_little_gives_no_interval():
     ("call", "said"),
     [
         (lambda: bootstrap_difference(counted([1, 2]), counted([1])), "the same examples and one form, got 2 rows of"),
-        (lambda: bootstrap_difference(counted([1]), Items(mean(), [[1, 1]])), "scale=1.* and 1 rows of .*scale=100"),
+        (lambda: bootstrap_difference(counted([1]), Sums(mean(), [[1, 1]])), "scale=1.* and 1 rows of .*scale=100"),
         (lambda: bootstrap(counted([1, 2]), level=1), "a level between 0 and 1"),
         (lambda: bootstrap(counted([1, 2]), rounds=9), "at least 100 rounds"),
         (lambda: student_t(0), "at least 1 degree of freedom"),
@@ -265,7 +265,7 @@ def test_the_probability_of_improvement_covers_what_it_says():
 @published
 def test_published_outputs_have_an_interval_of_bleu_3():
     rows = [
-        Items(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*pair) for pair in zip(*published_outputs(name), strict=True)])
+        Sums(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*pair) for pair in zip(*published_outputs(name), strict=True)])
         for name in ("plog_plog-bart-large", "plog_bart-large")
     ]
     alone, apart = bootstrap(rows[0]), bootstrap_difference(*rows)

@@ -16,7 +16,7 @@ from bench.leaderboards.statistics.significance import (
     tie_groups,
 )
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
-from bench.metrics.sums import Items, bleu, mean, perplexity, ratio
+from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from tests.metrics.overlap.test_table_bleu import published, published_outputs
 
 
@@ -32,7 +32,7 @@ def systems(kind, n, rng, gap=0.0):
         form, sides = perplexity(), [np.c_[count * np.exp(1 + level / 4 + rng.normal(size=n) / 4), count] for _ in "ab"]
     else:
         form, sides = bleu((0.5, 0.5), "exp"), [bleu_rows(level, rng) for _ in "ab"]
-    return [{1: Items(form, side)} for side in sides]
+    return [{1: Sums(form, side)} for side in sides]
 
 
 def bleu_rows(level, rng):
@@ -53,7 +53,7 @@ def test_differences_are_those_of_every_set_of_swaps(kind):
     for some, difference in zip(swaps, found, strict=True):
         a = [y if s else x for s, x, y in zip(some, ours.values, theirs.values, strict=True)]
         b = [x if s else y for s, x, y in zip(some, ours.values, theirs.values, strict=True)]
-        expected = Items(ours.form, a).value - Items(ours.form, b).value
+        expected = Sums(ours.form, a).value - Sums(ours.form, b).value
         assert difference == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
@@ -73,7 +73,7 @@ def test_p_is_the_share_of_all_swaps(kind, n):
 
 def test_p_counts_itself_by_hand():
     """One item: half of the swaps give +1, half -1, so all are two-sided hits and about half are one-sided ones."""
-    ours, theirs = {1: Items(mean(1), [[1, 1]])}, {1: Items(mean(1), [[0, 1]])}
+    ours, theirs = {1: Sums(mean(1), [[1, 1]])}, {1: Sums(mean(1), [[0, 1]])}
     found = compare(ours, theirs, rounds=63)
     assert (found.p, found.difference, found.rounds, found.n, found.seeds) == (1, 1, 63, 1, (1,))
     assert found.p_lower == 1
@@ -93,7 +93,7 @@ def test_holm_keeps_the_error_of_a_family():
     rng, families, any_of = np.random.default_rng(7), 300, 0
     for family in range(families):
         level = rng.normal(size=40)
-        runs = [{1: Items(mean(1), np.c_[level + rng.normal(size=40), np.ones(40)])} for _ in range(9)]
+        runs = [{1: Sums(mean(1), np.c_[level + rng.normal(size=40), np.ones(40)])} for _ in range(9)]
         any_of += min(holm([compare(run, runs[0], 399, family).p for run in runs[1:]])) <= 0.05
     assert any_of / families <= 0.07
 
@@ -116,7 +116,7 @@ def test_a_strong_difference_is_seen_and_its_direction():
 def test_the_order_of_items_hardly_matters_and_the_same_call_gives_the_same_p():
     ours, theirs = systems("bleu", 200, np.random.default_rng(5))
     order = np.random.default_rng(6).permutation(200)
-    shuffled = [{1: Items(side[1].form, side[1].values[order])} for side in (ours, theirs)]
+    shuffled = [{1: Sums(side[1].form, side[1].values[order])} for side in (ours, theirs)]
     first, again, other = compare(ours, theirs, 9999), compare(ours, theirs, 9999), compare(*shuffled, 9999)
     assert first == again
     assert other.difference == pytest.approx(first.difference, rel=1e-12)
@@ -126,7 +126,7 @@ def test_the_order_of_items_hardly_matters_and_the_same_call_gives_the_same_p():
 
 def test_the_stream_of_swaps_is_always_the_same():
     """Raw numbers of a bit generator: a page is the same on every machine and with every numpy."""
-    ours, theirs = {1: Items(mean(1), [[i, 1] for i in range(9)])}, {1: Items(mean(1), [[4.5, 1]] * 9)}
+    ours, theirs = {1: Sums(mean(1), [[i, 1] for i in range(9)])}, {1: Sums(mean(1), [[4.5, 1]] * 9)}
     found = compare(ours, theirs, 999)
     assert [round(1000 * p) for p in (found.p, found.p_higher, found.p_lower)] == [621, 722, 328]
 
@@ -141,7 +141,7 @@ def test_only_shared_seeds_count_and_their_statistics_are_summed():
 
 
 def test_rounds_in_which_nothing_is_counted_are_hits():
-    ours, theirs = {1: Items(ratio(), [[1, 1], [0, 0]])}, {1: Items(ratio(), [[0, 0], [1, 2]])}
+    ours, theirs = {1: Sums(ratio(), [[1, 1], [0, 0]])}, {1: Sums(ratio(), [[0, 0], [1, 2]])}
     found = compare(ours, theirs, 999)  # half of the swaps leave one side without a denominator
     assert found.p > 0.95
 
@@ -149,7 +149,7 @@ def test_rounds_in_which_nothing_is_counted_are_hits():
 # Refusals
 
 
-ONE = Items(mean(), [[1, 1], [0, 1]])
+ONE = Sums(mean(), [[1, 1], [0, 1]])
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ ONE = Items(mean(), [[1, 1], [0, 1]])
     [
         ({1: ONE}, {2: ONE}, "a seed that both have, got \\[1\\] and \\[2\\]"),
         ({}, {2: ONE}, "got \\[\\] and \\[2\\]"),
-        ({1: ONE}, {1: Items(mean(), [[1, 1]])}, "the same examples, got 2 and 1 items"),
+        ({1: ONE}, {1: Sums(mean(), [[1, 1]])}, "the same examples, got 2 and 1 items"),
         (
             {1: ONE},
-            {1: Items(mean(1), ONE.values)},
+            {1: Sums(mean(1), ONE.values)},
             "one form of value, got Form\\(kind='mean', scale=100.0.* and Form",
         ),
-        ({1: ONE, 2: Items(mean(), [[1, 1]])}, {1: ONE, 2: ONE}, "the same examples, got 2 and 1 items"),
-        ({1: ONE}, {1: Items(mean(), [[0, 0], [0, 0]])}, "expected two values, got 50.0 and nan"),
+        ({1: ONE, 2: Sums(mean(), [[1, 1]])}, {1: ONE, 2: ONE}, "the same examples, got 2 and 1 items"),
+        ({1: ONE}, {1: Sums(mean(), [[0, 0], [0, 0]])}, "expected two values, got 50.0 and nan"),
     ],
 )
 def test_refuses_what_cannot_be_compared(ours, theirs, said):
@@ -248,7 +248,7 @@ def test_published_systems_differ_in_bleu_3_or_do_not():
     """Corpus BLEU-3: 27.09 beside 26.89 is noise between two fine-tunings, 26.89 beside 19.49 is not."""
     rows = {}
     for name in ("plog_plog-bart-large", "plog_bart-large", "GPT_gpt2_12.65"):
-        rows[name] = {0: Items(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*p) for p in zip(*published_outputs(name))])}  # noqa: B905
+        rows[name] = {0: Sums(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*p) for p in zip(*published_outputs(name))])}  # noqa: B905
     plog, bart, gpt = rows.values()
     near, far = compare(plog, bart), compare(bart, gpt)
     assert near.difference == pytest.approx(0.20, abs=0.0101)

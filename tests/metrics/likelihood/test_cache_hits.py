@@ -50,7 +50,7 @@ def test_rates_are_over_all_tokens():
     rate, coverage = cache_hit_scores(*counted((10, 4, 1), (30, 0, 0), (10, 6, 4)))
     assert (rate.name, rate.value, rate.n, rate.higher_is_better) == ("cache-hit@1", 50.0, 3, None)
     assert (coverage.name, coverage.value) == ("cache-coverage", 20.0)
-    assert (rate.items.value, coverage.items.value) == (50.0, 20.0)
+    assert (rate.sums.value, coverage.sums.value) == (50.0, 20.0)
 
 
 def test_nothing_to_hit_is_no_number():
