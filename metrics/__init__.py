@@ -1,8 +1,10 @@
-"""Metrics: pure functions and torchmetrics classes over them. Reading METRICS answers: what is there?"""
+"""Metrics over stored rows: reading METRICS answers what there is. Each is a torchmetrics class too (`Rouge`)."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from bench.base.entries import Entry
+from bench.base.entries import Entry, load
+from bench.metrics import classes
 from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
 
@@ -19,6 +21,7 @@ class MetricEntry(Entry):
         requires: what it cannot do without, beside its rows.
         answers: `tables` or `summaries`: pairs with known answers that `bench metric-check` tries it on.
         human: whether it says something of people's own texts too, which then have a row of their own.
+        inputs: what `update` of its torchmetrics class takes: a name in `bench.metrics.inputs`.
     """
 
     kind: str = ""
@@ -28,6 +31,7 @@ class MetricEntry(Entry):
     requires: tuple[Requirement, ...] = ()
     answers: str = ""
     human: bool = False
+    inputs: str = "references"
 
 
 SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
@@ -35,18 +39,20 @@ MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
 METRICS: dict[str, MetricEntry] = {
     "perplexity": MetricEntry(
-        "bench.metrics.likelihood.scorers:perplexity_scores",
+        "bench.metrics.likelihood.perplexity:perplexity_scores",
         "per token, word and byte",
         columns=("-ppl/{token,word,byte}",),
         kind="likelihood",
         version=2,
+        inputs="likelihoods",
     ),
     "cache_accuracy": MetricEntry(
-        "bench.metrics.likelihood.scorers:cache_accuracy_scores",
+        "bench.metrics.likelihood.cache_accuracy:cache_accuracy_scores",
         "Acc@k of head, cache and both on two-word prompts",
         "HistAlign section 5.3",
         columns=("+acc@{1,2,5,10,25}/{head,full,cache}",),
         kind="probe",
+        inputs="rankings",
     ),
     "cache_hits": MetricEntry(
         "bench.metrics.likelihood.cache_hits:cache_hit_scores",
@@ -54,23 +60,25 @@ METRICS: dict[str, MetricEntry] = {
         "HistAlign section 3.2",
         columns=("=cache-hit@1", "=cache-coverage"),
         kind="likelihood",
+        inputs="cached_tokens",
     ),
     "matrix_rank": MetricEntry(
-        "bench.metrics.likelihood.scorers:matrix_rank_scores",
+        "bench.metrics.likelihood.matrix_rank:matrix_rank_scores",
         "rank of the log-probability matrix",
         "HistAlign section 4.1",
         columns=("=rank/{float32,float64}",),
         kind="spectrum",
+        inputs="log_probs",
     ),
     "table_bleu": MetricEntry(
-        "bench.metrics.likelihood.scorers:table_bleu_scores",
+        "bench.metrics.overlap.table_bleu:table_bleu_scores",
         "BLEU-1/2/3 against all sentences of the table, corpus and mean-sentence scale",
         "Chen et al. 2020",
         columns=("+{bleu,sentence-bleu}-{1,2,3}",),
         kind="generation",
     ),
     "rouge": MetricEntry(
-        "bench.metrics.overlap.overlap_scorer:rouge_scores",
+        "bench.metrics.overlap.rouge:rouge_scores",
         "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
         "Lin 2004",
         columns=("+rouge-{1,2,3,4,l,lsum}",),
@@ -78,21 +86,21 @@ METRICS: dict[str, MetricEntry] = {
         version=2,
     ),
     "rouge_recall": MetricEntry(
-        "bench.metrics.overlap.overlap_scorer:rouge_recall_scores",
+        "bench.metrics.overlap.rouge:rouge_recall_scores",
         "ROUGE-1/2/L recall of the first 75 bytes, references pooled (ROUGE-1.5.5) and by jackknife",
         "Over et al. 2007",
         columns=("+rouge-{1,2,l}-r{,/jackknife}",),
         kind="generation",
     ),
     "rouge_limited": MetricEntry(
-        "bench.metrics.overlap.overlap_scorer:rouge_limited_scores",
+        "bench.metrics.overlap.rouge:rouge_limited_scores",
         "ROUGE-1/2/L recall of as many words as the reference has",
         "Durrett et al. 2016; Peng et al. 2019 section 4.2",
         columns=("+rouge-{1,2,l}-r/limited",),
         kind="generation",
     ),
     "overlap": MetricEntry(
-        "bench.metrics.overlap.overlap_scorer:overlap_scores",
+        "bench.metrics.overlap.chrf:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",
         "Post 2018; Popovic 2015",
         columns=("+{bleu,chrf}",),
@@ -113,6 +121,7 @@ METRICS: dict[str, MetricEntry] = {
         human=True,
         kind="generation",
         version=2,
+        inputs="continuations",
     ),
     "frequency_groups": MetricEntry(
         "bench.metrics.diversity.frequency_groups:frequency_group_scores",
@@ -122,6 +131,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         gold=(),
         human=True,
+        inputs="group_counts",
     ),
     "ngram_diversity": MetricEntry(
         "bench.metrics.diversity.ngram_diversity_scorer:ngram_diversity_scores",
@@ -132,6 +142,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         version=2,
         gold=(),
+        inputs="continuations",
     ),
     "entity_precision": MetricEntry(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
@@ -145,6 +156,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         version=2,
         gold=("source",),
+        inputs="sources",
     ),
     "copying": MetricEntry(
         "bench.metrics.diversity.copying_scorer:copying_scores",
@@ -155,6 +167,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         version=2,
         gold=("source",),
+        inputs="sources",
     ),
     "factcc": MetricEntry(
         "bench.metrics.faithfulness.factcc:factcc_scores",
@@ -165,6 +178,7 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+factcc",),
         kind="generation",
         gold=("source",),
+        inputs="sources",
     ),
     "dae": MetricEntry(
         "bench.metrics.faithfulness.dae:dae_scores",
@@ -178,6 +192,7 @@ METRICS: dict[str, MetricEntry] = {
         columns=("-dae{,[spacy]}", "=dae[no_arc]", "=dae[spacy,no_arc]"),
         kind="generation",
         gold=("source",),
+        inputs="sources",
     ),
     "tapex": MetricEntry(
         "bench.metrics.faithfulness.tapex:tapex_scores",
@@ -188,6 +203,7 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+tapex-acc",),
         kind="generation",
         gold=("table",),
+        inputs="fields",
     ),
     "tapas": MetricEntry(
         "bench.metrics.faithfulness.tapas:tapas_scores",
@@ -198,6 +214,7 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+tapas-acc",),
         kind="generation",
         gold=("table",),
+        inputs="fields",
     ),
     "nli": MetricEntry(
         "bench.metrics.faithfulness.nli_acc:nli_scores",
@@ -208,6 +225,7 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+nli-acc",),
         kind="generation",
         gold=("table", "title", "columns"),
+        inputs="fields",
     ),
     "coherence": MetricEntry(
         "bench.metrics.faithfulness.coherence:coherence_scores",
@@ -219,6 +237,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         version=2,
         gold=("source",),
+        inputs="sources",
     ),
     "mauve": MetricEntry(
         "bench.metrics.diversity.mauve:mauve_scores",
@@ -232,6 +251,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         version=2,
         gold=(),
+        inputs="continuations",
     ),
     "sp_acc": MetricEntry(
         "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
@@ -244,7 +264,20 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+sp-acc",),
         kind="generation",
         gold=("title",),
+        inputs="fields",
     ),
 }
+
+
+def __getattr__(name: str) -> Any:
+    """Return the torchmetrics class of a name; torch is imported only then."""
+    if name not in classes.names(METRICS):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return load("bench.metrics.torch:metric_class")(name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *classes.names(METRICS)])
+
 
 __all__ = ["METRICS", "MetricEntry"]

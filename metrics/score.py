@@ -1,14 +1,17 @@
-"""Score: one number with everything needed to know what it is."""
+"""Score: one number with everything needed to know what it is, and how a family of scores is made of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from bench.metrics.sums import Sums, mean
+from bench.metrics.sums import Form, Sums, mean, value_of
 
 Row = Mapping[str, Any]
+Counts = Mapping[str, Any]
+"""What a statistic counted in one row: names to numbers, or to lists of numbers, as JSON has them."""
 Gold = Mapping[str, Mapping[str, Any]]
 
 NOT_APPLICABLE = "not applicable: "
@@ -57,6 +60,79 @@ class Scorer(Protocol):
     """A metric family over stored rows of one kind: no model, float64, the same bits on every machine size."""
 
     def __call__(self, rows: Sequence[Row], gold: Gold) -> list[Score]: ...
+
+
+@dataclass(frozen=True)
+class Family:
+    """A scorer in two steps, so that what is counted in a row can be kept in place of the row.
+
+    A family whose columns are sums over rows is made so; its torchmetrics class then keeps counts and no texts, and
+    runs a model once for each text. A family of whole sets is a plain function of rows.
+
+    Args:
+        statistic: counts each row: `(rows, gold)` to one `Counts` for each row, in their order.
+        scores: makes scores of the counts of all rows.
+    """
+
+    statistic: Callable[[Sequence[Row], Gold], Sequence[Counts]]
+    scores: Callable[[Sequence[Counts]], list[Score]]
+
+    def __call__(self, rows: Sequence[Row], gold: Gold) -> list[Score]:
+        """Score rows.
+
+        Raises:
+            ValueError: other ids than the gold's, or no rows.
+        """
+        if not rows:
+            raise ValueError("a score of no texts is undefined; expected at least one row")
+        return self.scores(self.statistic(ordered(rows, gold), gold))
+
+
+def score_of_sums(
+    name: str,
+    form: Form,
+    rows: Sequence[Sequence[float]],
+    signature: str,
+    *,
+    unit: str = "percent",
+    higher_is_better: bool | None = None,
+    why: str = "nothing was counted",
+) -> Score:
+    """Return the score whose value is a form of sums over rows; intervals and paired tests use the same sums.
+
+    Args:
+        name: of the column.
+        form: `mean()`, `ratio()`, `perplexity()` or `bleu()` of `bench.metrics.sums`.
+        rows: `[rows, k]` what is summed, in the order of ids.
+        signature: as in `Score`.
+        unit: as in `Score`.
+        higher_is_better: as in `Score`.
+        why: the reason where there is no value because the denominator is 0.
+
+    >>> from bench.metrics.sums import ratio
+    >>> score_of_sums("copies", ratio(), [(1, 4), (0, 4)], "copies|version:1").value
+    12.5
+    >>> score_of_sums("copies", ratio(), [(0, 0)], "copies|version:1").signature
+    'copies|version:1|not applicable: nothing was counted'
+    """
+    score = Score(name, None, unit, higher_is_better, len(rows), signature)
+    value = value_of([math.fsum(column) for column in zip(*rows, strict=True)], form) if rows else None
+    if value is None:
+        return explained(score, why)
+    if not math.isfinite(value):
+        return explained(score, "infinite")
+    return replace(score, value=value, sums=Sums(form, rows))
+
+
+def texts_and_references(rows: Sequence[Row], gold: Gold) -> tuple[list[str], list[Sequence[str]]]:
+    """Return the text of every row and its references."""
+    return [row["text"] for row in rows], [gold[row["id"]].get("references", ()) for row in rows]
+
+
+def ordered(rows: Sequence[Row], gold: Gold) -> list[Row]:
+    """Return rows in the order of their ids, after `check_ids`."""
+    check_ids(rows, gold)
+    return by_id(rows)
 
 
 def by_id(rows: Sequence[Row]) -> list[Row]:

@@ -10,15 +10,15 @@ a first token that both words share therefore finds both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-__all__ = ["KS", "MODES", "acc_at_k", "are_found", "signature"]
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
+from bench.metrics.sums import Sums, mean
+
+__all__ = ["KS", "MODES", "acc_at_k", "are_found", "cache_accuracy_scores", "signature"]
 
 KS = (1, 2, 5, 10, 25)
 MODES = ("head", "full", "cache")
-
-Row = Mapping[str, Any]
 
 
 def acc_at_k(rows: Iterable[Row], mode: str, k: int) -> float:
@@ -46,7 +46,7 @@ def acc_at_k(rows: Iterable[Row], mode: str, k: int) -> float:
     (100.0, 0.0, 0.0)
     """
     found = are_found(rows, mode, k)
-    return 100.0 * sum(found) / len(found)
+    return Sums(mean(), [(one, 1) for one in found]).value
 
 
 def are_found(rows: Iterable[Row], mode: str, k: int) -> list[bool]:
@@ -92,3 +92,22 @@ def _both_found(row: Row, mode: str, k: int) -> bool:
         raise ValueError(f"prompt {row['id']!r} must want two words with at least one token id each, it has {words!r}")
     best = set(ranking[:k])
     return all(not best.isdisjoint(word) for word in words)
+
+
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    columns = {f"acc@{k}/{mode}": are_found(rows, mode, k) for mode in MODES for k in KS}
+    return [{name: int(found[place]) for name, found in columns.items()} for place in range(len(rows))]
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    found = []
+    for mode in MODES:
+        for k in KS:
+            name = f"acc@{k}/{mode}"
+            hits = [(row[name], 1) for row in counts]
+            found.append(score_of_sums(name, mean(), hits, signature(mode, k), higher_is_better=True))
+    return found
+
+
+cache_accuracy_scores = Family(_count, _scores)
+"""Acc@k of three rankings; a prompt counts once, and only when both its words are found."""

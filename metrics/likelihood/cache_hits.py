@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.metrics.score import Gold, Row, Score, by_id, check_ids
-from bench.metrics.sums import Sums, ratio
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
+from bench.metrics.sums import ratio, value_of
 
 __all__ = ["cache_hit_scores", "hit_rate", "signature"]
 
@@ -29,7 +29,7 @@ def hit_rate(hits: Sequence[int], cached: Sequence[int]) -> float | None:
     """
     if len(hits) != len(cached) or any(not 0 <= hit <= n for hit, n in zip(hits, cached, strict=False)):
         raise ValueError(f"expected per text 0 <= hits <= cached, got {len(hits)} and {len(cached)} counts")
-    return 100 * sum(hits) / sum(cached) if any(cached) else None
+    return value_of([sum(hits), sum(cached)], ratio())
 
 
 def signature(name: str) -> str:
@@ -37,32 +37,25 @@ def signature(name: str) -> str:
     return f"{name}|most similar:dot product|ties:last|of:target tokens, pooled|scale:percent|version:1"
 
 
-def cache_hit_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score likelihood rows by what their memory holds and ranks first.
-
-    Args:
-        rows: `{"id", "n_tokens", "n_cached", "n_cache_hits"}`.
-        gold: for its ids only.
-
-    Raises:
-        ValueError: other ids than the gold's, or rows without these counts.
-    """
-    check_ids(rows, gold)
-    rows = by_id(rows)
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
     without = [row["id"] for row in rows if "n_cached" not in row or "n_cache_hits" not in row]
     if without:
         raise ValueError(f"expected n_cached and n_cache_hits in every row, {len(without)} lack them; evaluate again")
-    cached, tokens = [row["n_cached"] for row in rows], sum(row["n_tokens"] for row in rows)
-    rate, why = hit_rate([row["n_cache_hits"] for row in rows], cached), ""
-    if rate is None:
-        why = "|not applicable: no target token stands in the memory"
-    coverage = 100 * sum(cached) / tokens if tokens else None
-    about = "" if tokens else "|not applicable: no target tokens"
-    of_rate = [(row["n_cache_hits"], row["n_cached"]) for row in rows]
-    of_coverage = [(row["n_cached"], row["n_tokens"]) for row in rows]
+    wrong = [row["id"] for row in rows if not 0 <= row["n_cache_hits"] <= row["n_cached"] <= row["n_tokens"]]
+    if wrong:
+        raise ValueError(f"expected 0 <= n_cache_hits <= n_cached <= n_tokens, {len(wrong)} rows differ: {wrong[:3]}")
+    return [{"hits": row["n_cache_hits"], "cached": row["n_cached"], "tokens": row["n_tokens"]} for row in rows]
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    hits = [(row["hits"], row["cached"]) for row in counts]
+    cached = [(row["cached"], row["tokens"]) for row in counts]
+    none_cached, no_tokens = "no target token stands in the memory", "no target tokens"
     return [
-        Score("cache-hit@1", rate, "percent", None, len(rows), signature("cache-hit@1") + why,
-              None if rate is None else Sums(ratio(), of_rate)),
-        Score("cache-coverage", coverage, "percent", None, len(rows), signature("cache-coverage") + about,
-              None if coverage is None else Sums(ratio(), of_coverage)),
-    ]  # fmt: skip
+        score_of_sums("cache-hit@1", ratio(), hits, signature("cache-hit@1"), why=none_cached),
+        score_of_sums("cache-coverage", ratio(), cached, signature("cache-coverage"), why=no_tokens),
+    ]
+
+
+cache_hit_scores = Family(_count, _scores)
+"""The share of cached target tokens that the most similar entry holds, and of target tokens that are cached."""

@@ -12,14 +12,18 @@ get 103. The paper names no tolerance, and its 762 for width 768 looks like this
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-__all__ = ["Precision", "rank_of", "signature", "singular_values"]
+from bench.metrics.score import Gold, Row, Score
+
+__all__ = ["PRECISIONS", "Precision", "matrix_rank_scores", "rank_of", "signature", "singular_values"]
 
 Precision = Literal["float32", "float64"]
+PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 
 _EPS = {"float32": torch.finfo(torch.float32).eps, "float64": torch.finfo(torch.float64).eps}
 
@@ -86,3 +90,25 @@ def signature(precision: Precision) -> str:
     'rank|of:log_probs|decomposition:float64|tol:max(N,V)*eps(float32)*s1|version:1'
     """
     return f"rank|of:log_probs|decomposition:float64|tol:max(N,V)*eps({precision})*s1|version:1"
+
+
+def matrix_rank_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Rank of A at both tolerances, from its stored singular values.
+
+    Args:
+        rows: one row `{"shape", "values", "rows"}`.
+        gold: not read.
+
+    Raises:
+        ValueError: another number of rows.
+    """
+    if len(rows) != 1:
+        raise ValueError(f"expected one row of singular values, got {len(rows)}")
+    (row,) = rows
+    values, shape = torch.tensor(row["values"], dtype=torch.float64), (row["shape"][0], row["shape"][1])
+    found = []
+    for precision in PRECISIONS:
+        signed = f"{signature(precision)}|N:{shape[0]}|V:{shape[1]}"
+        rank = float(rank_of(values, shape, precision))
+        found.append(Score(f"rank/{precision}", rank, "count", None, row["rows"], signed))
+    return found

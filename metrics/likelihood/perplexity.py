@@ -7,16 +7,19 @@ tokenizers: the same text has a different number of tokens under each.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-__all__ = ["UNITS", "Unit", "perplexity", "signature"]
+from bench.metrics import sums
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
+
+__all__ = ["UNITS", "Unit", "perplexity", "perplexity_scores", "signature"]
 
 Unit = Literal["token", "word", "byte"]
 UNITS: tuple[Unit, ...] = ("token", "word", "byte")
 
 
-def perplexity(rows: Iterable[Mapping[str, Any]], unit: Unit = "token") -> float:
+def perplexity(rows: Iterable[Row], unit: Unit = "token") -> float:
     """Return the perplexity of all rows together.
 
     The sum is exact before its single rounding, so neither the order of the rows nor the number of processes that wrote
@@ -39,19 +42,11 @@ def perplexity(rows: Iterable[Mapping[str, Any]], unit: Unit = "token") -> float
     >>> round(perplexity(rows), 6), round(perplexity(rows, "word"), 6), round(perplexity(rows, "byte"), 6)
     (8.0, 64.0, 2.0)
     """
-    count = _count_field(unit)
-    losses: list[float] = []
-    total = 0
-    for row in rows:
-        loss, n = float(row["nll_sum"]), row[count]
-        if math.isnan(loss) or loss == -math.inf or n < 0:
-            given = f"nll_sum = {loss}, {count} = {n}"
-            raise ValueError(f"row {row['id']!r} is no likelihood: {given}; did the model diverge?")
-        losses.append(loss)
-        total += n
-    if total == 0:
-        raise ValueError(f"perplexity per {unit} is undefined: {len(losses)} rows hold no {unit}")
-    return _exp(math.fsum(losses) / total)
+    pairs = [_loss_and_count(row, unit) for row in rows]
+    value = sums.value_of([math.fsum(column) for column in zip(*pairs, strict=True)] or [0, 0], sums.perplexity())
+    if value is None:
+        raise ValueError(f"perplexity per {unit} is undefined: {len(pairs)} rows hold no {unit}")
+    return value
 
 
 def signature(unit: Unit) -> str:
@@ -70,8 +65,30 @@ def _count_field(unit: str) -> str:
     return f"n_{unit}s"
 
 
-def _exp(value: float) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
+def _loss_and_count(row: Row, unit: Unit) -> tuple[float, int]:
+    """Return a row's negative log-likelihood in nats and its units."""
+    count = _count_field(unit)
+    loss, n = float(row["nll_sum"]), row[count]
+    if math.isnan(loss) or loss == -math.inf or n < 0:
+        given = f"nll_sum = {loss}, {count} = {n}"
+        raise ValueError(f"row {row['id']!r} is no likelihood: {given}; did the model diverge?")
+    return loss, n
+
+
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    return [{unit: _loss_and_count(row, unit) for unit in UNITS} for row in rows]
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    found = []
+    for unit in UNITS:
+        pairs = [row[unit] for row in counts]
+        signed, why = signature(unit), f"the texts have no {unit}"
+        found.append(
+            score_of_sums(f"ppl/{unit}", sums.perplexity(), pairs, signed, unit="", higher_is_better=False, why=why)
+        )
+    return found
+
+
+perplexity_scores = Family(_count, _scores)
+"""Perplexity per token, word and byte; only the last two compare models with different tokenizers."""

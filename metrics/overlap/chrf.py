@@ -17,6 +17,8 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from bench.metrics.overlap.table_bleu import check_pairs
+from bench.metrics.score import Gold, Row, Score, ordered, score_of_sums, texts_and_references
+from bench.metrics.sums import bleu
 
 __all__ = [
     "BLEU_ORDER",
@@ -27,10 +29,12 @@ __all__ = [
     "chrf_signature",
     "corpus_bleu",
     "corpus_chrf",
+    "overlap_scores",
     "score_of_counts",
     "text_counts",
 ]
 
+Name = Literal["bleu", "chrf"]
 BleuTokenizer = Literal["13a", "char"]
 BLEU_TOKENIZERS: tuple[BleuTokenizer, ...] = ("13a", "char")
 BLEU_ORDER = 4
@@ -82,7 +86,7 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
 
 def _summed(
-    name: Literal["bleu", "chrf"],
+    name: Name,
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
     tokenizer: BleuTokenizer = "13a",
@@ -94,7 +98,7 @@ def _summed(
 
 
 def text_counts(
-    name: Literal["bleu", "chrf"],
+    name: Name,
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
     tokenizer: BleuTokenizer = "13a",
@@ -117,7 +121,7 @@ def text_counts(
     return found
 
 
-def score_of_counts(name: Literal["bleu", "chrf"], counts: Sequence[int]) -> float:
+def score_of_counts(name: Name, counts: Sequence[int]) -> float:
     """Return the score in percent of sums of `text_counts`.
 
     >>> round(score_of_counts("bleu", [5, 5, 4, 3, 2, 1, 5, 4, 3, 2]), 6)
@@ -126,7 +130,7 @@ def score_of_counts(name: Literal["bleu", "chrf"], counts: Sequence[int]) -> flo
     return float(_metric(name)._compute_score_from_stats(list(counts)).score)
 
 
-def _metric(name: Literal["bleu", "chrf"], tokenizer: BleuTokenizer = "13a") -> Any:
+def _metric(name: Name, tokenizer: BleuTokenizer = "13a") -> Any:
     """Return sacrebleu's metric; `force` only silences its doubts about texts that are tokenized already."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -178,3 +182,30 @@ def _signed(own: Any, references: Sequence[Sequence[str]]) -> str:
     numbers = {len(texts) for texts in references}
     own.num_refs = numbers.pop() if len(numbers) == 1 else -1
     return str(own.get_signature())
+
+
+def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score texts by corpus BLEU and chrF.
+
+    BLEU's tokenizer depends on the references of all rows, so this is a plain function of them. No form of
+    `bench.metrics.sums` is a chrF: it has no sums.
+
+    Args:
+        rows: `{"id", "text"}`.
+        gold: `{id: {"references"}}`: one or more texts.
+
+    Raises:
+        ValueError: other ids than the gold's, no row, or a row without a reference.
+    """
+    texts, references = texts_and_references(ordered(rows, gold), gold)
+    if not texts:
+        raise ValueError("BLEU of no texts is undefined; expected at least one row")
+    counts = text_counts("bleu", texts, references, bleu_tokenizer(references))
+    # sacrebleu counts lengths first, `bleu()` takes matches, totals and then lengths.
+    sums = [(*one[2:], *one[:2]) for one in counts]
+    signed = bleu_signature(references)
+    of_chrf = corpus_chrf(texts, references)
+    return [
+        score_of_sums("bleu", bleu(smoothing="exp"), sums, signed, higher_is_better=True),
+        Score("chrf", of_chrf, "percent", True, len(rows), chrf_signature(references)),
+    ]

@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -39,6 +40,8 @@ from bench.metrics.overlap.rouge_tokens import (
     name_of,
 )
 from bench.metrics.overlap.table_bleu import check_pairs
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
+from bench.metrics.sums import mean, value_of
 
 __all__ = [
     "KINDS",
@@ -48,8 +51,10 @@ __all__ = [
     "Measure",
     "Several",
     "check_options",
-    "mean_of",
     "rouge",
+    "rouge_limited_scores",
+    "rouge_recall_scores",
+    "rouge_scores",
     "signature",
     "text_scores",
 ]
@@ -106,22 +111,11 @@ def rouge(
         hypotheses, references, kinds, measure, tokenizer=tokenizer, several=several, max_bytes=max_bytes,
         as_long=as_long,
     )  # fmt: skip
-    return mean_of(scores, references, tokenizer)
-
-
-def mean_of(
-    scores: Floats, references: Sequence[Sequence[str]], tokenizer: Tokenizer = "stemmed"
-) -> list[float | None]:
-    """Return the mean of each column of `text_scores` in percent; None where the tokenizer is not applicable.
-
-    Raises:
-        ValueError: there are no texts.
-    """
     if not len(scores):
         raise ValueError("ROUGE of no texts is undefined; expected at least one hypothesis")
     if not is_applicable(*count_letters(text for texts in references for text in texts), tokenizer):
         return [None] * scores.shape[1]
-    return [100.0 * math.fsum(column) / len(scores) for column in scores.T.tolist()]
+    return [value_of([math.fsum(column), len(scores)], mean()) for column in scores.T.tolist()]
 
 
 def text_scores(
@@ -240,7 +234,23 @@ def signature(
     """
     check_options([kind], measure, tokenizer, several, max_bytes)
     references = list(references)
-    numbers = {len(texts) for texts in references}
+    letters = count_letters(text for texts in references for text in texts)
+    return _signature(
+        kind, {len(texts) for texts in references}, letters, measure, tokenizer, several, max_bytes, as_long
+    )
+
+
+def _signature(
+    kind: Kind,
+    numbers: set[int],
+    letters: tuple[int, int],
+    measure: Measure,
+    tokenizer: Tokenizer,
+    several: Several,
+    max_bytes: int | None,
+    as_long: bool,
+) -> str:
+    """Return the signature over texts with these numbers of references, which have so many letters, so many dropped."""
     how_many = "any" if not numbers else "var" if len(numbers) > 1 else str(*numbers)
     parts = ["rouge", name_of(tokenizer), f"type:{kind.removeprefix('rouge-')}", measure]
     parts += ["sentences:lines"] if kind == "rouge-lsum" else []
@@ -248,9 +258,8 @@ def signature(
     parts += ["words:as many as the reference"] if as_long else []
     parts += ["mean of texts", "version:1"]
     parts += [f"rouge-score:{version('rouge-score')}"]
-    letters, dropped = count_letters(text for texts in references for text in texts)
-    if not is_applicable(letters, dropped, tokenizer):
-        parts += [f"not applicable: it drops {100 * dropped / letters:.0f} % of the references' letters"]
+    if not is_applicable(*letters, tokenizer):
+        parts += [f"not applicable: it drops {100 * letters[1] / letters[0]:.0f} % of the references' letters"]
     return "|".join(parts)
 
 
@@ -267,3 +276,99 @@ def check_options(
     check_tokenizer(tokenizer)
     if max_bytes is not None and max_bytes < 1:
         raise ValueError(f"expected max_bytes of 1 or more, or None for all, got {max_bytes}")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of a ROUGE family, which share their options.
+
+    Args:
+        kinds: as for `rouge`.
+        measure: as for `rouge`.
+        several: as for `rouge`.
+        max_bytes: as for `rouge`.
+        as_long: as for `rouge`.
+        ending: what a column's name has after the kind.
+    """
+
+    kinds: tuple[Kind, ...]
+    measure: Measure = "f1"
+    several: Several = "max"
+    max_bytes: int | None = None
+    as_long: bool = False
+    ending: str = ""
+
+    def count(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[float]]:
+        """Return `[texts][kinds]` scores as fractions."""
+        scores = text_scores(
+            texts,
+            references,
+            self.kinds,
+            self.measure,
+            several=self.several,
+            max_bytes=self.max_bytes,
+            as_long=self.as_long,
+        )
+        found: list[list[float]] = scores.tolist()
+        return found
+
+    def scores(self, counts: Sequence[Counts]) -> list[Score]:
+        """Return a score of each kind; None where the tokenizer is not applicable to all references together."""
+        numbers = {row["references"] for row in counts}
+        letters, dropped = (sum(column) for column in zip(*(row["letters"] for row in counts), strict=True))
+        found = []
+        for place, kind in enumerate(self.kinds):
+            signed = _signature(
+                kind, numbers, (letters, dropped), self.measure, USED, self.several, self.max_bytes, self.as_long
+            )
+            name = kind + self.ending
+            values = [(row[f"scores{self.ending}"][place], 1) for row in counts]
+            if is_applicable(letters, dropped, USED):
+                found.append(score_of_sums(name, mean(), values, signed, higher_is_better=True))
+            else:
+                found.append(Score(name, None, "percent", True, len(counts), signed))
+        return found
+
+
+def rouge_family(*parts: Columns) -> Family:
+    """Return the family of some columns; rows have `text`, their gold one or more `references`."""
+
+    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+        texts, references = texts_and_references(rows, gold)
+        found: list[dict[str, Any]] = [
+            {"references": len(several), "letters": count_letters(several)} for several in references
+        ]
+        for part in parts:
+            for row, scores in zip(found, part.count(texts, references), strict=True):
+                row[f"scores{part.ending}"] = scores
+        return list(found)
+
+    def scores(counts: Sequence[Counts]) -> list[Score]:
+        return [score for part in parts for score in part.scores(counts)]
+
+    return Family(count, scores)
+
+
+USED: Tokenizer = "stemmed"
+"""Of the families: rouge-score's words with its stemmer."""
+RECALLED: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l")
+MAX_BYTES = 75
+
+rouge_scores = rouge_family(Columns(KINDS))
+"""ROUGE-1 to -4, -L and -Lsum F1, as rouge-score with its stemmer does, the best reference each."""
+
+rouge_recall_scores = rouge_family(
+    Columns(RECALLED, "recall", "pooled", MAX_BYTES, ending="-r"),
+    Columns(RECALLED, "recall", "jackknife", MAX_BYTES, ending="-r/jackknife"),
+)
+"""ROUGE recall of the first 75 bytes, as DUC-2003 and DUC-2004 do with four references.
+
+The plain columns pool the references as ROUGE-1.5.5 does; `/jackknife` are by the rule of its paper, and of its
+versions before 1.4.
+"""
+
+rouge_limited_scores = rouge_family(Columns(RECALLED, "recall", "pooled", as_long=True, ending="-r/limited"))
+"""ROUGE recall of as many first words as the reference has, as is done on the New York Times.
+
+Several references are pooled, each with the text cut to its own length.
+"""

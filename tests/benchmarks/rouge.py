@@ -20,8 +20,8 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")  # of rouge-score-rs
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from bench.metrics.overlap.overlap_scorer import overlap_scores, rouge_recall_scores, rouge_scores
-from bench.metrics.overlap.rouge import text_scores
+from bench.metrics.overlap.chrf import overlap_scores
+from bench.metrics.overlap.rouge import rouge_recall_scores, rouge_scores, text_scores
 
 THEIRS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 TYPES = 30_000

@@ -1,32 +1,24 @@
-"""Example rows of every metric family, with its torchmetrics classes and pure functions: one entry of CASES each."""
+"""Example rows of every metric family, with the functions that stand beside its scorer: one entry of CASES each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bench.metrics.diversity import copying, mauve
-from bench.metrics.diversity.copying_metric import CopyRate
-from bench.metrics.diversity.mauve_metric import Mauve
 from bench.metrics.faithfulness import coherence, entity_precision
-from bench.metrics.faithfulness.coherence_metric import Coherence
 from bench.metrics.faithfulness.dae import dae
 from bench.metrics.faithfulness.embedder import embed
-from bench.metrics.faithfulness.entity_precision_metric import EntityPrecision
 from bench.metrics.faithfulness.factcc import factcc
 from bench.metrics.faithfulness.nli_acc import Linked, nli, row_cells
 from bench.metrics.faithfulness.sp_acc import programs_of, read_programs, sp_acc
 from bench.metrics.faithfulness.table_cells import table_texts
 from bench.metrics.faithfulness.tapas import tapas
 from bench.metrics.faithfulness.tapex import tapex
-from bench.metrics.faithfulness.verifier_metrics import DAE, FactCC, NLIAcc, SPAcc, TapasAcc, TapexAcc
 from bench.metrics.faithfulness.verifiers import share_of
 from bench.metrics.overlap import chrf, rouge, table_bleu
-from bench.metrics.overlap.chrf_metric import CorpusOverlap
-from bench.metrics.overlap.overlap_scorer import F1_KINDS, MAX_BYTES, RECALL_KINDS, RECALL_SEVERAL
-from bench.metrics.overlap.rouge_metric import Rouge
-from bench.metrics.overlap.table_bleu_metric import TableBLEU
-from tests.metrics.family_case import GOLD, ROWS, SUMS, Case, scalars, spread
+from bench.metrics.overlap.rouge import KINDS, MAX_BYTES, RECALLED, Several
+from tests.metrics.family_case import GOLD, ROWS, Case
 from tests.metrics.family_rows import (
     TAGGER,
     Gold,
@@ -53,12 +45,6 @@ from tests.metrics.family_tokens import (
 )
 
 
-def on_references(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-    """Feed texts and all their references."""
-    for metric in metrics.values():
-        metric.update(texts_of(rows), gold_of(rows, gold, "references"))
-
-
 def table_bleu_case() -> Case:
     names = {"corpus": [f"bleu-{n}" for n in (1, 2, 3)], "sentence": [f"sentence-bleu-{n}" for n in (1, 2, 3)]}
 
@@ -68,61 +54,72 @@ def table_bleu_case() -> Case:
         return dict(zip([*names["corpus"], *names["sentence"]], values, strict=True))
 
     return Case(
-        ROWS, GOLD, lambda: {" ".join(names[scale]): TableBLEU(scale) for scale in names}, on_references, functions,
-        spread, within=SUMS, best=as_reference, perfect=dict.fromkeys([*names["corpus"], *names["sentence"]], 100.0),
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect=dict.fromkeys([*names["corpus"], *names["sentence"]], 100.0),
         empty=dict.fromkeys([*names["corpus"], *names["sentence"]], 0.0),
-    )  # fmt: skip
+    )
 
 
 def rouge_case() -> Case:
     def functions(rows: Rows, gold: Gold) -> Values:
-        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), F1_KINDS, "f1", several="max")
-        return dict(zip(F1_KINDS, values, strict=True))
+        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), KINDS, "f1", several="max")
+        return dict(zip(KINDS, values, strict=True))
 
     return Case(
-        ROWS, GOLD, lambda: {" ".join(F1_KINDS): Rouge(F1_KINDS)}, on_references, functions, spread,
-        within=SUMS, best=as_reference, perfect=dict.fromkeys(F1_KINDS, 100.0), empty=dict.fromkeys(F1_KINDS, 0.0),
-    )  # fmt: skip
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect=dict.fromkeys(KINDS, 100.0),
+        empty=dict.fromkeys(KINDS, 0.0),
+    )
 
 
 def rouge_recall_case() -> Case:
-    ends = {"pooled": "-r", "jackknife": "-r/jackknife"}
-    columns = [kind + ends[several] for several in RECALL_SEVERAL for kind in RECALL_KINDS]
+    ends: dict[Several, str] = {"pooled": "-r", "jackknife": "-r/jackknife"}
+    columns = [kind + end for end in ends.values() for kind in RECALLED]
 
     def functions(rows: Rows, gold: Gold) -> Values:
         both = texts_of(rows), gold_of(rows, gold, "references")
         return {
             kind + ends[several]: value
-            for several in RECALL_SEVERAL
+            for several in ends
             for kind, value in zip(
-                RECALL_KINDS,
-                rouge.rouge(*both, RECALL_KINDS, "recall", several=several, max_bytes=MAX_BYTES),
+                RECALLED,
+                rouge.rouge(*both, RECALLED, "recall", several=several, max_bytes=MAX_BYTES),
                 strict=True,
             )
         }
 
     return Case(
-        ROWS, GOLD,
-        lambda: {" ".join(kind + ends[several] for kind in RECALL_KINDS):
-                 Rouge(RECALL_KINDS, "recall", several=several, max_bytes=MAX_BYTES) for several in RECALL_SEVERAL},
-        on_references, functions, spread, within=SUMS, best=as_reference, perfect=dict.fromkeys(columns, 100.0),
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect=dict.fromkeys(columns, 100.0),
         empty=dict.fromkeys(columns, 0.0),
-    )  # fmt: skip
+    )
 
 
 def rouge_limited_case() -> Case:
-    columns = [f"{kind}-r/limited" for kind in RECALL_KINDS]
+    columns = [f"{kind}-r/limited" for kind in RECALLED]
 
     def functions(rows: Rows, gold: Gold) -> Values:
         both = texts_of(rows), gold_of(rows, gold, "references")
-        values = rouge.rouge(*both, RECALL_KINDS, "recall", several="pooled", as_long=True)
+        values = rouge.rouge(*both, RECALLED, "recall", several="pooled", as_long=True)
         return dict(zip(columns, values, strict=True))
 
     return Case(
-        ROWS, GOLD, lambda: {" ".join(columns): Rouge(RECALL_KINDS, "recall", several="pooled", as_long=True)},
-        on_references, functions, spread, within=SUMS, best=as_reference, perfect=dict.fromkeys(columns, 100.0),
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect=dict.fromkeys(columns, 100.0),
         empty=dict.fromkeys(columns, 0.0),
-    )  # fmt: skip
+    )
 
 
 def overlap_case() -> Case:
@@ -131,35 +128,44 @@ def overlap_case() -> Case:
         return {"bleu": chrf.corpus_bleu(*both), "chrf": chrf.corpus_chrf(*both)}
 
     return Case(
-        ROWS, GOLD, lambda: {"bleu": CorpusOverlap("bleu"), "chrf": CorpusOverlap("chrf")}, on_references, functions,
-        scalars, best=as_reference, perfect={"bleu": 100.0, "chrf": 100.0}, empty={"bleu": 0.0, "chrf": 0.0},
-    )  # fmt: skip
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect={"bleu": 100.0, "chrf": 100.0},
+        empty={"bleu": 0.0, "chrf": 0.0},
+    )
 
 
 def entity_precision_case() -> Case:
     levels = {level: [f"p_ent[{TAGGER},level{level},{how}]" for how in ("mean", "pooled")] for level in (0, 1, 2)}
 
-    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-        for metric in metrics.values():
-            metric.update(capitals(texts_of(rows)), gold_of(rows, gold, "source"))
-
     def functions(rows: Rows, gold: Gold) -> Values:
         pairs = list(zip(capitals(texts_of(rows)), gold_of(rows, gold, "source"), strict=True))
         entities = [len(some) for some, _ in pairs]
-        found = {level: [sum(entity_precision.is_in_source(one, source, level, {"the"}) for one in some)
-                         for some, source in pairs] for level in levels}  # fmt: skip
-        return {f"p_ent[{TAGGER},level{level},{how}]": entity_precision.aggregate(found[level], entities, how)
-                for level in levels for how in ("mean", "pooled")}  # fmt: skip
+        found = {
+            level: [
+                sum(entity_precision.is_in_source(one, source, level, {"the"}) for one in some)
+                for some, source in pairs
+            ]
+            for level in levels
+        }
+        return {
+            f"p_ent[{TAGGER},level{level},{how}]": entity_precision.aggregate(found[level], entities, how)
+            for level in levels
+            for how in ("mean", "pooled")
+        }
 
     names = [name for some in levels.values() for name in some]
     return Case(
-        ROWS, GOLD, lambda: {str(level): EntityPrecision(level, {"the"}) for level in levels}, feed, functions,
-        lambda metrics: {f"p_ent[{TAGGER},level{level},{how}]": value.item() for level, metric in metrics.items()
-                         for how, value in metric.compute().items()},
-        within=SUMS, best=as_source, perfect=dict.fromkeys(names, 100.0),
+        ROWS,
+        GOLD,
+        functions,
+        best=as_source,
+        perfect=dict.fromkeys(names, 100.0),
         empty={**dict.fromkeys(names), f"p_ent[{TAGGER},none]": float(len(ROWS))},
         doubled=frozenset({f"p_ent[{TAGGER},none]"}),
-    )  # fmt: skip
+    )
 
 
 def copying_case() -> Case:
@@ -170,16 +176,19 @@ def copying_case() -> Case:
 
     def functions(rows: Rows, gold: Gold) -> Values:
         rates = copying.copy_rates(*words(rows, gold))
-        return {**{f"copy-{n}": rate for n, rate in zip(orders, rates, strict=True)},
-                "longest-copy": copying.longest_copied(*words(rows, gold))}  # fmt: skip
+        return {
+            **{f"copy-{n}": rate for n, rate in zip(orders, rates, strict=True)},
+            "longest-copy": copying.longest_copied(*words(rows, gold)),
+        }
 
     return Case(
-        ROWS, GOLD, lambda: {"all": CopyRate()},
-        lambda metrics, rows, gold: metrics["all"].update(*words(rows, gold)), functions,
-        lambda metrics: {name: value.item() for name, value in metrics["all"].compute().items()},
-        best=as_source, perfect={**{f"copy-{n}": 100.0 for n in orders}, **{f"novel-{n}": 0.0 for n in orders}},
+        ROWS,
+        GOLD,
+        functions,
+        best=as_source,
+        perfect={**{f"copy-{n}": 100.0 for n in orders}, **{f"novel-{n}": 0.0 for n in orders}},
         empty=dict.fromkeys([*(f"{name}-{n}" for name in ("copy", "novel") for n in orders), "longest-copy"]),
-    )  # fmt: skip
+    )
 
 
 def coherence_case() -> Case:
@@ -189,11 +198,13 @@ def coherence_case() -> Case:
         return {"coherence": coherence.coherence(texts_of(rows, "prompt"), texts_of(rows), model("SIMCSE"))}
 
     return Case(
-        rows, GOLD, lambda: {"coherence": Coherence(model("SIMCSE"))},
-        lambda metrics, rows, gold: metrics["coherence"].update(texts_of(rows, "prompt"), texts_of(rows)), functions,
-        scalars, within=1e-4, best=lambda rows, gold: ([{**row, "text": row["prompt"]} for row in rows], gold),
-        perfect={"coherence": 100.0}, empty={"coherence": 0.0, "coherence/truncated": 0.0},
-    )  # fmt: skip
+        rows,
+        GOLD,
+        functions,
+        best=lambda rows, gold: ([{**row, "text": row["prompt"]} for row in rows], gold),
+        perfect={"coherence": 100.0},
+        empty={"coherence": 0.0, "coherence/truncated": 0.0},
+    )
 
 
 def mauve_case() -> Case:
@@ -203,21 +214,23 @@ def mauve_case() -> Case:
         return {"mauve": mauve.mauve(*(embed(model("MAUVE"), texts)[0].numpy() for texts in kept))}
 
     return Case(
-        ROWS, GOLD, lambda: {"mauve": Mauve(model("MAUVE"))},
-        lambda metrics, rows, gold: metrics["mauve"].update(texts_of(rows, "reference"), texts_of(rows)), functions,
-        scalars, within=1e-4, best=as_reference, perfect={"mauve": 100.0, "mauve/empty": 0.0},
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect={"mauve": 100.0, "mauve/empty": 0.0},
         empty={"mauve": None, "mauve/empty": float(len(ROWS))},
         doubled=frozenset({"mauve/empty", "mauve/truncated"}),
-    )  # fmt: skip
+    )
 
 
-def verdict_case(column: str, kind: Callable[[Any], Any], variable: str, inputs: Any, decide: Any, **more: Any) -> Case:
+def verdict_case(column: str, variable: str, inputs: Any, decide: Any, **more: Any) -> Case:
     """A share of verdicts: `inputs` of rows and gold, `decide` on them with a model."""
-    return Case(
-        ROWS, GOLD, lambda: {column: kind(model(variable))},
-        lambda metrics, rows, gold: metrics[column].update(*inputs(rows, gold)),
-        lambda rows, gold: {column: share_of(decide(*inputs(rows, gold), model(variable)))}, scalars, **more,
-    )  # fmt: skip
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        return {column: share_of(decide(*inputs(rows, gold), model(variable)))}
+
+    return Case(ROWS, GOLD, functions, **more)
 
 
 def documents(rows: Rows, gold: Gold) -> tuple[Any, Any]:
@@ -245,7 +258,7 @@ def dae_case() -> Case:
     def decide(*given: Any) -> list[bool]:
         return [not all(arcs) for arcs in dae(*given)]
 
-    return verdict_case("dae[spacy]", DAE, "DAE", inputs, decide, doubled=frozenset({"dae[spacy,no_arc]"}),
+    return verdict_case("dae[spacy]", "DAE", inputs, decide, doubled=frozenset({"dae[spacy,no_arc]"}),
                         empty={"dae[spacy]": 0.0, "dae[spacy,no_arc]": float(len(ROWS))})  # fmt: skip
 
 
@@ -264,12 +277,12 @@ CASES: Mapping[str, Case] = {
     "ngram_diversity": ngram_diversity_case(),
     "entity_precision": entity_precision_case(),
     "copying": copying_case(),
-    "factcc": verdict_case("factcc", FactCC, "FACTCC", documents, lambda *given: sum(factcc(*given), [])),
-    "tapex": verdict_case("tapex-acc", TapexAcc, "TAPEX", tables, tapex),
-    "tapas": verdict_case("tapas-acc", TapasAcc, "TAPAS", tables, tapas),
-    "nli": verdict_case("nli-acc", NLIAcc, "NLI", linked, nli),
+    "factcc": verdict_case("factcc", "FACTCC", documents, lambda *given: sum(factcc(*given), [])),
+    "tapex": verdict_case("tapex-acc", "TAPEX", tables, tapex),
+    "tapas": verdict_case("tapas-acc", "TAPAS", tables, tapas),
+    "nli": verdict_case("nli-acc", "NLI", linked, nli),
     "dae": dae_case(),
-    "sp_acc": verdict_case("sp-acc", SPAcc, "SP_RANKER", parsed, sp_acc, empty={"sp-acc": 0.0}),
+    "sp_acc": verdict_case("sp-acc", "SP_RANKER", parsed, sp_acc, empty={"sp-acc": 0.0}),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }

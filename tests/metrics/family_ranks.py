@@ -1,30 +1,29 @@
-"""Classes of several families as one of several processes, each with its own rows."""
+"""Torchmetrics classes of several families as one of several processes, each with its own rows."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch.distributed
 
+from bench.metrics import METRICS
+from bench.metrics.classes import class_named, names
+from bench.metrics.torch import metric_class
 from tests.e2e.children import enter
 from tests.metrics.family_cases import CASES
-from tests.metrics.family_rows import compute_mauve
-
-FAMILIES = ("factcc", "sp_acc", "entity_precision", "matrix_rank", "cache_hits", "copying", "rouge_limited", "mauve")
-"""One of every kind of state: verdicts, sums of both kinds, gathered rows of numbers and of a model."""
+from tests.metrics.family_rows import put_stand_ins
 
 
 def as_rank(rank: int, world: int, port: int, share: slice, environment: Mapping[str, str], out: str) -> None:
     """Be one of several processes with a share of the rows, and write what each class computes of all of them."""
     enter(environment, f"{out}.log.{rank}")
-    sys.modules["mauve"] = SimpleNamespace(compute_mauve=compute_mauve)  # type: ignore[assignment]
+    put_stand_ins(pytest.MonkeyPatch())
     address = f"tcp://127.0.0.1:{port}"
     wait = timedelta(seconds=120)
     torch.distributed.init_process_group("gloo", address, timeout=wait, rank=rank, world_size=world)
@@ -33,14 +32,14 @@ def as_rank(rank: int, world: int, port: int, share: slice, environment: Mapping
 
 
 def computed(share: slice) -> dict[str, Any]:
-    """What the classes of `FAMILIES` compute, fed with a share of the rows; one without a row is never fed."""
+    """What the class of every family computes, fed with a share of the rows; one without a row is never fed."""
     os.environ["HF_HUB_OFFLINE"] = "1"
+    torch.set_num_threads(1)
     found = {}
-    for family in FAMILIES:
-        case = CASES[family]
-        pieces: Sequence[Any] = list(case.pieces or case.rows)[share]
-        metrics = case.make()
-        if pieces:
-            case.feed(metrics, pieces, case.gold)
-        found[family] = case.read(metrics)
+    for family, case in CASES.items():
+        name = next(name for name in names(METRICS) if class_named(name, METRICS).family == family)
+        metric = metric_class(name)(columns=["*"])
+        if case.rows[share]:
+            metric.update_rows(case.rows[share], case.gold)
+        found[family] = {column: value.item() for column, value in metric.compute().items()}
     return found

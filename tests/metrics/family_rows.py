@@ -161,7 +161,7 @@ def model(variable: str) -> Any:
 
 
 def set_up(root: Path, patch: Any) -> None:
-    """Make tiny models and programs in a folder, and put small things in place of optional packages."""
+    """Be a machine that has everything: tiny models and programs in a folder, stand-ins of optional packages."""
     for variable, make in MODELS.items():
         folder = root / variable.lower()
         folder.mkdir()
@@ -169,6 +169,12 @@ def set_up(root: Path, patch: Any) -> None:
         patch.setenv(f"BENCH_{variable}", str(folder))
     patch.setenv("BENCH_SP_PROGRAMS", write_programs(root))
     patch.setenv("BENCH_CACHE", str(root / "cache"))
+    patch.delenv("BENCH_DAE_ARCS", raising=False)
+    put_stand_ins(patch)
+
+
+def put_stand_ins(patch: Any) -> None:
+    """Put small things in place of optional packages, in this process."""
     patch.setitem(sys.modules, "mauve", SimpleNamespace(compute_mauve=compute_mauve))
     patch.setattr(mauve, "version", lambda package: "0.0")
     patch.setattr(spacy_models, "installed", lambda tagger=None: (TAGGER, ""))
@@ -176,7 +182,6 @@ def set_up(root: Path, patch: Any) -> None:
     patch.setattr(entity_precision, "spacy_entities", capitals)
     patch.setattr(entity_precision, "stop_words", lambda: {"the"})
     patch.setattr(dae, "spacy_arcs", chains)
-    patch.delenv("BENCH_DAE_ARCS", raising=False)
 
 
 def balance(variable: str, decide: Callable[[], Any]) -> None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from bench.metrics import METRICS
+from bench.metrics.columns import expand
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, ngram_diversity, repetition, self_bleu
-from bench.metrics.diversity.divergence_metric import FrequencyGroups, TokenDivergence, Uniq
-from bench.metrics.diversity.diversity_metric import Distinct, MSJaccard, SelfBLEU
 from bench.metrics.diversity.diversity_scorer import DISTINCT
 from bench.metrics.diversity.frequency_groups import GROUPS, frequency_groups, group_of_tokens
-from bench.metrics.diversity.ngram_diversity_metric import NgramDiversity, SimctgDiversity
-from bench.metrics.diversity.repetition_metric import Repetition, SequenceRepetition
 from bench.metrics.likelihood import cache_accuracy, cache_hits, perplexity
-from bench.metrics.likelihood.cache_accuracy_metric import CacheAccuracy
-from bench.metrics.likelihood.cache_hits_metric import CacheHits
-from bench.metrics.likelihood.matrix_rank import rank_of, singular_values
-from bench.metrics.likelihood.matrix_rank_metric import MatrixRank
-from bench.metrics.likelihood.perplexity_metric import Perplexity
-from tests.metrics.family_case import GOLD, ROWS, SUMS, Case, scalars, spread
+from bench.metrics.likelihood.matrix_rank import PRECISIONS, rank_of, singular_values
+from tests.metrics.family_case import GOLD, ROWS, Case
 from tests.metrics.family_rows import (
     Gold,
     Rows,
@@ -43,18 +36,13 @@ def perplexity_case() -> Case:
     rows = [{"id": f"test/{n * 5 % 6}", "nll_sum": nll, "n_tokens": tokens, "n_words": words, "n_bytes": size}
             for n, (nll, tokens, words, size) in enumerate(counts)]  # fmt: skip
 
-    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-        losses = torch.tensor(texts_of(rows, "nll_sum"), dtype=torch.float64)
-        for name, metric in metrics.items():
-            metric.update(losses, torch.tensor(texts_of(rows, f"n_{name.removeprefix('ppl/')}s"), dtype=torch.int64))
-
     return Case(
-        rows, {row["id"]: {} for row in rows},
-        lambda: {f"ppl/{unit}": Perplexity() for unit in perplexity.UNITS}, feed,
-        lambda rows, gold: {f"ppl/{unit}": perplexity.perplexity(rows, unit) for unit in perplexity.UNITS}, scalars,
-        within=SUMS, best=lambda rows, gold: ([{**row, "nll_sum": 0.0} for row in rows], gold),
+        rows,
+        {row["id"]: {} for row in rows},
+        lambda rows, gold: {f"ppl/{unit}": perplexity.perplexity(rows, unit) for unit in perplexity.UNITS},
+        best=lambda rows, gold: ([{**row, "nll_sum": 0.0} for row in rows], gold),
         perfect={f"ppl/{unit}": 1.0 for unit in perplexity.UNITS},
-    )  # fmt: skip
+    )
 
 
 def cache_accuracy_case() -> Case:
@@ -65,23 +53,18 @@ def cache_accuracy_case() -> Case:
         rows.append({"id": f"test/{n * 3 % 7}", "head": ranking, "full": ranking[::-1], "cache": ranking[: 3 * n],
                      "wanted": [[ranking[n], 40], [ranking[2 * n]]]})  # fmt: skip
 
-    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-        for mode, metric in metrics.items():
-            ranked = torch.tensor([[*row[mode], *[-1] * (25 - len(row[mode]))] for row in rows], dtype=torch.int64)
-            metric.update(ranked.reshape(-1, 25), [row["wanted"] for row in rows])
-
     def best(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
         return [
             {**row, **dict.fromkeys(cache_accuracy.MODES, list(range(25))), "wanted": [[0], [0, 1]]} for row in rows
         ], gold
 
     return Case(
-        rows, {row["id"]: {} for row in rows}, lambda: {mode: CacheAccuracy() for mode in cache_accuracy.MODES}, feed,
+        rows,
+        {row["id"]: {} for row in rows},
         lambda rows, gold: {f"acc@{k}/{mode}": cache_accuracy.acc_at_k(rows, mode, k) for mode, k in columns},
-        lambda metrics: {f"acc@{k}/{mode}": value.item() for mode, metric in metrics.items()
-                         for k, value in metric.compute().items()},
-        best=best, perfect={f"acc@{k}/{mode}": 100.0 for mode, k in columns},
-    )  # fmt: skip
+        best=best,
+        perfect={f"acc@{k}/{mode}": 100.0 for mode, k in columns},
+    )
 
 
 def cache_hits_case() -> Case:
@@ -94,12 +77,12 @@ def cache_hits_case() -> Case:
         return {"cache-hit@1": cache_hits.hit_rate(hits, cached), "cache-coverage": cache_hits.hit_rate(cached, tokens)}
 
     return Case(
-        rows, {row["id"]: {} for row in rows}, lambda: {"all": CacheHits()},
-        lambda metrics, rows, gold: metrics["all"].update(*(texts_of(rows, name) for name in names)), functions,
-        lambda metrics: {name: value.item() for name, value in metrics["all"].compute().items()},
+        rows,
+        {row["id"]: {} for row in rows},
+        functions,
         best=lambda rows, gold: ([{**row, **dict.fromkeys(names, row["n_tokens"])} for row in rows], gold),
         perfect={"cache-hit@1": 100.0, "cache-coverage": 100.0},
-    )  # fmt: skip
+    )
 
 
 def matrix_rank_case() -> Case:
@@ -108,16 +91,10 @@ def matrix_rank_case() -> Case:
     matrix[7:] = matrix[:2]
     row = {"id": "singular_values", "shape": list(matrix.shape), "values": singular_values(matrix).tolist(), "rows": 3}
 
-    def feed(metrics: Mapping[str, Any], pieces: Sequence[Any], gold: Gold) -> None:
-        for metric in metrics.values():
-            metric.update(torch.stack(list(pieces)) if len(pieces) else torch.zeros(0, 12))
+    def functions(rows: Rows, gold: Gold) -> Values:
+        return {f"rank/{one}": float(rank_of(singular_values(matrix), (9, 12), one)) for one in PRECISIONS}
 
-    return Case(
-        [row], {}, lambda: {f"rank/{p}": MatrixRank(12, p) for p in ("float32", "float64")}, feed,
-        lambda rows, gold: {f"rank/{p}": float(rank_of(singular_values(matrix), (9, 12), p))
-                            for p in ("float32", "float64")},
-        scalars, pieces=tuple(matrix),
-    )  # fmt: skip
+    return Case([row], {}, functions)
 
 
 def diversity_case() -> Case:
@@ -128,20 +105,6 @@ def diversity_case() -> Case:
 
     def ended(names: str, end: str) -> str:
         return " ".join(name + end for name in names.split())
-
-    def make() -> dict[str, Any]:
-        return {
-            "kld": TokenDivergence(60), "jsd": TokenDivergence(60, "jsd"), jaccard: MSJaccard(3),
-            ended(jaccard, "/f2_code"): MSJaccard(3, "f2_code"), bleu: SelfBLEU(4),
-            ended(bleu, "/original"): SelfBLEU(4, "original"),
-            **{f"distinct-{n}{ends[kind]}": Distinct(n, kind) for kind in DISTINCT for n in (1, 2, 3)},
-            "rep": Repetition(), "uniq": Uniq(60), "seq-rep-4": SequenceRepetition(4),
-        }  # fmt: skip
-
-    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-        for metric in metrics.values():
-            two = isinstance(metric, (TokenDivergence, MSJaccard))
-            metric.update(texts_of(rows, "token_ids"), *([texts_of(rows, "reference_ids")] if two else []))
 
     def functions(rows: Rows, gold: Gold) -> Values:
         texts, true = texts_of(rows, "token_ids"), texts_of(rows, "reference_ids")
@@ -159,11 +122,12 @@ def diversity_case() -> Case:
             "seq-rep-4": distinct.seq_rep(texts, 4),
         }  # fmt: skip
 
-    nothing = dict.fromkeys([*" ".join(make()).split(), "kld", "jsd"])
+    columns = [name for pattern in METRICS["diversity"].columns for name in expand(pattern[1:])]
+    nothing = dict.fromkeys(columns)
     perfect = {"kld": 0.0, "jsd": 0.0, **dict.fromkeys(f"{jaccard} {ended(jaccard, '/f2_code')}".split(), 100.0)}
     doubled = {*bleu.split(), *ended(bleu, "/original").split(), *(f"distinct-{n}/original" for n in (1, 2, 3))}
     return Case(
-        ROWS, GOLD, make, feed, functions, spread, within=SUMS, best=as_reference, perfect=perfect,
+        ROWS, GOLD, functions, best=as_reference, perfect=perfect,
         empty={**nothing, "rep": 0.0, "uniq": 0.0}, doubled=frozenset(doubled),
     )  # fmt: skip
 
@@ -178,22 +142,12 @@ def frequency_groups_case() -> Case:
         found = frequency_groups(texts_of(rows, "token_ids"), train)
         return dict(zip(columns, found, strict=True)) if found else dict.fromkeys(columns)
 
-    return Case(
-        rows, GOLD, lambda: {" ".join(columns): FrequencyGroups(train)},
-        lambda metrics, rows, gold: metrics[" ".join(columns)].update(texts_of(rows, "token_ids")), functions, spread,
-    )  # fmt: skip
+    return Case(rows, GOLD, functions)
 
 
 def ngram_diversity_case() -> Case:
-    kinds = {"ngram-diversity": NgramDiversity, "simctg-diversity": SimctgDiversity,
-             "simctg-diversity/paper": lambda: SimctgDiversity("paper")}  # fmt: skip
-
     def sides(rows: Rows) -> dict[str, Any]:
         return {"": ngram_diversity.whitespace_ids(texts_of(rows)), "/tokens": texts_of(rows, "token_ids")}
-
-    def feed(metrics: Mapping[str, Any], rows: Rows, gold: Gold) -> None:
-        for name, metric in metrics.items():
-            metric.update(sides(rows)["/tokens" if name.endswith("/tokens") else ""])
 
     def functions(rows: Rows, gold: Gold) -> Values:
         return {name + end: value for end, texts in sides(rows).items() for name, value in (
@@ -201,8 +155,5 @@ def ngram_diversity_case() -> Case:
             ("simctg-diversity", ngram_diversity.simctg_diversity(texts)),
             ("simctg-diversity/paper", ngram_diversity.simctg_diversity(texts, "paper")))}  # fmt: skip
 
-    names = [name + end for end in ("", "/tokens") for name in kinds]
-    return Case(
-        ROWS, GOLD, lambda: {name + end: kind() for end in ("", "/tokens") for name, kind in kinds.items()}, feed,
-        functions, scalars, empty=dict.fromkeys(names),
-    )  # fmt: skip
+    names = ("ngram-diversity", "simctg-diversity", "simctg-diversity/paper")
+    return Case(ROWS, GOLD, functions, empty={name + end: None for end in ("", "/tokens") for name in names})

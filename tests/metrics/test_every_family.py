@@ -1,8 +1,9 @@
-"""Every metric family alike: class = function = stored rows, shards, orders, processes, ids, extremes, signatures."""
+"""Every metric family alike: class = scorer = function, shards, orders, processes, ids, extremes, signatures."""
 
 import json
 import math
 import os
+import pickle
 import re
 from copy import deepcopy
 from multiprocessing.forkserver import ensure_running
@@ -15,15 +16,18 @@ from bench.cells.evaluation import merge
 from bench.cells.launch import free_port
 from bench.errors import BenchError
 from bench.metrics import METRICS, columns
+from bench.metrics.classes import class_named, names
+from bench.metrics.score import Family
 from bench.metrics.sums import sums_from
+from bench.metrics.torch import metric_class
 from tests.e2e import children
 from tests.metrics import family_rows
 from tests.metrics.family_cases import CASES, VERDICTS
-from tests.metrics.family_ranks import as_rank, computed
+from tests.metrics.family_ranks import as_rank
 from tests.metrics.family_rows import TAGGER, emptied
 
 torch.set_num_threads(1)
-WITHOUT_ITEMS = {"matrix_rank", "diversity", "mauve"}
+WITHOUT_SUMS = {"matrix_rank", "diversity", "mauve"}
 """Families that are no sums over rows."""
 every_family = pytest.mark.parametrize("family", METRICS)
 TOKENISATION = re.compile(r"longest:\d+\|tokens:[0-9a-f]{8}")
@@ -56,27 +60,35 @@ def values(family, rows, gold):
     return {found.name: found.value for found in score(family, rows, gold)}
 
 
-def by_classes(case, *shards):
-    """What the classes compute of shards, each fed to classes of its own whose states are then added."""
-    first, *others = ([case.make(), shard] for shard in shards)
-    for metrics, shard in (first, *others):
-        if shard is not None:
-            case.feed(metrics, shard, case.gold)
-    for name, metric in first[0].items():
-        for metrics, _ in others:
-            metric.merge_state(metrics[name])
-    return case.read(first[0])
+def class_of(family):
+    """The torchmetrics class of a family with all its columns."""
+    name = next(name for name in names(METRICS) if class_named(name, METRICS).family == family)
+    return metric_class(name)(columns=["*"])
 
 
-def same(found, expected, within, names=None):
-    for name in names or expected:
+def fed(family, case, *batches):
+    """The class after some batches of stored rows."""
+    metric = class_of(family)
+    for rows in batches:
+        metric.update_rows(rows, case.gold)
+    return metric
+
+
+def same(found, expected, within, columns=None):
+    for name in columns or expected:
         one, other = (math.nan if value is None else value for value in (found[name], expected[name]))
         if math.isnan(other):
             assert math.isnan(one), name
-        elif within:
-            assert one == pytest.approx(other, rel=within, abs=within), name
         else:
-            assert one == other, name
+            assert one == (pytest.approx(other, rel=within, abs=within) if within else other), name
+
+
+def exact(metric, expected):
+    """The class gives the scorer's scores in every bit: values, numbers of rows, signatures, sums."""
+    assert metric.scores() == expected
+    values = {name: value.item() for name, value in metric.compute().items()}
+    same(values, {one.name: one.value for one in expected}, 0)
+    assert all(value.dtype == torch.float64 for value in metric.compute().values())
 
 
 def test_there_is_a_case_for_every_family():
@@ -92,31 +104,63 @@ def test_the_rows_are_hard_enough():
 
 
 @every_family
-def test_class_function_and_stored_rows_agree(family, case):
-    stored, functions = values(family, case.rows, case.gold), case.functions(case.rows, case.gold)
-    found = by_classes(case, case.pieces or case.rows)
-    assert found.keys() == functions.keys()
-    assert functions.keys() <= stored.keys()
-    same(stored, functions, 0)
-    same(found, functions, case.within)
-    varied = [value for value in functions.values() if value not in (None, 0.0, 100.0)]
-    assert varied, "rows that show nothing"
+def test_scorer_and_function_agree(family, case):
+    stored = values(family, case.rows, case.gold)
+    if case.functions is not None:
+        functions = case.functions(case.rows, case.gold)
+        assert functions.keys() <= stored.keys()
+        same(stored, functions, 0)
+    assert [value for value in stored.values() if value not in (None, 0.0, 100.0)], "rows that show nothing"
 
 
 @every_family
-@pytest.mark.parametrize("n", [2, 3])
-def test_states_of_shards_add_up_and_an_empty_rank_changes_nothing(family, case, n):
-    pieces = list(case.pieces or case.rows)
-    whole, cut = by_classes(case, pieces), [0, *(2 + 3 * i for i in range(n - 1)), len(pieces)]
-    shards = [pieces[a:b] for a, b in zip(cut, cut[1:], strict=False)]
-    assert all(shards)
-    same(by_classes(case, *shards), whole, case.within)
-    same(by_classes(case, *shards, None, []), whole, case.within)
-    same(by_classes(case, [], *shards), whole, case.within)
-    batched = case.make()
-    for shard in shards:
-        case.feed(batched, shard, case.gold)
-    same(case.read(batched), whole, case.within)
+def test_the_class_gives_the_scorers_bits_in_batches_and_any_order(family, case):
+    expected = score(family, case.rows, case.gold)
+    exact(fed(family, case, case.rows), expected)
+    exact(fed(family, case, case.rows[4:], [], case.rows[1:4][::-1], case.rows[:1]), expected)
+
+
+@every_family
+@pytest.mark.parametrize("ends", [(2, 9), (2, 5, 9), (0, 5, 9), (5, 5, 9)])
+def test_states_of_shards_are_merged_and_an_empty_rank_changes_nothing(family, case, ends):
+    first, *others = (fed(family, case, case.rows[start:end]) for start, end in zip((0, *ends), ends, strict=False))
+    for other in others:
+        first.merge_state(other)
+    exact(first, score(family, case.rows, case.gold))
+
+
+@every_family
+def test_the_class_survives_a_copy_a_file_and_a_new_start(family, case):
+    expected = score(family, case.rows, case.gold)
+    metric = fed(family, case, case.rows)
+    exact(metric.clone(), expected)
+    exact(pickle.loads(pickle.dumps(metric)), expected)
+    exact(deepcopy(metric).half().set_dtype(torch.float16), expected)
+    metric.reset()
+    assert metric.scores() == []
+    metric.update_rows(case.rows, case.gold)
+    exact(metric, expected)
+
+
+@every_family
+def test_the_class_is_told_its_direction(family, case):
+    metric = class_of(family)
+    assert metric.full_state_update is False
+    assert not metric.is_differentiable  # a value of texts or of counts
+    for name in names(METRICS):
+        made_of = class_named(name, METRICS)
+        if made_of.family == family:
+            known = [one for one in score(family, case.rows, case.gold) if metric_class(name)()._keeps(one.name)]
+            directions = {one.higher_is_better for one in known}
+            expected = directions.pop() if len(directions) == 1 else None
+            assert metric_class(name).higher_is_better is expected, name
+
+
+@every_family
+def test_an_id_that_comes_twice_is_refused_by_the_class(family, case):
+    metric = fed(family, case, case.rows, case.rows[:1])
+    with pytest.raises(ValueError, match="expected each id once, got 1 ids again"):
+        metric.compute()
 
 
 @every_family
@@ -168,7 +212,7 @@ def test_every_score_says_what_it_is(family, case, folder):
 
 
 @every_family
-def test_items_come_to_the_value_in_the_order_of_ids(family, case):
+def test_sums_come_to_the_value_in_the_order_of_ids(family, case):
     """What significance is tested on: row i is the same example for every method."""
     found, order = score(family, case.rows, case.gold), sorted(str(row["id"]) for row in case.rows)
     for one in found:
@@ -176,8 +220,10 @@ def test_items_come_to_the_value_in_the_order_of_ids(family, case):
         if one.sums is not None:
             assert len(one.sums) == len(case.rows), one.name
             assert one.sums.value == pytest.approx(one.value, rel=1e-12, abs=1e-12), one.name
+            if isinstance(METRICS[family].load(), Family):
+                assert one.sums.value == one.value, one.name
             assert sums_from(json.loads(json.dumps(one.sums.as_dict()))) == one.sums
-    assert (family in WITHOUT_ITEMS) is not any(one.sums for one in found)
+    assert (family in WITHOUT_SUMS) is not any(one.sums for one in found)
     if len(order) > 1 and any(one.sums for one in found):
         last = [row for row in case.rows if str(row["id"]) == order[-1]]
         alone = {one.name: one.sums for one in score(family, last, {order[-1]: case.gold[order[-1]]})}
@@ -258,39 +304,23 @@ def test_nothing_written(family, case):
             assert one.value == case.empty[one.name], one.name
 
 
-@every_family
-def test_classes_are_told_their_direction_and_survive_a_copy(family, case):
-    stored = {one.name: one for one in score(family, case.rows, case.gold)}
-    for names, metric in case.make().items():
-        assert metric.full_state_update is False
-        assert not metric.is_differentiable  # a value of texts or of counts
-        known = {stored[name].higher_is_better for name in names.split() if name in stored}
-        assert not known or known == {metric.higher_is_better}, names
-    metrics = case.make()
-    case.feed(metrics, list(case.pieces or case.rows), case.gold)
-    expected, copies = case.read(metrics), {name: deepcopy(metric) for name, metric in metrics.items()}
-    same(case.read(copies), expected, 0)
-    for metric in copies.values():
-        metric.reset()
-    case.feed(copies, list(case.pieces or case.rows), case.gold)
-    same(case.read(copies), expected, 0)
-
-
 @pytest.mark.ddp
-def test_three_processes_give_what_one_gives(tmp_path):
-    """One of them has no row."""
+@pytest.mark.parametrize("ends", [(9,), (2, 9), (2, 2, 9)])
+def test_processes_give_the_scorers_bits(tmp_path, ends):
+    """One, two and three with unequal shares; of three, one has no row."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("BENCH_")}
-    port, out, shares = free_port(), str(tmp_path / "rank"), (slice(0, 2), slice(9, 9), slice(2, 9))
-    ranks = [children.start(as_rank, n, 3, port, share, environment, out) for n, share in enumerate(shares)]
+    port, out, world = free_port(), str(tmp_path / "rank"), len(ends)
+    shares = [slice(start, end) for start, end in zip((0, *ends), ends, strict=False)]
+    ranks = [children.start(as_rank, n, world, port, share, environment, out) for n, share in enumerate(shares)]
     for rank, child in enumerate(ranks):
         assert children.ended(child, 240)
         assert child.exitcode == 0, children.read(Path(f"{out}.log.{rank}"))
-    expected = computed(slice(0, 9))
-    for rank in range(3):
+    expected = {family: values(family, case.rows, case.gold) for family, case in CASES.items()}
+    for rank in range(world):
         found = json.loads(Path(f"{out}.{rank}").read_text())
         assert found.keys() == expected.keys()
         for family, columns_of in expected.items():
-            same(found[family], columns_of, CASES[family].within)
+            same(found[family], columns_of, 0)
 
 
 def test_the_stand_in_tagger_is_named():

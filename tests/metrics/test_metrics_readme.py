@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import bench.metrics
 from bench.cells.score import values_of
 from bench.cli import parser
+from bench.leaderboards.statistics.intervals import bootstrap
+from bench.leaderboards.statistics.significance import compare
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.requirements import words
 from bench.store.store import StoredRows
@@ -21,10 +25,19 @@ from tests.shipped import ROOT
 
 PAGE = (ROOT / "metrics" / "README.md").read_text(encoding="utf-8")
 TESTS = (
-    "test_class_function_and_stored_rows_agree", "test_any_order_and_any_processes_give_the_same_bits",
-    "test_other_ids_are_refused", "test_another_copy_of_every_row", "test_as_good_as_can_be", "test_nothing_written",
-    "test_methods_and_subsets_share_a_column", "test_classes_are_told_their_direction_and_survive_a_copy",
-)  # fmt: skip
+    "test_scorer_and_function_agree",
+    "test_the_class_gives_the_scorers_bits_in_batches_and_any_order",
+    "test_the_class_survives_a_copy_a_file_and_a_new_start",
+    "test_the_class_is_told_its_direction",
+    "test_any_order_and_any_processes_give_the_same_bits",
+    "test_other_ids_are_refused",
+    "test_sums_come_to_the_value_in_the_order_of_ids",
+    "test_another_copy_of_every_row",
+    "test_as_good_as_can_be",
+    "test_nothing_written",
+    "test_methods_and_subsets_share_a_column",
+)
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def table() -> str:
@@ -57,17 +70,25 @@ def test_commands_are_commands(line: str) -> None:
 @pytest.fixture
 def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The page's metric, listed and with its case, from its code alone."""
-    module, entry, case = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    _, module, entry, case = BLOCKS
     made = types.ModuleType("length_ratio")
     exec(compile(module, "length_ratio", "exec"), made.__dict__)
     listed = eval("{" + entry + "}", {"MetricEntry": MetricEntry})["length_ratio"]
-    known = {**vars(family_case), **vars(family_rows), **vars(made)}
-    exec(compile(case, "case", "exec"), known)
+    known = {**vars(family_case), **vars(family_rows)}
     assert listed.target == "bench.metrics.length_ratio:length_ratio_scores"
-    monkeypatch.setattr(MetricEntry, "load", lambda self: made.__dict__["length_ratio_scores"])
+    monkeypatch.setitem(sys.modules, "bench.metrics.length_ratio", made)
     monkeypatch.setitem(METRICS, "length_ratio", listed)
-    monkeypatch.setitem(CASES, "length_ratio", known["length_ratio_case"]())
+    monkeypatch.setitem(CASES, "length_ratio", eval("{" + case + "}", known)["length_ratio"])
     return made.__dict__
+
+
+def test_a_metric_is_at_most_25_lines() -> None:
+    _, module, entry, _ = BLOCKS
+    assert len([line for line in f"{module}{entry}".splitlines() if line and not line.startswith("#")]) <= 25
+
+
+def test_the_loop_runs() -> None:
+    exec(compile(BLOCKS[0], "loop", "exec"), {})
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -82,4 +103,10 @@ def test_the_new_metric_is_scored_and_explains_what_it_cannot(length_ratio: dict
     (value,) = values_of(METRICS["length_ratio"], stored, {"a": {"target": ""}})["values"]
     assert value["value"] is None
     assert value["signature"].endswith("|not applicable: no word in the references")
-    assert length_ratio["length_ratio"](["a"], ["a b"]) == 0.5
+    metric = bench.metrics.LengthRatio()
+    metric.update(["the fox ran"], ["the fox"])
+    assert {name: number.item() for name, number in metric.compute().items()} == {"length-ratio": 1.5}
+    rows = [{"id": name, "text": "a b"} for name in "abc"]
+    (score,) = METRICS["length_ratio"].load()(rows, {name: {"target": "a"} for name in "abc"})
+    assert bootstrap(score.sums).low == 2.0
+    assert compare({1: score.sums}, {1: score.sums}).p == 1.0

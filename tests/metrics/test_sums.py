@@ -86,7 +86,7 @@ def test_bleu_is_sacrebleus(smoothing, corpus):
     counts = chrf.text_counts("bleu", hypotheses, references)
     expected = metric._compute_score_from_stats([sum(column) for column in zip(*counts, strict=True)]).score
     found = Sums(bleu(FOURTHS, smoothing), from_sacrebleu(counts)).value
-    assert found == pytest.approx(expected, rel=1e-12, abs=0)
+    assert found == (expected if smoothing == "exp" else pytest.approx(expected, rel=1e-12, abs=0))
 
 
 @settings(deadline=None, max_examples=60)
@@ -95,7 +95,7 @@ def test_bleu_is_nltks(corpus):
     hypotheses, references = map(list, zip(*corpus, strict=True))
     rows = [table_bleu.bleu_counts(*pair) for pair in corpus]
     found = [Sums(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
-    assert found == pytest.approx(table_bleu.corpus_bleu_123(hypotheses, references), rel=1e-12, abs=0)
+    assert found == list(table_bleu.corpus_bleu_123(hypotheses, references))
 
 
 @published
@@ -120,7 +120,7 @@ def test_perplexity_is_the_metrics():
     rng = random.Random(1)
     rows = [{"id": str(i), "nll_sum": rng.expovariate(0.01), "n_tokens": rng.randrange(1, 90)} for i in range(500)]
     items = Sums(perplexity(), [[row["nll_sum"], row["n_tokens"]] for row in rows])
-    assert items.value == pytest.approx(perplexity_of_rows(rows), rel=1e-14)
+    assert items.value == perplexity_of_rows(rows)
 
 
 # Files

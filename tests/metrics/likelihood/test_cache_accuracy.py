@@ -3,10 +3,8 @@
 import random
 
 import pytest
-import torch
 
 from bench.metrics.likelihood.cache_accuracy import KS, MODES, acc_at_k, signature
-from bench.metrics.likelihood.cache_accuracy_metric import CacheAccuracy
 
 
 def row(name="a", wanted=((3, 30), (4, 40)), **rankings):
@@ -112,47 +110,3 @@ def test_signatures_differ_where_scores_do():
     assert len({signature(mode, k) for mode in MODES for k in KS}) == len(MODES) * len(KS)
     with pytest.raises(ValueError, match="mode"):
         signature("nothing", 2)
-
-
-@pytest.mark.parametrize("as_tensor", [False, True])
-@pytest.mark.parametrize("mode", MODES)
-def test_the_class_equals_the_function_to_the_bit(mode, as_tensor):
-    rows = random_rows(7, n=37)
-    parts = [CacheAccuracy(), CacheAccuracy()]
-    for start in range(0, len(rows), 5):
-        batch = rows[start : start + 5]
-        top = torch.tensor([r[mode] + [-1] * (25 - len(r[mode])) for r in batch])
-        wanted = [r["wanted"] for r in batch]
-        if as_tensor:
-            wanted = torch.tensor([[word + [-1] * (3 - len(word)) for word in words] for words in wanted])
-        parts[start % 2].update(top, wanted)
-    parts[0].merge_state(parts[1])
-    assert {k: v.item() for k, v in parts[0].compute().items()} == {k: acc_at_k(rows, mode, k) for k in KS}
-
-
-def test_the_class_keeps_integers_and_starts_undefined():
-    metric = CacheAccuracy(ks=(1, 2))
-    assert (metric.hits.dtype, metric.prompts.dtype) == (torch.int64, torch.int64)
-    metric.update(torch.zeros(0, 25, dtype=torch.int64), [])
-    assert all(value.isnan() for value in metric.compute().values())
-    metric.reset()
-    metric.update(torch.tensor([[3, 4]]), [[[3], [4]]])
-    assert {k: v.item() for k, v in metric.compute().items()} == {1: 0.0, 2: 100.0}
-
-
-def test_fillers_never_match_each_other():
-    metric = CacheAccuracy(ks=(2,))
-    metric.update(torch.tensor([[3, -1]]), torch.tensor([[[3, -1], [4, -1]]]))
-    assert metric.compute()[2] == 0.0
-
-
-@pytest.mark.parametrize("wanted", [[[[3]]], [[[3], [4]]] * 2, torch.zeros(1, 2, dtype=torch.int64)])
-def test_the_class_refuses_other_shapes(wanted):
-    with pytest.raises(ValueError, match=r"\[n, 2, p\]"):
-        CacheAccuracy().update(torch.zeros(1, 25, dtype=torch.int64), wanted)
-
-
-@pytest.mark.parametrize("ks", [(), (0, 2)])
-def test_the_class_refuses_no_guesses(ks):
-    with pytest.raises(ValueError, match="positive"):
-        CacheAccuracy(ks=ks)

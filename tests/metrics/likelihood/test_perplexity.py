@@ -6,10 +6,8 @@ import random
 from fractions import Fraction
 
 import pytest
-import torch
 
-from bench.metrics.likelihood.perplexity import UNITS, perplexity, signature
-from bench.metrics.likelihood.perplexity_metric import Perplexity
+from bench.metrics.likelihood.perplexity import UNITS, perplexity, perplexity_scores, signature
 
 
 def row(nll_sum, n_tokens=1, n_words=1, n_bytes=1, name="a"):
@@ -74,38 +72,11 @@ def test_signatures_differ_by_unit():
     assert len({signature(unit) for unit in UNITS}) == 3
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_the_class_agrees_across_batches_and_ranks(unit):
-    rows = random_rows(1)
-    ranks = [Perplexity(), Perplexity()]
-    for start in range(0, len(rows), 7):
-        batch = rows[start : start + 7]
-        sums = torch.tensor([r["nll_sum"] for r in batch], dtype=torch.float64)
-        ranks[start % 2].update(sums, torch.tensor([r[f"n_{unit}s"] for r in batch]))
-    ranks[0].merge_state(ranks[1])
-    assert ranks[0].compute().dtype == torch.float64
-    assert ranks[0].compute().item() == pytest.approx(perplexity(rows, unit), rel=1e-12)
-
-
-def test_the_class_keeps_double_sums_and_integer_counts():
-    metric = Perplexity().half().float()
-    metric.update(torch.tensor([1.0], dtype=torch.float32), torch.tensor([1], dtype=torch.int32))
-    assert (metric.nll_sum.dtype, metric.count.dtype) == (torch.float64, torch.int64)
-    many = Perplexity()
-    for _ in range(1000):
-        many.update(torch.tensor([0.1]), torch.tensor([1]))
-    assert many.compute().item() == pytest.approx(math.exp(float(torch.tensor(0.1))), rel=1e-12)  # float32 sums drift
-
-
-def test_the_class_at_the_edges():
-    metric = Perplexity()
-    metric.update(torch.zeros(0), torch.zeros(0, dtype=torch.int64))
-    assert metric.compute().isnan()
-    metric.update(torch.tensor([math.inf]), torch.tensor([3]))
-    assert metric.compute().item() == math.inf
-
-
-@pytest.mark.parametrize("counts", [torch.tensor([1, 2]), torch.tensor([1.0])])
-def test_the_class_refuses_counts_that_do_not_fit(counts):
-    with pytest.raises(ValueError, match="one integer count for each text"):
-        Perplexity().update(torch.tensor([1.0]), counts)
+def test_the_scorer_says_why_there_is_no_value():
+    rows = [row(1.0, 3, 0, 9), row(2.0, 4, 0, 9, name="b")]
+    token, word, byte = perplexity_scores(rows, {"a": {}, "b": {}})
+    assert (token.value, byte.value) == (perplexity(rows), perplexity(rows, "byte"))
+    assert (word.value, word.sums) == (None, None)
+    assert word.signature == f"{signature('word')}|not applicable: the texts have no word"
+    infinite = perplexity_scores([row(math.inf)], {"a": {}})
+    assert all(one.value is None and one.signature.endswith("|not applicable: infinite") for one in infinite)

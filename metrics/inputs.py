@@ -1,0 +1,219 @@
+"""Inputs: what `update` of a torchmetrics class takes, turned into the rows and gold that a scorer reads.
+
+Each family names one of these in its entry. The functions return rows without ids and, for each row, what it is
+compared with. Texts are a string or a list of strings; a list of token ids may be a tensor.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+__all__ = ["INPUTS", "Inputs"]
+
+Rows = list[dict[str, Any]]
+Both = tuple[Rows, Rows]
+
+
+def references(preds: str | Sequence[str], target: Any) -> Both:
+    """Texts, and for each of them a reference or a list of references."""
+    texts, targets = _paired(preds, target)
+    several = [[one] if isinstance(one, str) else list(one) for one in targets]
+    return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in several]
+
+
+def sources(preds: str | Sequence[str], target: Any) -> Both:
+    """Texts, and for each of them the article or prompt that it was made from."""
+    texts, targets = _paired(preds, target)
+    return [{"text": text} for text in texts], [{"source": one} for one in targets]
+
+
+def fields(preds: str | Sequence[str], target: Any) -> Both:
+    """Texts, and for each of them a mapping with the fields that the family's entry names under `gold`."""
+    texts, targets = _paired(preds, [target] if isinstance(target, Mapping) else target)
+    return [{"text": text} for text in texts], [dict(one) for one in targets]
+
+
+def continuations(preds: Any, target: Any = None) -> Both:
+    """Token ids `[n][length]` or strings, whose words are then what white space parts; and their true continuations.
+
+    The target may be left out where no column compares with it.
+    """
+    one_text = isinstance(preds, str)
+    texts = [preds] if one_text else list(preds)
+    rows = [_named(text, "text", "token_ids") for text in texts]
+    if target is None:
+        return rows, [{} for _ in rows]
+    targets = [target] if one_text and isinstance(target, str) else list(target)
+    _check(len(texts), len(targets))
+    true = [_named(one, "reference", "reference_ids") for one in targets]
+    return [{**row, **other} for row, other in zip(rows, true, strict=True)], [{} for _ in rows]
+
+
+def likelihoods(
+    preds: Tensor,
+    target: Tensor,
+    ignore_index: int | None = None,
+    n_words: Sequence[int] | None = None,
+    n_bytes: Sequence[int] | None = None,
+) -> Both:
+    """Logits `[B, T, V]` and targets `[B, T]`, each row a text.
+
+    Args:
+        preds: logits; log-probabilities do as well.
+        target: token ids.
+        ignore_index: targets that count for nothing.
+        n_words: `[B]` words of each text, for the perplexity per word.
+        n_bytes: `[B]` bytes of each text, for the perplexity per byte.
+    """
+    if preds.ndim != 3 or preds.shape[:2] != target.shape:
+        shapes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
+        raise ValueError(f"expected preds [B, T, V] and target [B, T], got {shapes}")
+    rows: Rows = []
+    for place in range(len(preds)):
+        kept = torch.ones_like(target[place], dtype=torch.bool)
+        if ignore_index is not None:
+            kept = target[place] != ignore_index
+        logits = preds[place][kept].detach().double()  # [n, V]
+        losses = torch.nn.functional.cross_entropy(logits, target[place][kept], reduction="none")
+        rows.append({"nll_sum": math.fsum(losses.tolist()), "n_tokens": len(losses)})
+    for name, counts in (("n_words", n_words), ("n_bytes", n_bytes)):
+        given = [0] * len(rows) if counts is None else [int(count) for count in counts]
+        _check(len(rows), len(given))
+        for row, count in zip(rows, given, strict=True):
+            row[name] = count
+    return rows, [{} for _ in rows]
+
+
+def cached_tokens(hits: Sequence[int], cached: Sequence[int], tokens: Sequence[int]) -> Both:
+    """For each text: tokens that the most similar memory entry holds, that some entry holds, and all target tokens."""
+    counts = zip(hits, cached, tokens, strict=True)
+    rows = [{"n_cache_hits": int(one), "n_cached": int(some), "n_tokens": int(n)} for one, some, n in counts]
+    return rows, [{} for _ in rows]
+
+
+def rankings(preds: Mapping[str, Any], target: Sequence[Sequence[Sequence[int]]]) -> Both:
+    """Rankings of prompts and the two words each wants.
+
+    Args:
+        preds: `head`, `full` and `cache`, each `[n, depth]` token ids, best first; negative ids fill up a short one.
+        target: for each prompt and each of its two words, the ids it may begin with.
+    """
+    rows: Rows = [{"wanted": [_ids(word) for word in words]} for words in target]
+    for mode, ranked in preds.items():
+        _check(len(rows), len(ranked))
+        for row, ids in zip(rows, ranked, strict=True):
+            row[mode] = [token for token in _ids(ids) if token >= 0]
+    return rows, [{} for _ in rows]
+
+
+def group_counts(preds: Sequence[Sequence[int]]) -> Both:
+    """For each text, how many of its tokens are in each frequency group."""
+    rows = [{"groups": _ids(counts)} for counts in preds]
+    return rows, [{} for _ in rows]
+
+
+def log_probs(preds: Tensor) -> Both:
+    """Rows of a matrix of log-probabilities `[n, V]`; the rank is that of all rows together."""
+    if preds.ndim != 2:
+        raise ValueError(f"expected log-probabilities [n, V], got the shape {tuple(preds.shape)}")
+    matrix = np.ascontiguousarray(preds.detach().cpu().double().numpy())
+    rows = [{"log_probs": base64.b64encode(row.tobytes()).decode()} for row in matrix]
+    return rows, [{} for _ in rows]
+
+
+def one_spectrum(rows: Rows) -> Rows:
+    """Return the stored row of a matrix whose rows were gathered."""
+    from bench.metrics.likelihood.matrix_rank import singular_values
+
+    if "log_probs" not in rows[0]:
+        return rows
+    matrix = np.stack([np.frombuffer(base64.b64decode(row["log_probs"])) for row in rows])
+    values = singular_values(torch.from_numpy(matrix))
+    return [
+        {"id": "singular_values", "shape": list(matrix.shape), "values": values.tolist(), "rows": len(rows)},
+    ]
+
+
+def numbered_words(rows: Rows) -> Rows:
+    """Return rows whose token ids are numbers: words are numbered in the order of the alphabet, alike on every rank."""
+    names = ("token_ids", "reference_ids")
+    words: set[str] = set()
+    for row in rows:
+        for name in names:
+            words.update(token for token in row.get(name, ()) if isinstance(token, str))
+    number = {word: place for place, word in enumerate(sorted(words))}
+    if not number:
+        return rows
+    found = []
+    for row in rows:
+        ids = {name: [number[token] for token in row[name]] for name in names if name in row}
+        found.append({**row, **ids})
+    return found
+
+
+def _as_they_are(rows: Rows) -> Rows:
+    return rows
+
+
+def _paired(preds: Any, target: Any) -> tuple[list[str], list[Any]]:
+    """Return texts and a target for each; one text may stand without its list."""
+    if isinstance(preds, str):
+        if isinstance(target, (str, Mapping)):
+            return [preds], [target]
+        return [preds], list(target) if len(target) == 1 and not isinstance(target[0], str) else [target]
+    if isinstance(target, str):
+        raise ValueError(f"expected a target for each of {len(preds)} texts, got one text")
+    _check(len(preds), len(target))
+    return list(preds), list(target)
+
+
+def _check(texts: int, targets: int) -> None:
+    if texts != targets:
+        raise ValueError(f"expected one target for each of {texts} texts, got {targets}")
+
+
+def _named(text: Any, as_text: str, as_ids: str) -> dict[str, Any]:
+    """Return a text by its words, or token ids with their numbers as words."""
+    if isinstance(text, str):
+        return {as_text: text, as_ids: text.split()}
+    ids = _ids(text)
+    return {as_text: " ".join(map(str, ids)), as_ids: ids}
+
+
+def _ids(ids: Any) -> list[int]:
+    given = ids.tolist() if isinstance(ids, Tensor) else ids
+    return [int(token) for token in given]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How `update`'s arguments become rows.
+
+    Args:
+        rows: makes rows and what each is compared with.
+        gathered: what is done to the rows of all updates and ranks before they are scored.
+    """
+
+    rows: Callable[..., Both]
+    gathered: Callable[[Rows], Rows] = _as_they_are
+
+
+INPUTS: dict[str, Inputs] = {
+    "references": Inputs(references),
+    "sources": Inputs(sources),
+    "fields": Inputs(fields),
+    "continuations": Inputs(continuations, numbered_words),
+    "group_counts": Inputs(group_counts),
+    "likelihoods": Inputs(likelihoods),
+    "cached_tokens": Inputs(cached_tokens),
+    "rankings": Inputs(rankings),
+    "log_probs": Inputs(log_probs, one_spectrum),
+}

@@ -1,0 +1,222 @@
+"""The torchmetrics classes in a loop: what `update` takes, labels, collections, forward, columns, errors."""
+
+import math
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+import torchmetrics
+from torchmetrics.text import Perplexity as TheirPerplexity
+
+import bench.metrics
+from bench.metrics import (
+    BLEU,
+    CHRF,
+    METRICS,
+    CacheAccuracy,
+    CacheHits,
+    CopyRate,
+    Distinct,
+    MatrixRank,
+    Perplexity,
+    Rouge,
+    RougeLimited,
+    SelfBLEU,
+    TableBLEU,
+    Uniq,
+)
+from bench.metrics.classes import CLASSES, class_named, names
+from bench.metrics.diversity.distinct import distinct
+from bench.metrics.likelihood.cache_accuracy import acc_at_k
+from bench.metrics.likelihood.matrix_rank import rank_of, singular_values
+from bench.metrics.overlap.chrf import corpus_bleu, corpus_chrf
+from bench.metrics.overlap.rouge import KINDS, rouge
+from bench.metrics.overlap.table_bleu import corpus_bleu_123, sentence_bleu_123
+from tests.metrics.rouge_cases import drawn_corpus
+
+HYPOTHESES, REFERENCES = drawn_corpus(23, seed=3)
+
+
+def plain(values):
+    return {name: value.item() for name, value in values.items()}
+
+
+def fed(metric, *batches, **options):
+    for batch in batches:
+        metric.update(*batch, **options)
+    return plain(metric.compute())
+
+
+def in_batches(size):
+    return [(HYPOTHESES[at : at + size], REFERENCES[at : at + size]) for at in range(0, 23, size)]
+
+
+@pytest.mark.parametrize("size", [1, 4, 23])
+def test_texts_with_references_give_what_the_functions_give(size):
+    found = fed(torchmetrics.MetricCollection([BLEU(), CHRF(), Rouge(), TableBLEU()]), *in_batches(size), ([], []))
+    texts, references = HYPOTHESES, REFERENCES
+    expected = {"bleu": corpus_bleu(texts, references), "chrf": corpus_chrf(texts, references)}
+    expected |= dict(zip(KINDS, rouge(texts, references, KINDS), strict=True))
+    expected |= {f"bleu-{n}": value for n, value in enumerate(corpus_bleu_123(texts, references), 1)}
+    expected |= {f"sentence-bleu-{n}": value for n, value in enumerate(sentence_bleu_123(texts, references), 1)}
+    assert found == expected
+
+
+def test_one_text_and_one_reference_may_stand_without_a_list():
+    expected = plain(BLEU()(["a b c d e"], [["a b c d f"]]))
+    assert fed(BLEU(), ("a b c d e", "a b c d f")) == expected
+    assert fed(BLEU(), ("a b c d e", ["a b c d f"])) == expected
+    assert fed(BLEU(), (["a b c d e"], ["a b c d f"])) == expected
+    assert fed(BLEU(), ("a b c d e", [["a b c d f"]])) == expected
+    several = fed(BLEU(), ("a b c d e", ["a b c d f", "a b c d e"]))
+    assert several == fed(BLEU(), (["a b c d e"], [["a b c d f", "a b c d e"]])) != expected
+
+
+def test_forward_gives_the_batch_and_adds_to_the_whole():
+    metric = Rouge(columns=["rouge-1"])
+    for batch in in_batches(5):
+        assert plain(metric(*batch)) == {"rouge-1": rouge(*batch, ["rouge-1"])[0]}
+    assert plain(metric.compute()) == {"rouge-1": rouge(HYPOTHESES, REFERENCES, ["rouge-1"])[0]}
+
+
+def test_a_collection_is_a_collection():
+    metrics = torchmetrics.MetricCollection({"bleu": BLEU(), "chrf": CHRF(), "rouge": Rouge(n=1)}, prefix="val/")
+    batches = in_batches(6)
+    for batch in ([], []), *batches:
+        metrics(*batch)
+    expected = {"val/bleu": corpus_bleu(HYPOTHESES, REFERENCES), "val/chrf": corpus_chrf(HYPOTHESES, REFERENCES)}
+    found = plain(metrics.compute())
+    assert {name: found[name] for name in expected} == expected
+    assert plain(pickle.loads(pickle.dumps(metrics)).compute()) == found
+    assert plain(metrics.clone().compute()) == found
+    metrics.reset()
+    metrics.update(preds=batches[0][0], target=batches[0][1])
+    assert metrics.compute()["val/bleu"] == corpus_bleu(*batches[0])
+
+
+def test_classes_of_one_scorer_share_a_state_and_others_never():
+    first = torchmetrics.MetricCollection([BLEU(), CHRF(), Rouge()])
+    for batch in (([], []), *in_batches(8)):
+        first.update(*batch)
+    assert sorted(map(len, first.compute_groups.values())) == [1, 2]
+    assert len(first.compute()) == 8
+
+
+def test_ids_put_rows_in_the_order_of_the_scorer():
+    rows = [{"id": f"test/{place}", "text": text} for place, text in enumerate(HYPOTHESES)]
+    gold = {row["id"]: {"references": some} for row, some in zip(rows, REFERENCES, strict=True)}
+    metric = Rouge()
+    for place in reversed(range(23)):
+        metric.update(HYPOTHESES[place], [REFERENCES[place]], ids=[f"test/{place}"])
+    assert metric.scores() == METRICS["rouge"].load()(rows, gold)
+    metric.update("a", "a", ids=["test/3"])
+    with pytest.raises(ValueError, match="expected each id once, got 1 ids again, such as 'test/3'"):
+        metric.compute()
+
+
+def test_logits_give_torchmetrics_perplexity():
+    torch.manual_seed(0)
+    logits, target = torch.randn(5, 7, 11), torch.randint(11, (5, 7))
+    target[1, 3:] = target[4] = -100
+    theirs = TheirPerplexity(ignore_index=-100)
+    theirs.update(logits, target)
+    ours = Perplexity(ignore_index=-100)
+    ours.update(logits[:2], target[:2])
+    ours.update(logits[2:], target[2:])
+    assert plain(ours.compute()) == {"ppl/token": pytest.approx(theirs.compute().item(), rel=1e-5)}
+    assert plain(ours.compute()) == fed(Perplexity(), (logits, target), ignore_index=-100)
+    words = Perplexity(columns=["ppl/word"])
+    words.update(logits, target, ignore_index=-100, n_words=[1, 2, 3, 4, 5])
+    losses = sum(score.sums.total[0] for score in words.scores())
+    assert plain(words.compute()) == {"ppl/word": pytest.approx(math.exp(losses / 15))}
+    with pytest.raises(ValueError, match=r"expected preds \[B, T, V\] and target \[B, T\]"):
+        ours.update(logits[0], target)
+
+
+def test_probes_hits_and_spectra():
+    ranked = torch.tensor([[3, 4, *range(100, 123)], [3, -1, *[-1] * 23]])
+    wanted = [[[3, 30], [4]], [[3], [4]]]
+    full = [[3, 4, *range(200, 223)]] * 2
+    found = fed(CacheAccuracy(), ({"head": full, "full": full, "cache": ranked}, wanted))
+    rows = [{"id": n, "cache": [one for one in ids if one >= 0], "wanted": some}
+            for n, (ids, some) in enumerate(zip(ranked.tolist(), wanted, strict=True))]  # fmt: skip
+    assert found["acc@2/cache"] == acc_at_k(rows, "cache", 2) == 50.0
+    assert found["acc@2/head"] == 100.0
+    assert fed(CacheHits(), ([1, 0], [3, 1], [4, 4])) == {"cache-hit@1": 25.0, "cache-coverage": 50.0}
+    with pytest.raises(ValueError, match="0 <= n_cache_hits <= n_cached"):
+        CacheHits().update([2], [1], [4])
+    torch.manual_seed(0)
+    matrix = torch.randn(12, 5, dtype=torch.float64) * torch.tensor([1.0, 1.0, 1.0, 1e-6, 1e-9])
+    matrix = matrix @ torch.randn(5, 20, dtype=torch.float64)
+    found = fed(MatrixRank(), (matrix[:5],), (matrix[:0],), (matrix[5:],))
+    ranks = {f"rank/{one}": rank_of(singular_values(matrix), (12, 20), one) for one in ("float32", "float64")}
+    assert found == ranks
+    assert ranks["rank/float32"] < ranks["rank/float64"] == 5
+
+
+def test_token_ids_and_words():
+    ids = [[1, 2, 3, 1, 2], [4, 5, 4, 5], [1, 2, 9]]
+    expected = {"distinct-1": distinct(ids, 1), "distinct-1/per_text": distinct(ids, 1, "per_text"),
+                "distinct-1/original": distinct(ids, 1, "original")}  # fmt: skip
+    for name, value in fed(Distinct(n=1), (ids,)).items():
+        assert value == expected[name] or (math.isnan(value) and expected[name] is None)
+    words = [" ".join(f"w{token}" for token in text) for text in ids]
+    assert fed(SelfBLEU(max_n=2), (words[:2],), (words[2:],)) == fed(SelfBLEU(max_n=2), (ids,))
+    assert fed(Uniq(), (torch.tensor([[1, 2], [2, 3]]),)) == {"uniq": 3.0}
+    assert fed(CopyRate(n=1), ("a b", "a c")) == {"copy-1": 50.0, "novel-1": 50.0}
+
+
+def test_columns_are_chosen_by_pattern_and_order():
+    assert Rouge(columns=["rouge-{1,l}"]).columns == ["rouge-1", "rouge-l"]
+    assert Rouge(max_n=2).columns == ["rouge-1", "rouge-2"]
+    assert SelfBLEU(n=3).columns == ["self-bleu-3", "self-bleu-3/original"]
+    with pytest.raises(ValueError, match=r"no column for columns=\('rouge-\*',\), n=7, .* there are: rouge-"):
+        Rouge(columns=["rouge-*"], n=7)
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method")
+@pytest.mark.parametrize("name", names(METRICS))
+def test_before_the_first_text_nothing_is_defined(name):
+    metric = getattr(bench.metrics, name)()
+    assert type(metric) is getattr(bench.metrics, name)
+    assert all(value.isnan() for value in metric.compute().values())
+    assert list(metric.compute()) == metric.columns
+
+
+def test_not_applicable_is_decided_over_all_batches():
+    metric = Rouge(n=1)
+    assert all(value.isnan() for value in metric(["세계"], [["세계"]]).values())
+    metric.update(["a b"], [["a b"]])
+    assert plain(metric.compute()) == {"rouge-1": 50.0}
+    bleu = BLEU()
+    bleu.update(["강이 길다"], [["강이 길다"]])
+    assert "|tok:char|" in bleu.scores()[0].signature
+    bleu.update(["a long english text"], [["another long text in english"]])
+    assert "|tok:13a|" in bleu.scores()[0].signature
+
+
+@pytest.mark.parametrize("kind", [BLEU, CHRF, Rouge, RougeLimited, TableBLEU])
+def test_what_would_be_scored_wrongly_is_refused(kind):
+    metric = kind()
+    with pytest.raises(ValueError, match="expected one target for each of 3 texts, got 5"):
+        metric.update(["a", "b", "c"], [["a"]] * 5)
+    with pytest.raises(ValueError, match="expected one id for each of 1 texts, got 2"):
+        metric.update(["a"], ["a"], ids=["x", "y"])
+    with pytest.raises(ValueError, match="expected a target for each of 1 texts, got one text"):
+        metric.update(["a"], "a")
+
+
+def test_every_family_has_a_class_and_no_class_lacks_a_family():
+    assert {class_named(name, METRICS).family for name in names(METRICS)} == set(METRICS)
+    assert {made_of.family for made_of in CLASSES.values()} <= set(METRICS)
+    assert set(names(METRICS)) <= set(dir(bench.metrics))
+    with pytest.raises(AttributeError, match="has no attribute 'Roug'"):
+        bench.metrics.Roug  # noqa: B018
+
+
+def test_the_table_of_metrics_imports_nothing_heavy():
+    code = "import sys, bench.metrics; print({'torch', 'numpy', 'torchmetrics'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
