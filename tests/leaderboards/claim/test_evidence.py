@@ -13,7 +13,7 @@ from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Corrected, Ru
 from bench.leaderboards.claim.evidence import ClaimEvidence, evidence_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, tables
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
 from tests.leaderboards.handmade import scored, trained
 
@@ -23,12 +23,12 @@ SIDES = {"left": LEFT, "right": RIGHT, "control": CONTROL, "righted": RIGHTED}
 
 
 class Held:
-    """Items that are there already, in place of those of a store."""
+    """Sums that are there already, in place of those of a store."""
 
     def __init__(self, right: float) -> None:
-        self.items = Items(mean(), [[float(i < right), 1] for i in range(100)])
+        self.items = Sums(mean(), [[float(i < right), 1] for i in range(100)])
 
-    def load(self) -> Items:
+    def load(self) -> Sums:
         return self.items
 
 

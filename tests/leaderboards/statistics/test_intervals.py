@@ -277,7 +277,7 @@ def test_published_outputs_have_an_interval_of_bleu_3():
 
 @pytest.mark.parametrize("size", [1e-100, 1e-110, 1e-150, 1e-160])
 def test_a_spread_whose_power_is_nothing_gives_an_interval(size):
-    rows = Items(mean(), [[size * (i % 7), 1] for i in range(50)])
+    rows = Sums(mean(), [[size * (i % 7), 1] for i in range(50)])
     found = bootstrap(rows)
     assert found.low <= found.value <= found.high
     assert found.high > 0

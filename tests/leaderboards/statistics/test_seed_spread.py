@@ -14,7 +14,7 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.analysis import analysed, as_statistics
 from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, unmarked
 from bench.leaderboards.table import Table, tables
-from bench.metrics.sums import Items, mean
+from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
 from tests.leaderboards.handmade import scored, trained
 
@@ -95,7 +95,7 @@ def stored(root, shares):
     """Methods with items; the value of seed s is its share and s times the step."""
     for method, (share, step) in shares.items():
         for seed in range(3):
-            items = Items(mean(100.0), [[float(i < 1000 * share + step * (seed - 1)), 1] for i in range(1000)])
+            items = Sums(mean(100.0), [[float(i < 1000 * share + step * (seed - 1)), 1] for i in range(1000)])
             scored(trained(root, method, seed), {"bleu-1": items.value}, items={"bleu-1": items})
     built, notes = tables(Store(root))
     return built, notes, analysed(built, rounds=999, cached=False)
