@@ -9,28 +9,43 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench import __version__
-from bench.base.entries import load
 from bench.base.signals import Terminated, terminable
-from bench.cli_making import COMMANDS as MAKING
-from bench.cli_reading import COMMANDS as READING
-from bench.errors import BenchError, UsageError, did_you_mean
+from bench.commands import COMMANDS, Command
+from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 
 INTERRUPTED, TERMINATED = 130, 143
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageError and suggests near names."""
+    """An argument parser that raises UsageError and suggests near names.
+
+    Args:
+        command: the command whose options it reads. Its file is imported, and its options are added, when something is
+            parsed: so only the file of the command that was typed is imported.
+    """
+
+    def __init__(self, *arguments: Any, command: Command | None = None, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.command = command
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see: {self.prog} --help)")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, unknown = super().parse_known_args(args, namespace)
+        self.read_options()
+        given, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = {text for action in self._actions for text in action.option_strings}
             near = did_you_mean(unknown[0].partition("=")[0], options)
             self.error(f"unknown argument '{unknown[0]}'{near}")
-        return found, unknown
+        return given, unknown
+
+    def read_options(self) -> None:
+        """Add the options of the command, once."""
+        if self.command is not None:
+            module, self.command = self.command.load(), None
+            module.options(self)
+            self.set_defaults(target=module.run)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -47,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             with terminable():
-                arguments = parser().parse_args(argv)
-                return int(load(arguments.target)(arguments))
+                given = parser().parse_args(argv)
+                return int(given.target(given))
         finally:
             sys.stdout.flush()
     except BenchError as error:
@@ -57,6 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Terminated:
         print("bench: interrupted by SIGTERM; run the same command again to go on", file=sys.stderr)
         return TERMINATED
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "bench":
+            raise
+        print(f"bench: the package '{error.name}' is needed and not installed; bench doctor says how", file=sys.stderr)
+        return MissingError.exit_code
     except KeyboardInterrupt:
         print("bench: interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
@@ -66,12 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+    """Return the parser of all commands; each reads the options of its command when it is used."""
     top = Parser(prog="bench", description="Compare training objectives for text generation.", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"bench {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for name, command in {**MAKING, **READING}.items():
-        one = commands.add_parser(name, help=command.help, allow_abbrev=False)
-        command.options(one)
-        one.set_defaults(target=command.target)
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=command.help, allow_abbrev=False, command=command)
     return top

@@ -1,57 +1,117 @@
-"""Options that several commands share, and what a command is to the parser."""
+"""Options that several commands share: how they are added to a parser, and how they are read."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.base.entries import expand, split_names
+from bench.config.config import parse_sets
 from bench.tasks import TASKS
 
-__all__ = ["Command", "data_options", "positive", "rows_options", "store_options", "task_names", "whole"]
+if TYPE_CHECKING:
+    from bench.cells.score import Tasks
+
+__all__ = [
+    "cell_folders",
+    "data_dir_of",
+    "data_dir_option",
+    "data_options",
+    "json_option",
+    "limit_option",
+    "positive",
+    "results_option",
+    "rows_options",
+    "set_option",
+    "set_texts",
+    "store_options",
+    "task_names",
+    "tasks_of",
+    "whole",
+]
+
+# Adding options ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command of the program.
-
-    Args:
-        help: one line.
-        target: `package.module:function`, imported only when the command runs; takes what was typed, returns an exit
-            code.
-        options: adds its options to a parser.
-    """
-
-    help: str
-    target: str
-    options: Callable[[argparse.ArgumentParser], None]
+def rows_options(parser: argparse.ArgumentParser) -> None:
+    """Add which cells' rows are read, and where their data is."""
+    parser.add_argument("cells", nargs="*", metavar="FOLDER", help="cells, or folders above them; default 'results'")
+    data_options(parser)
+    json_option(parser)
 
 
-def rows_options(command: argparse.ArgumentParser) -> None:
-    """Add which cells, and where their data is."""
-    command.add_argument("cells", nargs="*", metavar="FOLDER", help="cells, or folders above them; default 'results'")
-    data_options(command)
-    command.add_argument("--json", action="store_true")
+def data_options(parser: argparse.ArgumentParser) -> None:
+    """Add where the data of tasks is."""
+    set_option(parser, "where data is, e.g. task.path=my.txt")
+    data_dir_option(parser)
 
 
-def data_options(command: argparse.ArgumentParser) -> None:
-    """Add where data is."""
-    command.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets",
-                         help="where data is, e.g. task.path=my.txt")  # fmt: skip
-    command.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+def store_options(parser: argparse.ArgumentParser) -> None:
+    """Add which store is read, and which tasks of it."""
+    results_option(parser)
+    parser.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
 
 
-def store_options(command: argparse.ArgumentParser) -> None:
-    """Add which store, and which tasks of it."""
-    command.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
-    command.add_argument("--task", action="append", metavar="NAMES")
+def results_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--results`, the folder of the store."""
+    parser.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
+
+
+def data_dir_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--data-dir`."""
+    parser.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
+
+
+def set_option(parser: argparse._ActionsContainer, help: str) -> None:
+    """Add `--set`; `set_texts` reads it."""
+    parser.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets", help=help)
+
+
+def limit_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--limit`, which keeps a run out of leaderboards."""
+    parser.add_argument("--limit", type=positive, metavar="N", help="first N rows of each split; for debugging")
+
+
+def json_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+# Reading them ------------------------------------------------------------------------------------------------------
+
+
+def set_texts(given: argparse.Namespace) -> list[str]:
+    """Return every `KEY=VALUE` after `--set`, which may be typed several times and takes several each time."""
+    return [text for texts in given.sets for text in texts]
+
+
+def data_dir_of(given: argparse.Namespace) -> Path | None:
+    """Return the folder after `--data-dir`, or None."""
+    if given.data_dir:
+        return Path(given.data_dir)
+    return None
+
+
+def cell_folders(given: argparse.Namespace) -> list[Path]:
+    """Return the folders that `rows_options` names."""
+    return [Path(folder) for folder in given.cells] or [Path("results")]
+
+
+def tasks_of(given: argparse.Namespace) -> Tasks:
+    """Return the tasks of stored cells, read from where `data_options` says."""
+    from bench.cells.score import Tasks
+
+    return Tasks(data_dir_of(given), parse_sets(set_texts(given)))
 
 
 def task_names(given: Sequence[str] | None) -> list[str] | None:
     """Split names with commas; None where nothing or everything was asked for."""
     names = split_names(given)
-    return None if not names or "all" in names else expand(names, TASKS, "task")
+    if not names or "all" in names:
+        return None
+    return expand(names, TASKS, "task")
 
 
 def positive(text: str) -> int:

@@ -1,1 +1,54 @@
-"""What each command of `bench` does; imported only when it is used."""
+"""The commands of `bench`: this table, and one file for each, which holds its options and what it does.
+
+A new command is one file with `options(parser)` and `run(given)`, and its line here. `bench --help` reads the table
+alone; the file of a command is imported when that command is typed. So a file imports at its top only what is light,
+and torch, numpy, lightning, rich and yaml inside its functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+__all__ = ["COMMANDS", "Command"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of the program.
+
+    Args:
+        module: its file, which has `options(parser)`, adding its options to an `argparse.ArgumentParser`, and
+            `run(given)`, taking what was typed and returning the exit code.
+        help: one line for `bench --help`.
+    """
+
+    module: str
+    help: str
+
+    def load(self) -> ModuleType:
+        """Import the command's file."""
+        return importlib.import_module(self.module)
+
+
+COMMANDS = {
+    "run": Command("bench.commands.run", "train, evaluate and score what is missing"),
+    "write": Command("bench.commands.write", "let a trained cell write for one source"),
+    "perf": Command("bench.commands.perf", "time and memory of every method's head and step"),
+    "check": Command("bench.commands.check", "what every objective must keep to, your own too"),
+    "new": Command("bench.commands.new", "begin a method: class, list line and test"),
+    "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
+    "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are"),
+    "status": Command("bench.commands.status", "what the store holds"),
+    "report": Command("bench.commands.report", "leaderboards from the store"),
+    "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
+    "verify": Command("bench.commands.verify", "compute every stored number again"),
+    "metric-check": Command("bench.commands.metric_check", "a verifier on claims with known answers"),
+    "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
+    "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
+    "reproduce": Command("bench.commands.reproduce", "a paper's table from our cells, with verdicts"),
+    "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
+    "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
+    "human": Command("bench.commands.human", "a study for people, and what they answered"),
+}

@@ -11,17 +11,38 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bench.cli_options import data_dir_option, json_option, positive, results_option, set_option
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards.claim import replication
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
-from bench.leaderboards.claim.evidence import evidence_of
-from bench.leaderboards.claim.replication import Replication
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 
 
-def claims(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench claims`."""
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="histalign, f2softmax, adadec; default all")
+    results_option(parser)
+    parser.add_argument("--run", action="store_true", help="make the cells they need first")
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="with --run: tasks at a time; default one a core, or 1 with preset paper",
+    )
+    parser.add_argument("--preset", default="small", choices=["small", "paper"], help="default small")
+    set_option(parser, "with --run: settings of every run, e.g. trainer.steps=100")
+    data_dir_option(parser)
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
     """Print the evidence on the claims of papers; return 0, or 1 where --run could not make every cell."""
+    from bench.leaderboards.claim import replication
+    from bench.leaderboards.claim.replication import Replication
+    from bench.leaderboards.claim.evidence import evidence_of
+
     for name in given.papers:
         if name not in names():
             raise UsageError(f"no claims of '{name}'{did_you_mean(name, names())}; there are: {', '.join(names())}")

@@ -9,26 +9,43 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.cli_options import json_option, results_option
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, Difference, Record, audit, only_the_objective
 from bench.leaderboards.render.grid import plain
 from bench.store.store import CellFolder, Store
 
 LONGEST = 60
-"""Characters of a value."""
+"""Most characters shown of a value."""
+SHORTEST = 4
+"""Fewest characters of a key that stand for it."""
 
 
-def compare(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench compare`."""
+    parser.add_argument("first", metavar="A", help="folder of a cell, or its key below --results")
+    parser.add_argument("second", metavar="B", help="likewise")
+    results_option(parser)
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
     """Print the differences; return 0 where only the objective differs, else 1."""
-    one, other = (cell_of(name, Path(given.results)) for name in (given.one, given.other))
-    found = audit(record_of(one), record_of(other))
-    fair = only_the_objective(found)
+    first = cell_of(given.first, Path(given.results))
+    second = cell_of(given.second, Path(given.results))
+    differences = audit(record_of(first), record_of(second))
+    fair = only_the_objective(differences)
     if given.json:
-        print(json.dumps({"one": str(one.path), "other": str(other.path), "only_the_objective": fair,
-                          "differences": [{**vars(d), "expected": d.expected} for d in found]}, indent=1))  # fmt: skip
+        content = {
+            "one": str(first.path),
+            "other": str(second.path),
+            "only_the_objective": fair,
+            "differences": [{**vars(difference), "expected": difference.expected} for difference in differences],
+        }
+        print(json.dumps(content, indent=1))
     else:
-        print(text(one, other, found))
-    return 0 if fair else 1
+        print(text(first, second, differences))
+    return int(not fair)
 
 
 def cell_of(name: str, results: Path) -> CellFolder:
@@ -41,8 +58,9 @@ def cell_of(name: str, results: Path) -> CellFolder:
     if (Path(name) / "trained.json").is_file():
         return CellFolder(Path(name))
     held = {cell.path.name: cell for cell in Store(results).cells() if (cell.path / "trained.json").is_file()}
-    alike = [cell for key, cell in held.items() if key == name] or [
-        cell for key, cell in held.items() if len(name) >= 4 and key.startswith(name)]  # fmt: skip
+    if name in held:
+        return held[name]
+    alike = [cell for key, cell in held.items() if len(name) >= SHORTEST and key.startswith(name)]
     if len(alike) > 1:
         raise UsageError(f"{len(alike)} cells in '{results}' have a key that begins with '{name}'; type more of it")
     if not alike:
@@ -65,23 +83,36 @@ def record_of(cell: CellFolder) -> Record:
     return Record(content, provenance, [score["of"] for score in cell.all_scores()])
 
 
-def text(one: CellFolder, other: CellFolder, found: Sequence[Difference]) -> str:
+def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:
     """Return the differences for people, group by group."""
-    said = [f"A {'/'.join(one.path.parts[-3:])}", f"B {'/'.join(other.path.parts[-3:])}"]
+    lines = [f"A {'/'.join(first.path.parts[-3:])}", f"B {'/'.join(second.path.parts[-3:])}"]
     group = ""
-    for difference in found:
+    for difference in differences:
         if difference.group != group:
             group = difference.group
-            said.append(f"\n{group}" + ("" if not difference.expected else "  (expected)" if group == OBJECTIVE
-                                        else "  (measured; does not count)"))  # fmt: skip
-        said.append(f"  {difference.name}: {shown(difference.one)} | {shown(difference.other)}")
-    flagged = list(dict.fromkeys(difference.group for difference in found if not difference.expected))
-    said.append("")
+            lines += ["", heading(difference)]
+        lines.append(f"  {difference.name}: {shown(difference.one)} | {shown(difference.other)}")
+    lines += ["", conclusion(differences)]
+    return "\n".join(map(plain, "\n".join(lines).split("\n")))
+
+
+def heading(difference: Difference) -> str:
+    """Return the heading of a difference's group, and whether the group counts."""
+    if not difference.expected:
+        return difference.group
+    if difference.group == OBJECTIVE:
+        return f"{OBJECTIVE}  (expected)"
+    return f"{difference.group}  (measured; does not count)"
+
+
+def conclusion(differences: Sequence[Difference]) -> str:
+    """Say whether a comparison of the two is one of objectives."""
+    flagged = dict.fromkeys(difference.group for difference in differences if not difference.expected)
     if flagged:
-        said.append(f"{FLAG}: {', '.join(flagged)}")
-    else:
-        said.append("only the objective differs" if any(d.group == OBJECTIVE for d in found) else "nothing differs")
-    return "\n".join(plain(line) for part in said for line in part.split("\n"))
+        return f"{FLAG}: {', '.join(flagged)}"
+    if any(difference.group == OBJECTIVE for difference in differences):
+        return "only the objective differs"
+    return "nothing differs"
 
 
 def shown(value: Any) -> str:
@@ -90,5 +121,9 @@ def shown(value: Any) -> str:
     >>> shown(0.5), shown("a" * 80)[-3:]
     ('0.5', 'aa…')
     """
-    said = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    text = str(value)
+    if isinstance(value, (dict, list)):
+        text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST - 1] + "…"

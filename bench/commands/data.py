@@ -5,84 +5,217 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import expand, split_names
-from bench.cells.splits import SPLITS, differences, opened, place_archive, prepare, problem, stats, where
+from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
 from bench.config.config import parse_sets
 from bench.errors import BenchError, UsageError
 from bench.tasks import TASKS
-from bench.tasks.core.task import Task
 
-HEADINGS = ("task", "split", "status", "rows", "official", "skipped", "source words", "target words", "all words",
-            "repeated", "in train", "sha256")  # fmt: skip
+if TYPE_CHECKING:
+    from bench.tasks.core.example import Example
+    from bench.tasks.core.task import Task
+
+LIST_HEADINGS = ("task", "language", "train / valid / test", "rows from", "hub")
+STATS_HEADINGS = (
+    "task",
+    "split",
+    "status",
+    "rows",
+    "official",
+    "skipped",
+    "source words",
+    "target words",
+    "all words",
+    "repeated",
+    "in train",
+    "sha256",
+)
 
 
-def data(given: argparse.Namespace) -> int:
-    """Run one of the commands below `bench data`; return the exit code."""
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench data`."""
+    parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list, prepare, verify, stats or show")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="names, 'all' or globs; default all")
+    parser.add_argument("--split", choices=["train", "valid", "test"], default="train", help="of the row to show")
+    parser.add_argument("--archive", type=Path, metavar="FILE", help="prepare: unpack this into the cache first")
+    parser.add_argument("--row", metavar="ID", help="the row to show; default the first")
+    set_option(parser, "e.g. task.path=my.txt")
+    data_dir_option(parser)
+    parser.add_argument(
+        "--on-bad-row", choices=["fail", "skip", "quarantine"], default="fail", help="as for bench run; default fail"
+    )
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run one of the actions; return the exit code."""
     names = expand(split_names(given.tasks) or ["all"], TASKS, "task")
-    do: dict[str, Callable[[argparse.Namespace, list[str]], int]] = {
-        "list": listing, "prepare": preparing, "verify": verifying, "stats": counting, "show": showing,
-    }  # fmt: skip
-    return do[given.action](given, names)
+    return ACTIONS[given.action](given, names)
 
 
-def listing(given: argparse.Namespace, names: list[str]) -> int:
+# The actions -------------------------------------------------------------------------------------------------------
+
+
+def list_sources(given: argparse.Namespace, names: list[str]) -> int:
     """Print where each task's rows would come from."""
+    from bench.cells.splits import SPLITS, where
+
     rows: list[dict[str, Any]] = []
     for name in names:
         kind: type[Task] = TASKS[name].load()
-        source = where(kind, folder_of(given))
-        sizes = {split: kind.info.sizes.get(split) for split in SPLITS}
-        rows.append({"task": name, "language": kind.info.language, "from": source.why, "official": sizes,
-                     "hub": kind.info.hub, "publisher": kind.info.source, "licence": kind.info.licence})  # fmt: skip
+        row = {
+            "task": name,
+            "language": kind.info.language,
+            "from": where(kind, data_dir_of(given)).why,
+            "official": {split: kind.info.sizes.get(split) for split in SPLITS},
+            "hub": kind.info.hub,
+            "publisher": kind.info.source,
+            "licence": kind.info.licence,
+        }
+        rows.append(row)
     if given.json:
         print(json.dumps(rows, indent=1))
         return 0
-    headings = ("task", "language", "train / valid / test", "rows from", "hub")
-    sizes_of = [" / ".join(count(n) for n in row["official"].values()) for row in rows]
-    cells = [(row["task"], row["language"], sizes, row["from"], row["hub"] or "-")
-             for row, sizes in zip(rows, sizes_of, strict=True)]  # fmt: skip
-    print(columns(headings, cells))
+    lines = []
+    for row in rows:
+        sizes = " / ".join(map(number, row["official"].values()))
+        lines.append((row["task"], row["language"], sizes, row["from"], row["hub"] or "-"))
+    print(columns(LIST_HEADINGS, lines))
     return 0
 
 
-def preparing(given: argparse.Namespace, names: list[str]) -> int:
+def prepare_splits(given: argparse.Namespace, names: list[str]) -> int:
     """Bring, read and check the data of tasks, and remember what they are."""
+    from bench.cells.splits import place_archive, prepare
+
     code = 0
     if given.archive is not None:
         if len(names) != 1:
             raise UsageError(f"--archive is for one task, not {len(names)}")
         print(f"{names[0]}: unpacked into {place_archive(names[0], given.archive)}")
-    for task in tasks_of(given, names, fetch=True):
+    for task in opened_tasks(given, names, fetch=True):
         try:
             prepare(task)
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr)
             code = max(code, error.exit_code)
             continue
-        print(f"{task.name}: {task.source.why}")
-        print("\n".join(told(task)))
+        print_differences(task)
     return code
 
 
-def verifying(given: argparse.Namespace, names: list[str]) -> int:
+def verify_splits(given: argparse.Namespace, names: list[str]) -> int:
     """Say how the data of tasks differs from the published rows."""
-    found: dict[str, Any] = {}
-    for task in tasks_of(given, names, fetch=False):
-        found[task.name] = {split: differences(task, split) for split in SPLITS}
+    from bench.cells.splits import SPLITS, differences
+
+    by_task: dict[str, Any] = {}
+    for task in opened_tasks(given, names, fetch=False):
+        by_task[task.name] = {split: differences(task, split) for split in SPLITS}
         if not given.json:
-            print(f"{task.name}: {task.source.why}")
-            print("\n".join(told(task)))
+            print_differences(task)
     if given.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(by_task, indent=1))
     return 0
 
 
-def told(task: Task) -> Iterator[str]:
+def count_splits(given: argparse.Namespace, names: list[str]) -> int:
+    """Print the splits of tasks in numbers."""
+    from bench.cells.splits import SPLITS, problem, stats
+
+    rows: list[dict[str, Any]] = []
+    missing = []
+    for task in opened_tasks(given, names, fetch=False):
+        for split in SPLITS:
+            why = problem(task, split)
+            if why is None:
+                rows.append({"task": task.name, **stats(task, split).as_dict()})
+            else:
+                missing.append((task.name, split, why))
+    if given.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print(columns(STATS_HEADINGS, [stats_line(row) for row in rows]))
+    for name, split, why in missing:
+        print(f"{name} {split}: {why}")
+    return 0
+
+
+def show_row(given: argparse.Namespace, names: list[str]) -> int:
+    """Print one row as it was published and as a model reads it."""
+    for task in opened_tasks(given, names, fetch=False):
+        row = row_of(task, given.split, given.row)
+        shown = {
+            "task": task.name,
+            "split": given.split,
+            "status": task.split(given.split).status,
+            "id": row.id,
+            "source": task.plain_source(row),
+            "target": row.target,
+            "references": list(row.references),
+        }
+        if given.json:
+            print(json.dumps(shown, indent=1, ensure_ascii=False))
+            continue
+        if shown["references"] == [row.target]:
+            del shown["references"]
+        for name, value in shown.items():
+            if isinstance(value, list) and value:
+                value = json.dumps(value, ensure_ascii=False)
+            if value:
+                print(f"{name:<11}{value}")
+        print()
+    return 0
+
+
+ACTIONS = {
+    "list": list_sources,
+    "prepare": prepare_splits,
+    "verify": verify_splits,
+    "stats": count_splits,
+    "show": show_row,
+}
+
+# What they read and print ------------------------------------------------------------------------------------------
+
+
+def opened_tasks(given: argparse.Namespace, names: list[str], *, fetch: bool) -> Iterator[Task]:
+    """Yield the tasks that were asked for; with `fetch`, their data is downloaded where it can be."""
+    from bench.cells.splits import opened
+
+    overrides = parse_sets(set_texts(given))
+    for name in names:
+        yield opened(TASKS[name].load(), overrides, data_dir_of(given), given.on_bad_row, fetch=fetch)
+
+
+def row_of(task: Task, split: str, name: str | None) -> Example:
+    """Return a row of a split by its id, or the first one.
+
+    Raises:
+        UsageError: the split has no such row.
+    """
+    rows = task.split(split).examples
+    if name is None:
+        return rows[0]
+    for row in rows:
+        if row.id == name:
+            return row
+    raise UsageError(f"{task.name} has no row '{name}' in {split}; its first is '{rows[0].id}'")
+
+
+def print_differences(task: Task) -> None:
+    """Print where a task's rows come from, and how each split differs from the published one."""
+    print(f"{task.name}: {task.source.why}")
+    print("\n".join(difference_lines(task)))
+
+
+def difference_lines(task: Task) -> Iterator[str]:
     """Yield a line for each split and each of its differences."""
+    from bench.cells.splits import SPLITS, differences, problem
+
     for split in SPLITS:
         unlike = differences(task, split)
         if problem(task, split) is not None:
@@ -91,71 +224,37 @@ def told(task: Task) -> Iterator[str]:
         manifest = task.manifest(split)
         rows = f"{manifest.rows:,} rows, {manifest.bytes:,} bytes, sha256 {manifest.sha256[:16]}"
         yield f"  {split:<6}{manifest.status:<9}{rows}"
-        yield from (f"        {line}" for line in unlike)
+        for line in unlike:
+            yield f"        {line}"
 
 
-def counting(given: argparse.Namespace, names: list[str]) -> int:
-    """Print the splits of tasks in numbers."""
-    found, missing = [], []
-    for task in tasks_of(given, names, fetch=False):
-        for split in SPLITS:
-            why = problem(task, split)
-            if why is None:
-                found.append({"task": task.name, **stats(task, split).as_dict()})
-            else:
-                missing.append((task.name, split, why))
-    if given.json:
-        print(json.dumps(found, indent=1))
-        return 0
-    print(columns(HEADINGS, [numbers(row) for row in found]))
-    for name, split, why in missing:
-        print(f"{name} {split}: {why}")
-    return 0
-
-
-def numbers(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a split's numbers as cells."""
-
-    def lengths(of: Mapping[str, Any] | None) -> str:
-        return "-" if of is None else f"{of['mean']:g} (most {of['longest']:,})"
-
+def stats_line(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a split's numbers as the cells of a line."""
     return (
-        row["task"], row["split"], row["status"], count(row["rows"]), count(row["official"]), count(row["skipped"]),
-        lengths(row["source"]), lengths(row["target"]), count(row["words"]), count(row["repeated"]),
-        count(row["in_train"]), row["sha256"][:12],
-    )  # fmt: skip
+        row["task"],
+        row["split"],
+        row["status"],
+        number(row["rows"]),
+        number(row["official"]),
+        number(row["skipped"]),
+        lengths(row["source"]),
+        lengths(row["target"]),
+        number(row["words"]),
+        number(row["repeated"]),
+        number(row["in_train"]),
+        row["sha256"][:12],
+    )
 
 
-def showing(given: argparse.Namespace, names: list[str]) -> int:
-    """Print one row as it was published and as a model reads it."""
-    for task in tasks_of(given, names, fetch=False):
-        rows = task.split(given.split).examples
-        row = rows[0] if given.row is None else next((e for e in rows if e.id == given.row), None)
-        if row is None:
-            raise UsageError(f"{task.name} has no row '{given.row}' in {given.split}; its first is '{rows[0].id}'")
-        shown = {"task": task.name, "split": given.split, "status": task.split(given.split).status, "id": row.id,
-                 "source": task.plain_source(row),
-                 "target": row.target, "references": list(row.references)}  # fmt: skip
-        if given.json:
-            print(json.dumps(shown, indent=1, ensure_ascii=False))
-            continue
-        for name, value in shown.items():
-            if value and not (name == "references" and value == [row.target]):
-                print(f"{name:<11}{json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value}")
-        print()
-    return 0
+def lengths(words: Mapping[str, Any] | None) -> str:
+    """Return mean and longest length for people.
 
-
-def tasks_of(given: argparse.Namespace, names: list[str], *, fetch: bool) -> Iterator[Task]:
-    """Yield the tasks that were asked for."""
-    sets = parse_sets([text for texts in given.sets for text in texts])
-    for name in names:
-        yield opened(TASKS[name].load(), sets, folder_of(given), given.on_bad_row, fetch=fetch)
-
-
-def folder_of(given: argparse.Namespace) -> Path | None:
-    """Return what `--data-dir` said."""
-    return Path(given.data_dir) if given.data_dir else None
+    >>> lengths({"mean": 2.5, "longest": 1200})
+    '2.5 (most 1,200)'
+    """
+    if words is None:
+        return "-"
+    return f"{words['mean']:g} (most {words['longest']:,})"
 
 
 def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -166,14 +265,19 @@ def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     text  1
     """
     widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-                     for line in (headings, *rows))  # fmt: skip
+    lines = []
+    for row in (headings, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
-def count(n: int | None) -> str:
+def number(n: int | None) -> str:
     """Return a number for people.
 
-    >>> count(28450), count(None)
+    >>> number(28450), number(None)
     ('28,450', '-')
     """
-    return "-" if n is None else f"{n:,}"
+    if n is None:
+        return "-"
+    return f"{n:,}"

@@ -11,145 +11,170 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
+from bench.cli_options import json_option
+from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import lacking, words
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
 
-REQUIRED = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "nltk", "rouge_score",
-            "sacrebleu", "wandb", "rich", "yaml")  # fmt: skip
+REQUIRED = (
+    "torch",
+    "lightning",
+    "torchmetrics",
+    "transformers",
+    "tokenizers",
+    "datasets",
+    "nltk",
+    "rouge_score",
+    "sacrebleu",
+    "wandb",
+    "rich",
+    "yaml",
+)
 OPTIONAL = {"mauve": "pip install 'objective-bench[mauve]'", "spacy": "pip install 'objective-bench[metrics]'"}
-BAD_LIGHTNING = ("2.6.2", "2.6.3")
+DISTRIBUTIONS = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
+"""Names to install by, where they differ from the name of the module."""
 
-Check = Callable[[], list[tuple[str, str, str]]]
-"""Returns (state, what, detail) of each thing looked at."""
+BAD_LIGHTNING = ("2.6.2", "2.6.3")
+FREE_GIB = 2
+"""Least free space on disk."""
+
+
+class Finding(NamedTuple):
+    """One thing looked at.
+
+    Args:
+        state: `ok`, `missing` (a run cannot start), or a word for what can be done without.
+        what: its name.
+        detail: what it is, or what to do about it.
+    """
+
+    state: str
+    what: str
+    detail: str
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench doctor`."""
+    json_option(parser)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the findings; return their exit code."""
-    text, code = doctor(given.json)
-    print(text)
-    return code
+    """Print the findings; return 0 when a run can start, 3 when something it needs is missing."""
+    checks: list[Callable[[], list[Finding]]] = [python, packages, device, data, hub, metrics, wandb_key, disk]
+    findings = [finding for check in checks for finding in check()]
+    if given.json:
+        print(json.dumps([finding._asdict() for finding in findings], indent=1))
+    else:
+        for finding in findings:
+            print(f"{finding.state:<9}{finding.what:<26}{finding.detail}")
+    if any(finding.state == "missing" for finding in findings):
+        return MissingError.exit_code
+    return 0
 
 
-def doctor(as_json: bool) -> tuple[str, int]:
-    """Return the findings and an exit code: 0 when a run can start, 3 when something it needs is missing."""
-    checks: list[Callable[[], list[tuple[str, str, str]]]] = [
-        python,
-        packages,
-        device,
-        data,
-        hub,
-        metrics,
-        mirror,
-        disk,
-    ]
-    found = [line for check in checks for line in check()]
-    code = 3 if any(state == "missing" for state, _, _ in found) else 0
-    if as_json:
-        return json.dumps([{"state": s, "what": w, "detail": d} for s, w, d in found], indent=1), code
-    return "\n".join(f"{state:<9}{what:<26}{detail}" for state, what, detail in found), code
-
-
-def python() -> list[tuple[str, str, str]]:
+def python() -> list[Finding]:
     """Check the interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
-    return [("ok" if sys.version_info >= (3, 11) else "missing", "python", f"{version} (3.11 or newer is needed)")]
+    return [Finding("ok", "python", f"{version} (3.11 or newer is needed)")]
 
 
-def packages() -> list[tuple[str, str, str]]:
+def packages() -> list[Finding]:
     """Check required and optional packages."""
-    found = []
-    for name in REQUIRED:
-        there = importlib.util.find_spec(name) is not None
-        found.append(
-            ("ok" if there else "missing", name, version_of(name) if there else "pip install -c constraints.txt -e .")
-        )
+    findings = [package(name, "missing", "pip install -c constraints.txt -e .") for name in REQUIRED]
     if version_of("lightning") in BAD_LIGHTNING:
-        found.append(("missing", "lightning", "this release was compromised; pip install 'lightning>=2.6.4'"))
-    for name, how in OPTIONAL.items():
-        there = importlib.util.find_spec(name) is not None
-        found.append(("ok" if there else "optional", name, version_of(name) if there else how))
-    return found
+        detail = "this release was compromised; pip install 'lightning>=2.6.4'"
+        findings.append(Finding("missing", "lightning", detail))
+    findings += [package(name, "optional", how) for name, how in OPTIONAL.items()]
+    return findings
+
+
+def package(name: str, state: str, how: str) -> Finding:
+    """Check one package: its version, or the state of a machine without it and how to install it."""
+    if importlib.util.find_spec(name) is None:
+        return Finding(state, name, how)
+    return Finding("ok", name, version_of(name))
 
 
 def version_of(module: str) -> str:
     """Return an installed version, or a question mark."""
-    names = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
     try:
-        return importlib.metadata.version(names.get(module, module))
+        return importlib.metadata.version(DISTRIBUTIONS.get(module, module))
     except importlib.metadata.PackageNotFoundError:
         return "?"
 
 
-def device() -> list[tuple[str, str, str]]:
+def device() -> list[Finding]:
     """Check for a CUDA GPU."""
     if importlib.util.find_spec("torch") is None:
         return []
     import torch
 
     if torch.cuda.is_available():
-        return [("ok", "gpu", f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}; --preset auto is paper")]
-    return [("ok", "cpu", f"{os.cpu_count()} cores, no CUDA GPU; --preset auto is small")]
+        name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}"
+        return [Finding("ok", "gpu", f"{name}; --preset auto is paper")]
+    return [Finding("ok", "cpu", f"{os.cpu_count()} cores, no CUDA GPU; --preset auto is small")]
 
 
-def data() -> list[tuple[str, str, str]]:
+def data() -> list[Finding]:
     """Check where each task's data would come from."""
-    from bench.errors import MissingError
     from bench.tasks.fetch.sources import resolve
 
-    found = []
+    findings = []
     for name in TASKS:
         try:
             source = resolve(name)
         except MissingError as error:
-            return [("missing", "BENCH_DATA", str(error))]
-        found.append(("ok" if source.folder else "sample", f"data {name}", source.why))
-    return found
+            return [Finding("missing", "BENCH_DATA", str(error))]
+        state = "sample"
+        if source.folder:
+            state = "ok"
+        findings.append(Finding(state, f"data {name}", source.why))
+    return findings
 
 
-def hub() -> list[tuple[str, str, str]]:
+def hub() -> list[Finding]:
     """Check whether pretrained models can be had."""
     from bench.base.network import hub_reachable
 
-    reachable = hub_reachable()
-    return [
-        (
-            "ok" if reachable else "offline",
-            "model hub",
-            "reachable"
-            if reachable
-            else "not reachable: --preset paper needs cached models or --set backbone.path=DIR",
-        )
-    ]
+    if hub_reachable():
+        return [Finding("ok", "model hub", "reachable")]
+    detail = "not reachable: --preset paper needs cached models or --set backbone.path=DIR"
+    return [Finding("offline", "model hub", detail)]
 
 
-def metrics() -> list[tuple[str, str, str]]:
+def metrics() -> list[Finding]:
     """Check what metrics need beside their rows; nothing is loaded, `bench metric-check` does that."""
-    found = []
+    findings = []
     for name, metric in METRICS.items():
-        if metric.requires:
-            lacks = lacking(metric.requires)
-            found.append(("optional" if lacks else "ok", f"metric {name}",
-                          f"needs {lacks}" if lacks else words(metric.requires)))  # fmt: skip
-    return found
+        if not metric.requires:
+            continue
+        if lacks := lacking(metric.requires):
+            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}"))
+        else:
+            findings.append(Finding("ok", f"metric {name}", words(metric.requires)))
+    return findings
 
 
-def mirror() -> list[tuple[str, str, str]]:
+def wandb_key() -> list[Finding]:
     """Check whether W&B would have a key."""
-    keyed = bool(os.environ.get("WANDB_API_KEY")) or (Path.home() / ".netrc").exists()
+    has_key = bool(os.environ.get("WANDB_API_KEY")) or (Path.home() / ".netrc").exists()
     mode = os.environ.get("WANDB_MODE", "")
-    return [
-        (
-            "ok" if keyed or mode == "offline" else "optional",
-            "wandb",
-            mode or ("key found" if keyed else "no key: --wandb needs one, or WANDB_MODE=offline"),
-        )
-    ]
+    state, detail = "optional", "no key: --wandb needs one, or WANDB_MODE=offline"
+    if has_key:
+        state, detail = "ok", "key found"
+    if mode == "offline":
+        state = "ok"
+    return [Finding(state, "wandb", mode or detail)]
 
 
-def disk() -> list[tuple[str, str, str]]:
+def disk() -> list[Finding]:
     """Check free space beside the store and the cache."""
     free = shutil.disk_usage(Path.cwd()).free / 2**30
-    return [("ok" if free > 2 else "missing", "disk", f"{free:.0f} GiB free here; cache in {cache_folder()}")]
+    state = "missing"
+    if free > FREE_GIB:
+        state = "ok"
+    return [Finding(state, "disk", f"{free:.0f} GiB free here; cache in {cache_folder()}")]

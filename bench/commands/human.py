@@ -4,52 +4,81 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.cells.score import cells_of, gold_of
-from bench.commands.score import tasks_of
+from bench.cli_options import data_options, json_option, positive, tasks_of, whole
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.human.study import Rated, study, write_study
 from bench.store.store import CellFolder, StoredRows
 
-Found = tuple[CellFolder, Mapping[str, Any], StoredRows]
 SETTINGS = ("preset", "backbone", "decoding", "split")
+"""What must be the same for all methods of a study."""
 
 
-def human(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench human`: those of `make` and those of `read`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    make_options(
+        actions.add_parser("make", help="a blinded study of stored texts: page, HITs and key", allow_abbrev=False)
+    )
+    read_options(actions.add_parser("read", help="what raters answered", allow_abbrev=False))
+
+
+def make_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench human make`."""
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="the store, or one cell for each method"
+    )
+    parser.add_argument("--task", required=True, metavar="NAME", help="whose rows are rated")
+    parser.add_argument(
+        "--methods",
+        required=True,
+        action="append",
+        metavar="A,B",
+        help="ours first in pairs, the baseline first in single studies",
+    )
+    parser.add_argument("--kind", choices=["pairwise", "single"], default="pairwise", help="default pairwise")
+    parser.add_argument("--items", type=positive, default=50, metavar="N", help="rows to rate; default 50")
+    parser.add_argument("--checks", type=whole, default=0, metavar="N", help="attention checks beside the items")
+    parser.add_argument(
+        "--gap",
+        type=whole,
+        metavar="N",
+        help="texts of a pair differ by fewer characters; default 200, 0 for any",
+    )
+    parser.add_argument("--draw", type=whole, default=0, metavar="SEED", help="of what is drawn, ordered and put left")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the study is written")
+    for name in ("--preset", "--backbone", "--decode", "--split"):
+        parser.add_argument(name, metavar="NAME", help="needed where the store has several")
+    parser.add_argument("--seed", type=whole, metavar="N", help="of the runs; default the lowest that all methods have")
+    data_options(parser)
+    json_option(parser)
+
+
+def read_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench human read`."""
+    parser.add_argument("answers", nargs="+", type=Path, metavar="FILE", help="saved by the page, or MTurk's results")
+    parser.add_argument("--key", required=True, type=Path, metavar="FILE", help="the study's key.json")
+    parser.add_argument("--format", choices=["terminal", "markdown"], default="terminal", help="default terminal")
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
     """Make a study, or read its answers; return the exit code."""
-    return make(given) if given.action == "make" else read(given)
-
-
-def make(given: argparse.Namespace) -> int:
-    """Write a study of the methods' texts of the same rows."""
-    methods = split_names(given.methods)
-    chosen = chosen_rows(given, methods)
-    contexts = contexts_of(given, chosen[methods[0]])
-    texts = {method: {row["id"]: row["text"] for row in stored.rows} for method, (_, _, stored) in chosen.items()}
-    shared = sorted(set.intersection(*(set(one) for one in texts.values())) & set(contexts))
-    rows = [Rated(name, contexts[name], {method: texts[method][name] for method in methods}) for name in shared]
-    about = {"task": given.task, "settings": dict(zip(SETTINGS, settings_of(chosen[methods[0]]), strict=True)),
-             "cells": {method: {"trained": record["key"], "seed": record["config"]["seed"], "rows": stored.key,
-                                "rows_sha256": stored.sha256}
-                       for method, (_, record, stored) in chosen.items()}}  # fmt: skip
-    made = study(rows, methods, given.kind, items=given.items, checks=given.checks, seed=given.draw, gap=given.gap,
-                 about=about)  # fmt: skip
-    where = write_study(given.out, made)
-    if given.json:
-        print(json.dumps({"study": made.key["study"], **{name: str(path) for name, path in where.items()}}))
+    if given.action == "make":
+        make(given)
     else:
-        print(f"{where['study.html']}: give this file to raters; it needs no network, and they save their answers\n"
-              f"{where['mturk.csv']}, {where['mturk.html']}: the same items as HITs and their layout\n"
-              f"{where['key.json']}: says whose text is whose; keep it to yourself and from being lost\n"
-              f"then: bench human read answers*.csv --key {where['key.json']}")  # fmt: skip
+        read(given)
     return 0
 
 
-def read(given: argparse.Namespace) -> int:
+# bench human read ---------------------------------------------------------------------------------------------------
+
+
+def read(given: argparse.Namespace) -> None:
     """Print what raters said."""
     from bench.leaderboards.human.answers import read_answers, read_key
     from bench.leaderboards.human.results import as_content, results
@@ -59,70 +88,169 @@ def read(given: argparse.Namespace) -> int:
     found = results(read_answers(given.answers, key), key)
     if given.json:
         print(json.dumps(as_content(found), indent=1, allow_nan=False))
+    elif given.format == "markdown":
+        print(markdown(found), end="")
     else:
-        print({"terminal": terminal, "markdown": markdown}[given.format](found), end="")
-    return 0
+        print(terminal(found), end="")
 
 
-def chosen_rows(given: argparse.Namespace, methods: Sequence[str]) -> dict[str, Found]:
+# bench human make ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GeneratedRows:
+    """One rows file of generated texts, with the cell that has it and the cell's record."""
+
+    cell: CellFolder
+    record: Mapping[str, Any]
+    stored: StoredRows
+
+    @property
+    def method(self) -> str:
+        """The method they are shown under."""
+        return str(self.stored.content.get("shown_as") or self.record["config"]["method"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return int(self.record["config"]["seed"])
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The values of SETTINGS."""
+        config, content = self.record["config"], self.stored.content
+        return (config["preset"], config["backbone"], content["decoding"]["name"], content["split"])
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts by row id."""
+        return {row["id"]: row["text"] for row in self.stored.rows}
+
+
+BySettings = dict[tuple[str, ...], dict[int, dict[str, list[GeneratedRows]]]]
+"""Rows files by settings, seed and method."""
+
+
+def make(given: argparse.Namespace) -> None:
+    """Write a study of the methods' texts of the same rows."""
+    from bench.leaderboards.human.study import Rated, study, write_study
+
+    methods = split_names(given.methods)
+    chosen = chosen_rows(given, methods)
+    first = chosen[methods[0]]
+    contexts = contexts_of(given, first)
+    texts = {method: rows.texts for method, rows in chosen.items()}
+    shared = set(contexts).intersection(*texts.values())
+    rated = []
+    for name in sorted(shared):
+        by_method = {method: texts[method][name] for method in methods}
+        rated.append(Rated(name, contexts[name], by_method))
+    about = {
+        "task": given.task,
+        "settings": dict(zip(SETTINGS, first.settings, strict=True)),
+        "cells": {method: source_of(rows) for method, rows in chosen.items()},
+    }
+    made = study(
+        rated,
+        methods,
+        given.kind,
+        items=given.items,
+        checks=given.checks,
+        seed=given.draw,
+        gap=given.gap,
+        about=about,
+    )
+    where = write_study(given.out, made)
+    if given.json:
+        files = {name: str(path) for name, path in where.items()}
+        print(json.dumps({"study": made.key["study"], **files}))
+        return
+    print(
+        f"{where['study.html']}: give this file to raters; it needs no network, and they save their answers\n"
+        f"{where['mturk.csv']}, {where['mturk.html']}: the same items as HITs and their layout\n"
+        f"{where['key.json']}: says whose text is whose; keep it to yourself and from being lost\n"
+        f"then: bench human read answers*.csv --key {where['key.json']}"
+    )
+
+
+def source_of(rows: GeneratedRows) -> dict[str, Any]:
+    """Return which cell and rows file texts are from, as the study's key keeps it."""
+    return {
+        "trained": rows.record["key"],
+        "seed": rows.seed,
+        "rows": rows.stored.key,
+        "rows_sha256": rows.stored.sha256,
+    }
+
+
+def chosen_rows(given: argparse.Namespace, methods: Sequence[str]) -> dict[str, GeneratedRows]:
     """Return each method's generated rows, all of one preset, backbone, decoding, split and seed.
 
     Raises:
         MissingError: no such rows for all methods.
         UsageError: several fit.
     """
-    by_settings: dict[tuple[str, ...], dict[int, dict[str, list[Found]]]] = {}
-    for one in generated(given.results, given.task):
-        method = one[2].content.get("shown_as") or one[1]["config"]["method"]
-        if method in methods and fits(given, one):
-            seeds = by_settings.setdefault(settings_of(one), {})
-            seeds.setdefault(one[1]["config"]["seed"], {}).setdefault(method, []).append(one)
-    whole = {}
+    by_settings: BySettings = {}
+    for rows in generated(given.results, given.task):
+        if rows.method in methods and fits(given, rows):
+            seeds = by_settings.setdefault(rows.settings, {})
+            seeds.setdefault(rows.seed, {}).setdefault(rows.method, []).append(rows)
+    complete = {}
     for settings, seeds in by_settings.items():
-        if full := [seed for seed, found in sorted(seeds.items()) if set(found) == set(methods)]:
-            whole[settings] = seeds[full[0]]
-    if not whole:
-        have = sorted({method for seeds in by_settings.values() for found in seeds.values() for method in found})
-        raise MissingError(f"no texts of {', '.join(methods)} for {given.task} with one preset, backbone, decoding and "
-                           f"seed (there are some of: {', '.join(have) or 'none'}); bench run makes them")  # fmt: skip
-    if len(whole) > 1:
-        several = "; ".join(" ".join(settings) for settings in sorted(whole))
+        if full := [seed for seed, by_method in sorted(seeds.items()) if set(by_method) == set(methods)]:
+            complete[settings] = seeds[full[0]]
+    if not complete:
+        have = ", ".join(sorted(methods_in(by_settings))) or "none"
+        raise MissingError(
+            f"no texts of {', '.join(methods)} for {given.task} with one preset, backbone, decoding and "
+            f"seed (there are some of: {have}); bench run makes them"
+        )
+    if len(complete) > 1:
+        several = "; ".join(" ".join(settings) for settings in sorted(complete))
         raise UsageError(f"several settings fit ({several}); say which with --preset, --backbone, --decode or --split")
-    (found,) = whole.values()
+    (by_method,) = complete.values()
     for method in methods:
-        if len(found[method]) > 1:
-            cells = ", ".join(str(cell.path) for cell, _, _ in found[method])
+        if len(by_method[method]) > 1:
+            cells = ", ".join(str(rows.cell.path) for rows in by_method[method])
             raise UsageError(f"several cells of {method} fit ({cells}); name one folder for each method, not the store")
-    return {method: found[method][0] for method in methods}
+    return {method: by_method[method][0] for method in methods}
 
 
-def generated(places: Sequence[Path], task: str) -> list[Found]:
-    """Return every rows file of texts of a task's cells, with its cell."""
-    found: list[Found] = []
+def methods_in(by_settings: BySettings) -> set[str]:
+    """Return the methods that have any rows."""
+    methods: set[str] = set()
+    for seeds in by_settings.values():
+        methods.update(*seeds.values())
+    return methods
+
+
+def generated(places: Sequence[Path], task: str) -> Iterable[GeneratedRows]:
+    """Yield every rows file of texts of a task's cells."""
+    from bench.cells.score import cells_of
+
     for cell in cells_of(places):
         record = cell.trained() or {}
-        if record.get("status") == "ok" and record["config"]["task"] == task:
-            found += [(cell, record, rows) for rows in cell.all_rows() if rows.content["kind"] == "generation"]
-    return found
+        if record.get("status") != "ok" or record["config"]["task"] != task:
+            continue
+        for stored in cell.all_rows():
+            if stored.content["kind"] == "generation":
+                yield GeneratedRows(cell, record, stored)
 
 
-def fits(given: argparse.Namespace, one: Found) -> bool:
+def fits(given: argparse.Namespace, rows: GeneratedRows) -> bool:
     """Return whether rows are of the settings that were asked for."""
+    if given.seed not in (None, rows.seed):
+        return False
     asked = (given.preset, given.backbone, given.decode, given.split)
-    seed = given.seed is None or one[1]["config"]["seed"] == given.seed
-    return seed and all(want in (None, have) for want, have in zip(asked, settings_of(one), strict=True))
+    return all(want in (None, have) for want, have in zip(asked, rows.settings, strict=True))
 
 
-def settings_of(one: Found) -> tuple[str, ...]:
-    """Return what must be the same for all methods: preset, backbone, decoding, split."""
-    config, content = one[1]["config"], one[2].content
-    return (config["preset"], config["backbone"], content["decoding"]["name"], content["split"])
-
-
-def contexts_of(given: argparse.Namespace, one: Found) -> dict[str, str]:
+def contexts_of(given: argparse.Namespace, rows: GeneratedRows) -> dict[str, str]:
     """Return what every row's text was written from: the stored prompt, else the source from the task's data."""
-    stored = one[2]
+    from bench.cells.score import gold_of
+
+    stored = rows.stored
     if all("prompt" in row for row in stored.rows):
         return {row["id"]: row["prompt"] for row in stored.rows}
-    gold = gold_of(tasks_of(given).of(one[1], stored), stored, ("source",))
+    gold = gold_of(tasks_of(given).of(rows.record, stored), stored, ("source",))
     return {name: str(row.get("source", "")) for name, row in gold.items()}

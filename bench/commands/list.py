@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from bench.base.entries import Entry
+from bench.cli_options import json_option
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
@@ -21,6 +23,17 @@ KINDS: dict[str, Mapping[str, Entry]] = {
     "backbones": BACKBONES,
     "metrics": METRICS,
 }
+DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
+"""What the first character of a metric's column pattern says."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench list`."""
+    parser.add_argument(
+        "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics or all"
+    )
+    json_option(parser)
+    parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -29,38 +42,55 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError(f"no kind '{given.kind}'{did_you_mean(given.kind, (*KINDS, 'all'))}")
     if given.signatures and given.kind != "metrics":
         raise UsageError(f"--signatures is for 'bench list metrics', got '{given.kind}'")
-    print(signatures() if given.signatures else listing(given.kind, given.json))
+    if given.signatures:
+        print(signatures())
+    else:
+        print(listing(given.kind, given.json))
     return 0
 
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    chosen = KINDS if kind == "all" else {kind: KINDS[kind]}
+    chosen = KINDS
+    if kind != "all":
+        chosen = {kind: KINDS[kind]}
     if as_json:
-        return json.dumps({k: {n: _content(e) for n, e in table.items()} for k, table in chosen.items()}, indent=1)
+        return json.dumps({title: contents(table) for title, table in chosen.items()}, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2
-    parts = []
+    lines = []
     for title, table in chosen.items():
-        parts.append(title)
+        lines.append(title)
         for name, entry in table.items():
-            paper = f"  ({entry.paper})" if entry.paper else ""
-            parts.append(f"  {name:<{width}}{entry.summary}{paper}")
-            parts += [f"  {'':<{width}}{line}" for line in about(entry)]
-            parts += [
-                f"  {name + '.' + v:<{width}}  the same with {settings(o)}" for v, o in (entry.variants or {}).items()
-            ]
-    return "\n".join(parts)
+            lines += entry_lines(name, entry, width)
+    return "\n".join(lines)
+
+
+def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
+    """Return an entry for people: its summary, what else is to be said of it, and its variants."""
+    paper = ""
+    if entry.paper:
+        paper = f"  ({entry.paper})"
+    lines = [f"  {name:<{width}}{entry.summary}{paper}"]
+    lines += [f"  {'':<{width}}{line}" for line in about(entry)]
+    for variant, settings in (entry.variants or {}).items():
+        lines.append(f"  {name + '.' + variant:<{width}}  the same with {settings_text(settings)}")
+    return lines
 
 
 def about(entry: Entry) -> list[str]:
     """Return what else is to be said of an entry: a metric's columns by direction, and what it needs."""
+    lines = []
     if not isinstance(entry, MetricEntry):
-        return [f"needs {entry.needs}"] if entry.needs else []
-    found = []
-    for sign, says in {"+": "higher is better", "-": "lower is better", "=": "neither is better"}.items():
+        if entry.needs:
+            lines.append(f"needs {entry.needs}")
+        return lines
+    for sign, meaning in DIRECTIONS.items():
         names = [pattern[1:] for pattern in entry.columns if pattern[0] == sign]
-        found += [f"{says}: {' '.join(names)}"] if names else []
-    return found + ([f"needs {words(entry.requires)}"] if entry.requires else [])
+        if names:
+            lines.append(f"{meaning}: {' '.join(names)}")
+    if entry.requires:
+        lines.append(f"needs {words(entry.requires)}")
+    return lines
 
 
 def signatures() -> str:
@@ -71,27 +101,37 @@ def signatures() -> str:
     """
     from bench.metrics.example_rows import example_rows
 
-    parts = []
+    lines = []
     for name, metric in METRICS.items():
-        parts.append(name)
+        lines.append(name)
         for score in metric.load()(*example_rows(metric.kind)):
-            parts.append(f"  {score.name:<30} {score.unit or '-':<9} {score.signature}")
-    return "\n".join(parts)
+            lines.append(f"  {score.name:<30} {score.unit or '-':<9} {score.signature}")
+    return "\n".join(lines)
 
 
-def settings(options: Mapping[str, object]) -> str:
-    """Return options as typed after --set.
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Return settings as typed after --set.
 
-    >>> settings({"variant": "released"})
-    'variant=released'
+    >>> settings_text({"method.variant": "released"})
+    'method.variant=released'
     """
-    return ", ".join(f"{name}={value}" for name, value in options.items())
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _content(entry: Entry) -> dict[str, object]:
-    found: dict[str, object] = {"summary": entry.summary, "paper": entry.paper, "needs": entry.needs,
-             "variants": {name: dict(options) for name, options in (entry.variants or {}).items()}}  # fmt: skip
+def contents(table: Mapping[str, Entry]) -> dict[str, dict[str, Any]]:
+    """Return the entries of a table as plain content."""
+    return {name: content(entry) for name, entry in table.items()}
+
+
+def content(entry: Entry) -> dict[str, Any]:
+    """Return an entry as plain content."""
+    held: dict[str, Any] = {
+        "summary": entry.summary,
+        "paper": entry.paper,
+        "needs": entry.needs,
+        "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
+    }
     if isinstance(entry, MetricEntry):
-        found["needs"] = words(entry.requires)
-        found["columns"] = {name: SIGNS[p[0]] for p in entry.columns for name in expand(p[1:])}
-    return found
+        held["needs"] = words(entry.requires)
+        held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}
+    return held

@@ -8,15 +8,42 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.base.entries import expand
+from bench.cli_options import data_dir_of, json_option, positive
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
-from bench.metrics.score import Score
 from bench.tasks.files.known_answers import ANSWERS, Known
+
+if TYPE_CHECKING:
+    from bench.metrics.score import Score
 
 Z = 1.959964
 """Of a 95 % interval."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench metric-check`."""
+    parser.add_argument("metric", metavar="NAME", help="a verifier, e.g. tapas; 'bench list metrics' has the names")
+    parser.add_argument("--limit", type=positive, metavar="N", help="about N claims, evenly spaced; default all")
+    parser.add_argument("--data-dir", metavar="DIR", help="holds logicnlg/, xsum/ or cnndm/ with the known answers")
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Check and print; return 1 if a verifier is no better than guessing."""
+    verifiers = {name: metric for name, metric in METRICS.items() if metric.answers}
+    names = expand([given.metric], METRICS, "metric")
+    if unknown := [name for name in names if name not in verifiers]:
+        raise UsageError(f"'{unknown[0]}' gives no verdict on a claim; those that do: {', '.join(verifiers)}")
+    results = [checked(name, data_dir_of(given), given.limit) for name in names]
+    if given.json:
+        content = [{**asdict(result), "accuracy": result.accuracy, "informs": result.informs} for result in results]
+        print(json.dumps(content, indent=1))
+    else:
+        print("\n".join(result.text for result in results))
+    return int(not all(result.informs for result in results))
 
 
 @dataclass(frozen=True)
@@ -61,29 +88,14 @@ class Checked:
     def text(self) -> str:
         """For people."""
         mean, half = self.balanced
-        verdict = "better than guessing" if self.informs else (
-            "NO BETTER THAN GUESSING: is this the right checkpoint, are its labels in order?")  # fmt: skip
+        verdict = "NO BETTER THAN GUESSING: is this the right checkpoint, are its labels in order?"
+        if self.informs:
+            verdict = "better than guessing"
         return (
             f"{self.column}: accuracy {self.accuracy:.1f} % of {self.n_true + self.n_false:,} claims; balanced "
             f"{mean:.1f} +- {half:.1f}; holds {self.true_held:.1f} % of {self.n_true:,} true and "
             f"{self.false_held:.1f} % of {self.n_false:,} false ones for true; {verdict}\n  {self.signature}"
         )
-
-
-def check(given: argparse.Namespace) -> int:
-    """Check and print; return 1 if a verifier is no better than guessing."""
-    there = {name: metric for name, metric in METRICS.items() if metric.answers}
-    names = expand([given.metric], METRICS, "metric")
-    if unknown := [name for name in names if name not in there]:
-        raise UsageError(f"'{unknown[0]}' gives no verdict on a claim; those that do: {', '.join(there)}")
-    found = [checked(name, Path(given.data_dir) if given.data_dir else None, given.limit) for name in names]
-    if given.json:
-        print(
-            json.dumps([{**asdict(one), "accuracy": one.accuracy, "informs": one.informs} for one in found], indent=1)
-        )
-    else:
-        print("\n".join(one.text for one in found))
-    return 0 if all(one.informs for one in found) else 1
 
 
 def checked(name: str, data_dir: Path | None, limit: int | None = None) -> Checked:
@@ -93,21 +105,25 @@ def checked(name: str, data_dir: Path | None, limit: int | None = None) -> Check
         MissingError: its model or the claims are not here.
     """
     claims = spread(ANSWERS[METRICS[name].answers](data_dir), limit)
-    held = {answer: held_of(name, [claim for claim in claims if claim.is_true == answer]) for answer in (True, False)}
-    score = held[True][0]
-    return Checked(score.name, score.signature, held[True][2], held[False][2], held[True][1], held[False][1])
+    true = [claim for claim in claims if claim.is_true]
+    false = [claim for claim in claims if not claim.is_true]
+    score, true_held = held_of(name, true)
+    _, false_held = held_of(name, false)
+    return Checked(score.name, score.signature, len(true), len(false), true_held, false_held)
 
 
-def held_of(name: str, claims: Sequence[Known]) -> tuple[Score, float, int]:
-    """Return a family's score on claims, the percent of them that it holds for true, and how many they are."""
+def held_of(name: str, claims: Sequence[Known]) -> tuple[Score, float]:
+    """Return a family's score on claims, and the percent of them that it holds for true."""
     if not claims:
         raise MissingError("expected true and false claims, found none of one kind; raise --limit")
     rows = [{"id": claim.id, "text": claim.text} for claim in claims]
-    found = METRICS[name].load()(rows, {claim.id: claim.gold for claim in claims})
-    score: Score = next(one for one in found if one.higher_is_better is not None)
+    scores = METRICS[name].load()(rows, {claim.id: claim.gold for claim in claims})
+    score: Score = next(score for score in scores if score.higher_is_better is not None)
     if score.value is None:
         raise MissingError(f"{name}: {score.signature.rpartition('not applicable: ')[2]}")
-    return score, score.value if score.higher_is_better else 100 - score.value, len(claims)
+    if score.higher_is_better:
+        return score, score.value
+    return score, 100 - score.value
 
 
 def spread(claims: Sequence[Known], limit: int | None) -> Sequence[Known]:

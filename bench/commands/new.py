@@ -109,7 +109,20 @@ def test_a_negative_gamma_is_refused() -> None:
 IMPORTED = ("Any", "Backbone", "ClassVar", "Objective", "Rows", "Tensor")
 
 
-def new(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench new`."""
+    parser.add_argument("kind", choices=["method"], metavar="KIND", help="method")
+    parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and '_'")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where; in a checkout of this project it becomes a built-in",
+    )
+
+
+def run(given: argparse.Namespace) -> int:
     """Write what was asked for and say what."""
     print(new_method(given.name, given.folder))
     return 0
@@ -159,8 +172,10 @@ def check_name(name: str) -> str:
     'TokenFocus'
     """
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise UsageError(f"a method is named by lower-case letters, digits and '_', starting with a letter, and by no "
-                         f"word of Python's; not '{name}'")  # fmt: skip
+        raise UsageError(
+            f"a method is named by lower-case letters, digits and '_', starting with a letter, and by no "
+            f"word of Python's; not '{name}'"
+        )
     if name in (*all_names(METHODS), *ALIASES, "all"):
         raise UsageError(f"'{name}' is a built-in method; choose another name")
     kind = "".join(part.capitalize() for part in name.split("_"))
@@ -198,13 +213,28 @@ def write(files: Mapping[Path, str], **slots: str) -> None:
 
 def listing(text: str, name: str, kind: str) -> str:
     """Return models/__init__.py with a line for a method, behind the other objectives and before the baselines."""
-    tables = [node.value for node in ast.parse(text).body
-              if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "METHODS"]  # fmt: skip
-    if not tables or not isinstance(tables[0], ast.Dict):
-        raise UsageError("models/__init__.py should hold the table METHODS = {...}; it does not")
-    entries = zip(tables[0].keys, tables[0].values, strict=True)
-    baselines = [key.lineno for key, value in entries if key and "baseline=True" in ast.unparse(value)]
-    at = (baselines or [tables[0].end_lineno or 0])[0] - 1
+    table = methods_table(text)
+    baselines = [
+        key.lineno
+        for key, value in zip(table.keys, table.values, strict=True)
+        if key and "baseline=True" in ast.unparse(value)
+    ]
+    end = table.end_lineno or 0
+    at = (baselines or [end])[0] - 1
     rows = text.splitlines(keepends=True)
     line = f'    "{name}": MethodEntry("bench.models.{name}:{kind}", "to be described", "Lin et al. 2017"),\n'
     return "".join([*rows[:at], line, *rows[at:]])
+
+
+def methods_table(text: str) -> ast.Dict:
+    """Return the table METHODS in the syntax of models/__init__.py.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "METHODS":
+            if isinstance(node.value, ast.Dict):
+                return node.value
+            break
+    raise UsageError("models/__init__.py should hold the table METHODS = {...}; it does not")

@@ -7,11 +7,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.cli_options import task_names
+from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import tables
 from bench.store.store import Store
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench report`."""
+    store_options(parser)
+    formats = ["terminal", "markdown", "csv", "latex", "json", "html"]
+    parser.add_argument("--format", default="terminal", choices=formats, help="default terminal")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="of html; default leaderboard.html in the store")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
+    parser.add_argument("--columns", default="default", choices=["default", "all"], help="all: every metric stored")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.cli_options import data_dir_option, json_option, limit_option, results_option, set_option
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
@@ -21,7 +22,39 @@ WRITTEN = ("key.json", "mturk.csv")
 """What `bench human make` puts beside raters' files."""
 
 
-def reproduce(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench reproduce`."""
+    parser.add_argument(
+        "tables",
+        nargs="*",
+        metavar="PAPER/TABLE",
+        help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
+    )
+    parser.add_argument(
+        "--preset", choices=["auto", "small", "paper"], default="auto", help="auto: small without a CUDA GPU"
+    )
+    parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
+    parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
+    parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
+    parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
+    parser.add_argument(
+        "--study",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="of bench human make, with raters' files: for tables of people's answers",
+    )
+    limit_option(parser)
+    set_option(parser, "settings of every run, e.g. trainer.steps=100")
+    results_option(parser)
+    data_dir_option(parser)
+    parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
@@ -125,7 +158,7 @@ class Made:
 
     def arguments(self, need: Any) -> RunArguments:
         """Return what `bench run` would be asked for."""
-        from bench.commands.run import whole_numbers
+        from bench.config.arguments import whole_numbers
 
         given = self.given
         return RunArguments(

@@ -8,10 +8,78 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import split_names
-from bench.config.arguments import RunArguments
-from bench.config.config import read_yaml
+from bench.cli_options import (
+    data_dir_option,
+    json_option,
+    limit_option,
+    positive,
+    results_option,
+    set_option,
+    whole,
+)
+from bench.config.arguments import RunArguments, collect
 from bench.errors import BenchError, UsageError
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench run`: what is run, and how."""
+    what_options(parser.add_argument_group("what"))
+    how_options(parser.add_argument_group("how (never changes a result)"))
+
+
+def what_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that are in the keys of results."""
+    group.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
+    group.add_argument(
+        "--method", action="append", metavar="NAMES", help="names with commas, 'all', globs, or package.module:Class"
+    )
+    group.add_argument("--seeds", metavar="N,N", help="default 0")
+    group.add_argument("--backbone", metavar="NAME", help="name, hub id or folder; default: the task's own")
+    group.add_argument("--preset", choices=["auto", "small", "paper"], help="auto: small without a CUDA GPU")
+    set_option(group, "section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50")
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        nargs="+",
+        metavar="KEY=V,V",
+        help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
+    )
+    group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
+    group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
+    group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
+    group.add_argument(
+        "--no-controls",
+        action="store_false",
+        dest="controls",
+        help="leave out the rows that 'all' adds to explain gains away",
+    )
+    limit_option(group)
+
+
+def how_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that change speed and place, not results."""
+    group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
+    group.add_argument("--accumulate", type=positive, default=1, metavar="N", help="micro-batches of a step")
+    group.add_argument(
+        "--threads", type=positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
+    )
+    group.add_argument(
+        "--workers", type=whole, default=0, metavar="N", help="processes that prepare batches; default 0"
+    )
+    data_dir_option(group)
+    group.add_argument(
+        "--on-bad-row",
+        choices=["fail", "skip", "quarantine"],
+        default="fail",
+        help="what becomes of training rows that cannot be used; evaluated splits never skip",
+    )
+    results_option(group)
+    group.add_argument("--wandb", action="store_true", help="mirror to Weights & Biases")
+    group.add_argument("--wandb-project", default="objective-bench", metavar="NAME", help="default objective-bench")
+    group.add_argument("--dry-run", action="store_true", help="show the plan with what is skipped and why")
+    group.add_argument("--quiet", action="store_true", help="warnings and the table only")
+    json_option(group)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -29,7 +97,10 @@ def run(given: argparse.Namespace) -> int:
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:
-            print(json.dumps(plan_content(plan), indent=1) if given.json else plan_text(plan))
+            if given.json:
+                print(json.dumps(plan_content(plan), indent=1))
+            else:
+                print(plan_text(plan))
             return 0
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
@@ -42,11 +113,17 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
     for label, why in outcome.failed.items():
         print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
     if as_json:
-        print(json.dumps({"exit_code": outcome.exit_code, "ok": outcome.ok, "stored": outcome.stored,
-                          "diverged": outcome.diverged, "failed": outcome.failed}, indent=1))  # fmt: skip
+        content = {
+            "exit_code": outcome.exit_code,
+            "ok": outcome.ok,
+            "stored": outcome.stored,
+            "diverged": outcome.diverged,
+            "failed": outcome.failed,
+        }
+        print(json.dumps(content, indent=1))
     elif outcome.ok or outcome.stored or outcome.diverged:
         show(plan, arguments)
-    return outcome.exit_code
+    return int(outcome.exit_code)
 
 
 def show(plan: Any, arguments: RunArguments) -> None:
@@ -65,61 +142,13 @@ def show(plan: Any, arguments: RunArguments) -> None:
         print(f"bench: {error}", file=sys.stderr)
 
 
-def collect(given: argparse.Namespace) -> RunArguments:
-    """Join a configuration file and the command line; the command line wins."""
-    file = read_yaml(given.config) if given.config else {}
-    sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
-    sets += precision_of(file.get("precision"))
-    sets += [text for texts in given.sets for text in texts]
-    sets += precision_of(given.precision)
-    tasks = split_names(given.task) or listed(file.get("task"))
-    if not tasks:
-        raise UsageError("say what to run: --task NAME (see: bench list tasks)")
-    return RunArguments(
-        tasks=tuple(tasks),
-        methods=tuple(split_names(given.method) or listed(file.get("method")) or ["all"]),
-        seeds=whole_numbers(given.seeds.split(",") if given.seeds else listed(file.get("seeds")) or ["0"]),
-        backbone=given.backbone or file.get("backbone") or None,
-        preset=given.preset or file.get("preset") or "auto",
-        sets=tuple(sets),
-        decode=given.decode or ",".join(listed(file.get("decode"))) or None,
-        limit=given.limit,
-        controls=given.controls,
-        devices=given.devices,
-        accumulate=given.accumulate,
-        threads=given.threads,
-        workers=given.workers,
-        on_bad_row=given.on_bad_row,
-        data_dir=given.data_dir,
-        results=given.results,
-        wandb=given.wandb,
-        wandb_project=given.wandb_project,
-    )
-
-
-def precision_of(value: str | None) -> list[str]:
-    """Return the override that --precision stands for."""
-    return [f"trainer.precision={value}"] if value else []
-
-
-def listed(value: list[str] | str | None) -> list[str]:
-    """Return a list from a list or a text with commas."""
-    return split_names(value if isinstance(value, list) else [value or ""])
-
-
-def whole_numbers(texts: list[str]) -> tuple[int, ...]:
-    """Return seeds."""
-    try:
-        return tuple(dict.fromkeys(int(text) for text in texts))
-    except ValueError:
-        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'") from None
-
-
 def plan_text(plan: Any) -> str:
     """Return a plan for people."""
     lines = [f"preset {plan.preset}"]
     for cell in plan.cells:
-        state = "stored" if cell.folder.trained() else "to train"
+        state = "to train"
+        if cell.folder.trained():
+            state = "stored"
         rows = sum(cell.folder.rows_path(key).exists() for key in cell.evaluations)
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {rows} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
@@ -128,9 +157,13 @@ def plan_text(plan: Any) -> str:
 
 def plan_content(plan: Any) -> dict[str, Any]:
     """Return a plan as plain content."""
-    return {
-        "preset": plan.preset,
-        "cells": [{"key": c.key, "folder": str(Path(c.folder.path)), "trained": c.folder.trained() is not None,
-                   "config": c.config.as_dict()} for c in plan.cells],
-        "skips": [vars(s) for s in plan.skips],
-    }  # fmt: skip
+    cells = [
+        {
+            "key": cell.key,
+            "folder": str(Path(cell.folder.path)),
+            "trained": cell.folder.trained() is not None,
+            "config": cell.config.as_dict(),
+        }
+        for cell in plan.cells
+    ]
+    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips]}

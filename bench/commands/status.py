@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.cli_options import task_names
+from bench.cli_options import json_option, store_options, task_names
 from bench.store.store import CellFolder, Store
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench status`."""
+    store_options(parser)
+    json_option(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -20,27 +26,38 @@ def run(given: argparse.Namespace) -> int:
 
 def status(results: Path, tasks: Sequence[str] | None, as_json: bool) -> str:
     """Return one line a cell: state, rows and scores."""
-    found = [describe(cell) for cell in Store(results).cells()]
-    found = [cell for cell in found if tasks is None or cell["task"] in tasks]
+    cells = [describe(cell) for cell in Store(results).cells()]
+    if tasks is not None:
+        cells = [cell for cell in cells if cell["task"] in tasks]
     if as_json:
-        return json.dumps(found, indent=1)
-    if not found:
+        return json.dumps(cells, indent=1)
+    if not cells:
         return f"no cells in '{results}' yet; bench run --task logicnlg --method all makes some"
-    lines = [f"{c['status']:<10}{c['task']} · {c['method']} · {c['backbone']} · seed {c['seed']}  [{c['key']}]  "
-             f"{c['rows']} rows files, {c['scores']} scores files" + (f"  {c['error']}" if c["error"] else "")
-             for c in found]  # fmt: skip
-    return "\n".join(lines)
+    return "\n".join(line_of(cell) for cell in cells)
 
 
 def describe(cell: CellFolder) -> dict[str, Any]:
     """Return a cell's state as plain content."""
     record = cell.failed() or cell.trained() or {}
     config = record.get("config", {})
+    settings = {name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")}
+    error = record.get("error") or ""
     return {
         "status": record.get("status", "?"),
         "key": record.get("key", cell.path.name),
-        **{name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")},
+        **settings,
         "rows": len(list(cell.path.glob("rows-*"))),
         "scores": len(list(cell.path.glob("scores-*"))),
-        "error": str(record.get("error", "")).splitlines()[0] if record.get("error") else "",
+        "error": "".join(str(error).splitlines()[:1]),
     }
+
+
+def line_of(cell: Mapping[str, Any]) -> str:
+    """Return a cell's state for people."""
+    line = (
+        f"{cell['status']:<10}{cell['task']} · {cell['method']} · {cell['backbone']} · seed {cell['seed']}  "
+        f"[{cell['key']}]  {cell['rows']} rows files, {cell['scores']} scores files"
+    )
+    if cell["error"]:
+        line += f"  {cell['error']}"
+    return line

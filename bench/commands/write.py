@@ -8,10 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.cli_options import data_dir_option, json_option
+from bench.config.arguments import collect
 from bench.errors import MissingError, UsageError
 
 
-def write(given: argparse.Namespace) -> int:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench write`."""
+    parser.add_argument("cell", metavar="CELL", help="folder of a trained cell, results/<task>/<method>/<key>")
+    parser.add_argument("--row", metavar="ID", help="a row of the evaluation split")
+    parser.add_argument("--source", metavar="TEXT", help="a source of your own")
+    parser.add_argument("--exemplar", action="append", default=[], metavar="TEXT", help="again for each exemplar")
+    parser.add_argument("--decode", metavar="D", help="e.g. beam=5+length_penalty=1.0; default: the cell's")
+    data_dir_option(parser)
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
     """Print what the model writes for each exemplar; return the exit code."""
     from bench.cells.build import build
     from bench.store.checkpoints import load_checkpoint, load_verified
@@ -23,16 +36,18 @@ def write(given: argparse.Namespace) -> int:
     objective, codec = build(cell)
     load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
     source, retrieved = source_of(cell, given.row, given.source)
-    exemplars = [*given.exemplar] or ([retrieved] if retrieved else [])
     if given.exemplar and not cell.method.reads_exemplars:
         raise UsageError(f"{cell.method.name} reads no exemplar; leave --exemplar out")
-    found = texts(objective, codec, cell, source, exemplars or [None], given.decode)
+    exemplars: list[str | None] = [*given.exemplar] or [retrieved or None]
+    written = texts(objective, codec, cell, source, exemplars, given.decode)
     if given.json:
-        print(json.dumps({"source": source, "written": found}, indent=1, ensure_ascii=False))
+        print(json.dumps({"source": source, "written": written}, indent=1, ensure_ascii=False))
         return 0
     print(f"source: {source}")
-    for one in found:
-        print(*([f"exemplar: {one['exemplar']}"] if one["exemplar"] else []), f"  -> {one['text']}", sep="\n")
+    for item in written:
+        if item["exemplar"]:
+            print(f"exemplar: {item['exemplar']}")
+        print(f"  -> {item['text']}")
     return 0
 
 
@@ -40,19 +55,23 @@ def cell_of(folder: Path, data_dir: str | None) -> Any:
     """Return the cell that a folder holds, planned anew from its `config.yaml`."""
     from bench.cells.plan import make_plan
     from bench.cli import parser
-    from bench.commands.run import collect
 
     file = folder / "config.yaml"
     if not file.is_file():
-        raise MissingError(f"'{folder}' has no config.yaml; give the folder of a trained cell, results/<task>/<method>/"
-                           f"<key>")  # fmt: skip
+        raise MissingError(
+            f"'{folder}' has no config.yaml; give the folder of a trained cell, results/<task>/<method>/<key>"
+        )
     typed = ["run", "--config", str(file), "--results", str(folder.parents[2])]
-    plan = make_plan(collect(parser().parse_args([*typed, *(["--data-dir", data_dir] if data_dir else [])])))
+    if data_dir:
+        typed += ["--data-dir", data_dir]
+    plan = make_plan(collect(parser().parse_args(typed)))
     for cell in plan.cells:
         if cell.key == folder.name:
             return cell
-    raise MissingError(f"'{folder}' was trained on other data or by another version than are here now; "
-                       f"run it again with --config {file}")  # fmt: skip
+    raise MissingError(
+        f"'{folder}' was trained on other data or by another version than are here now; run it again with "
+        f"--config {file}"
+    )
 
 
 def source_of(cell: Any, row: str | None, source: str | None) -> tuple[str, str | None]:
@@ -68,7 +87,9 @@ def source_of(cell: Any, row: str | None, source: str | None) -> tuple[str, str 
     if row not in examples:
         raise UsageError(f"no row '{row}' in the {split} split, whose rows are named like '{next(iter(examples))}'")
     text, _ = cell.task.source_text(examples[row], Codec(None, "encoder-decoder", 10**6, 10**6))
-    return text, cell.task.exemplars(split)[row] if cell.method.reads_exemplars else None
+    if not cell.method.reads_exemplars:
+        return text, None
+    return text, cell.task.exemplars(split)[row]
 
 
 def texts(
@@ -79,11 +100,20 @@ def texts(
     from bench.cells.generation import generate
     from bench.config.decoding import parse
 
-    decoding = parse(decode)[0] if decode else cell.config.decodings[0]
+    decoding = cell.config.decodings[0]
+    if decode:
+        decoding = parse(decode)[0]
     (ids,) = codec.ids([source])
-    read = [None if text is None else codec.ids([text])[0] for text in exemplars]
-    rows = [codec.encode(str(i), ids, [], ends=False, exemplar=one) for i, one in enumerate(read)]
+    rows = []
+    for number, exemplar in enumerate(exemplars):
+        exemplar_ids = None
+        if exemplar is not None:
+            (exemplar_ids,) = codec.ids([exemplar])
+        rows.append(codec.encode(str(number), ids, [], ends=False, exemplar=exemplar_ids))
     seeds = [seed_of(cell.config.seed, "write")] * len(rows)
-    found = generate(objective, codec.prompt_batch(rows), decoding, cell.config.trainer.max_target, seeds)
-    return [{"exemplar": exemplar, "text": codec.tokenizer.decode(new, skip_special_tokens=True).strip()}
-            for exemplar, new in zip(exemplars, found, strict=True)]  # fmt: skip
+    generated = generate(objective, codec.prompt_batch(rows), decoding, cell.config.trainer.max_target, seeds)
+    written = []
+    for exemplar, tokens in zip(exemplars, generated, strict=True):
+        text = codec.tokenizer.decode(tokens, skip_special_tokens=True).strip()
+        written.append({"exemplar": exemplar, "text": text})
+    return written

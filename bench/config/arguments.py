@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.base.entries import split_names
+from bench.config.config import read_yaml
+from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
 
@@ -72,4 +77,74 @@ def threads_of(preset: str, arguments: RunArguments) -> int:
     One in the small preset: the last bits of a sum depend on the number of threads, so that machines with more or
     fewer cores would otherwise not give the same numbers.
     """
-    return arguments.threads or (1 if preset == "small" else 0)
+    if arguments.threads or preset != "small":
+        return arguments.threads
+    return 1
+
+
+def collect(given: argparse.Namespace) -> RunArguments:
+    """Join a configuration file and the command line of `bench run`; the command line wins.
+
+    Raises:
+        UsageError: no task is named, or the file or a list of numbers is malformed.
+    """
+    file: dict[str, Any] = {}
+    if given.config:
+        file = read_yaml(given.config)
+    tasks = split_names(given.task) or _listed(file.get("task"))
+    if not tasks:
+        raise UsageError("say what to run: --task NAME (see: bench list tasks)")
+    if given.seeds:
+        seeds = given.seeds.split(",")
+    else:
+        seeds = _listed(file.get("seeds")) or ["0"]
+    sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
+    sets += _precision(file.get("precision"))
+    sets += [text for texts in given.sets for text in texts]
+    sets += _precision(given.precision)
+    return RunArguments(
+        tasks=tuple(tasks),
+        methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["all"]),
+        seeds=whole_numbers(seeds),
+        backbone=given.backbone or file.get("backbone") or None,
+        preset=given.preset or file.get("preset") or "auto",
+        sets=tuple(sets),
+        decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
+        limit=given.limit,
+        controls=given.controls,
+        devices=given.devices,
+        accumulate=given.accumulate,
+        threads=given.threads,
+        workers=given.workers,
+        on_bad_row=given.on_bad_row,
+        data_dir=given.data_dir,
+        results=given.results,
+        wandb=given.wandb,
+        wandb_project=given.wandb_project,
+    )
+
+
+def whole_numbers(texts: Sequence[str]) -> tuple[int, ...]:
+    """Return seeds, each once.
+
+    >>> whole_numbers(["1", "0", "1"])
+    (1, 0)
+    """
+    try:
+        return tuple(dict.fromkeys(int(text) for text in texts))
+    except ValueError:
+        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'") from None
+
+
+def _precision(value: str | None) -> list[str]:
+    """Return the override that `--precision` stands for."""
+    if value:
+        return [f"trainer.precision={value}"]
+    return []
+
+
+def _listed(value: list[str] | str | None) -> list[str]:
+    """Return the names of a list, or of a text with commas."""
+    if isinstance(value, list):
+        return split_names(value)
+    return split_names([value or ""])

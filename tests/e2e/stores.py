@@ -11,7 +11,7 @@ from bench.cells.build import build
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.cli import parser
-from bench.commands.run import collect
+from bench.config.arguments import collect
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified
 from bench.store.store import TOKENIZER

@@ -9,8 +9,7 @@ from bench.cells.cell import LADDER, described
 from bench.cells.plan import make_plan
 from bench.cells.work import config_yaml
 from bench.cli import parser
-from bench.commands.run import collect
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import Reading, find_method, method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS

@@ -5,8 +5,7 @@ import pytest
 from bench.cells.plan import make_plan
 from bench.cells.work import config_yaml
 from bench.cli import parser
-from bench.commands.run import collect
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import elders, find_method
 from bench.errors import UsageError
 from bench.models.mle import MLE

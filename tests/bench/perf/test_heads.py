@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from bench.commands.perf import has_head
 from bench.config.resolve import method_names
 from bench.perf.heads import Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
+from bench.perf.measure import has_head
 from bench.perf.steps import step_runs
 from tests.conftest import Ended
 

@@ -329,7 +329,7 @@ class TestCommand:
             asked.append(name)
             return Report(name, ())
 
-        monkeypatch.setattr("bench.commands.check.check_objective", stub)
+        monkeypatch.setattr("bench.testing.check_objective", stub)
         assert bench("check", "unlikelihood,mle*").code == 0
         assert asked[:4] == ["ul_token", "ul_seq", "ul_token_seq", "mle"]
         asked.clear()
