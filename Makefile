@@ -4,9 +4,13 @@
 # make check       lint and types
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make perf        time and memory of every head and step, and of every part that claims to be fast
+# PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
 
-PYTHON ?= python3.11
+# One that starts, is of a version that torch has wheels for, and can make environments: a name alone proves nothing.
+usable = import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,\
+	$(shell $(name) -c '$(usable)' >/dev/null 2>&1 && echo $(name))))
 TASK ?= logicnlg
 METHOD ?= all
 ARGS ?=
@@ -43,6 +47,8 @@ perf: .venv/ready
 	for benchmark in tests/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
 
 .venv/ready: pyproject.toml constraints.txt
+	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \
+		'Install one, or name yours: make PYTHON=/path/to/python' >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
