@@ -49,7 +49,9 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            what = action.option_strings[0] if action.option_strings else str(action.metavar).lower()
+            what = str(action.metavar).lower()
+            if action.option_strings:
+                what = action.option_strings[0]
             self.error(f"no {what} '{value}'{did_you_mean(str(value), action.choices)}")
 
 

@@ -56,4 +56,6 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"; did you mean '{near[0]}'?"
-    return f"; there are: {', '.join(known)}" if known else ""
+    if known:
+        return f"; there are: {', '.join(known)}"
+    return ""

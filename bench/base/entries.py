@@ -49,14 +49,18 @@ def load(target: str) -> Any:
     except Exception as error:
         raise UsageError(f"importing '{module_name}' for '{target}' fails: {type(error).__name__}: {error}") from error
     if not hasattr(module, name):
-        public = [known for known in vars(module) if not known.startswith("_")]
+        public = [attribute for attribute in vars(module) if not attribute.startswith("_")]
         raise UsageError(f"module '{module_name}' has no '{name}'{did_you_mean(name, public)}")
     return getattr(module, name)
 
 
 def all_names(table: Mapping[str, Entry]) -> list[str]:
     """Return every name of a table, variants behind the name they belong to."""
-    return [n for name, entry in table.items() for n in (name, *(f"{name}.{v}" for v in entry.variants or ()))]
+    names = []
+    for name, entry in table.items():
+        names.append(name)
+        names += [f"{name}.{variant}" for variant in entry.variants or ()]
+    return names
 
 
 def expand(
@@ -80,7 +84,8 @@ def expand(
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")
     (['mle', 'trime'], ['trime', 'trime.released'])
     """
-    full, groups = all_names(table), {"all": list(table), **(groups or {})}
+    known = all_names(table)
+    groups = {"all": list(table), **(groups or {})}
     chosen: dict[str, None] = {}
     for name in wanted:
         if name in groups:
@@ -88,14 +93,14 @@ def expand(
         elif own and ":" in name:
             chosen[name] = None
         elif any(c in name for c in "*?["):
-            found = fnmatch.filter(full, name)
-            if not found:
-                raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, full)}")
-            chosen |= dict.fromkeys(found)
-        elif name in full:
+            matching = fnmatch.filter(known, name)
+            if not matching:
+                raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, known)}")
+            chosen |= dict.fromkeys(matching)
+        elif name in known:
             chosen[name] = None
         else:
-            raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*full, *groups])}")
+            raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")
     return list(chosen)
 
 

@@ -35,7 +35,10 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
-            file.write(content) if isinstance(content, bytes) else content(file)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                content(file)
             file.flush()
             os.fsync(file.fileno())
         made = _publish(temporary, path, replace)

@@ -25,7 +25,9 @@ def key_of(content: Any) -> str:
 
 def sha256(data: bytes | Iterable[bytes]) -> str:
     """Return the SHA-256 of bytes, or of chunks in order."""
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
     digest = hashlib.sha256()
-    for chunk in [data] if isinstance(data, bytes) else data:
+    for chunk in data:
         digest.update(chunk)
     return digest.hexdigest()

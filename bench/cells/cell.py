@@ -13,7 +13,7 @@ from bench.cells.evaluation import VERSION
 from bench.cells.evaluators import Evaluation
 from bench.config.config import CellConfig
 from bench.config.decoding import Decoding
-from bench.config.resolve import Method, Reading, backbone_factory
+from bench.config.resolve import EvaluationVariant, Method, backbone_factory
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.hub import hub, identity
 from bench.models.baselines import Baseline
@@ -140,7 +140,7 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
 
     A control that reads another method's cell wants only what it would see differently.
     """
-    split, size, reading = config.evaluation.split, config.evaluation.batch_size, method.reading
+    split, size, reading = config.evaluation.split, config.evaluation.batch_size, method.evaluation_variant
     cut = None if task.stream is None else config.evaluation.rows or 0
     examples = task.evaluation_examples(split, config.evaluation.rows) if cut is None else []
     found, of_rows = [], key_of([e.id for e in examples] if cut is None else ["cut", cut])
@@ -160,7 +160,8 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
 
 def kinds_of(method: Method, task: Task) -> Sequence[str]:
     """Return the kinds of evaluation a method has: a baseline and another decoding of a cell only write."""
-    only_writes = issubclass(method.kind, Baseline) or method.reading.distribution or method.reading.matched
+    variant = method.evaluation_variant
+    only_writes = issubclass(method.kind, Baseline) or variant.distribution or variant.matched
     return [kind for kind in task.info.evaluations if kind == "generation" or not only_writes]
 
 
@@ -168,7 +169,7 @@ LADDER = (1, 2, 3, 5, 10, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
 """The k of top-k sampling that a matched control tries."""
 
 
-def decodings_of(config: CellConfig, reading: Reading) -> Sequence[Decoding]:
+def decodings_of(config: CellConfig, reading: EvaluationVariant) -> Sequence[Decoding]:
     """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
     if reading.matched:
         longest = next((d.max_new_tokens for d in config.decodings), None)

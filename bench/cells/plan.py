@@ -11,7 +11,7 @@ from bench.base.entries import expand
 from bench.cells.cell import Cell, decodings_of, make_cell
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, Override, parse_sets
-from bench.config.resolve import Method, backbone_of, cell_config, check_overrides, elders, find_method, method_names
+from bench.config.resolve import Method, ancestors, backbone_of, cell_config, check_overrides, find_method, method_names
 from bench.errors import UsageError, did_you_mean
 from bench.models.backbones.hub import architecture
 from bench.models.core.objective import Objective, Place
@@ -70,7 +70,7 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
     given = parse_sets(arguments.sets)
     kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
     methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
-    concerned = [one for method in methods for one in (method, *elders(method))]
+    concerned = [one for method in methods for one in (method, *ancestors(method))]
     backbones = [backbone_of(kind, m, arguments.backbone, preset) for kind in kinds for m in concerned]
     check_overrides(given, kinds, concerned, list(dict.fromkeys(backbones)))
     maker = Maker(arguments, preset, given, Plan(preset), say)
@@ -102,7 +102,7 @@ class Maker:
         asked = self.arguments.backbone
         if method.own_backbone and asked not in (None, method.own_backbone):
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
-        line = [(one, self.config(kind, one, seed)) for one in (method, *elders(method))]
+        line = [(one, self.config(kind, one, seed)) for one in (method, *ancestors(method))]
         for one, config in line:
             check_shares(config, self.arguments)
             if reason := self.misfit(kind, one, config):
@@ -131,7 +131,7 @@ class Maker:
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
-        if method.reading.matched and not kind.info.open_ended:
+        if method.evaluation_variant.matched and not kind.info.open_ended:
             return "is for open-ended tasks, whose texts have a diversity to match"
         form = architecture(config.backbone, str(config.backbone_options.get("path", "")))
         task = self.task(kind, config)
@@ -153,7 +153,7 @@ def undecodable(method: Method, config: CellConfig) -> str | None:
     """Return why a method cannot decode as asked, or None."""
     if issubclass(method.kind, Objective):
         try:
-            for decoding in decodings_of(config, method.reading):
+            for decoding in decodings_of(config, method.evaluation_variant):
                 method.kind.resolved(decoding)
         except UsageError as error:
             return f"cannot decode so: {error}"

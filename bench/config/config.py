@@ -22,11 +22,11 @@ AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows
 """Smallest value of an option; 0 for a number that is not here."""
 
 AT_MOST = {"warmup": 1}
-ONE: tuple[tuple[type, ...], str] = ((str,), "one value")
+SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("task", "method", "seeds", "decode"), MANY),
-    **dict.fromkeys(("backbone", "preset", "precision"), ONE),
+    **dict.fromkeys(("backbone", "preset", "precision"), SINGLE),
     "set": ((dict,), "'section.name: value' lines"),
 }
 """What a configuration file may hold, and in what shape."""
@@ -122,7 +122,10 @@ class Override:
     @property
     def text(self) -> str:
         """As typed."""
-        return f"{self.scope + ':' if self.scope else ''}{self.section}.{self.name}"
+        key = f"{self.section}.{self.name}"
+        if self.scope:
+            return f"{self.scope}:{key}"
+        return key
 
 
 def override(key: str, value: Any) -> Override:
@@ -143,13 +146,13 @@ def override(key: str, value: Any) -> Override:
 
 def parse_sets(texts: Iterable[str]) -> list[Override]:
     """Read `--set key=value` arguments."""
-    found = []
+    overrides = []
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--set takes section.name=value, not '{text}'")
-        found.append(override(key.strip(), value.strip()))
-    return found
+        overrides.append(override(key.strip(), value.strip()))
+    return overrides
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -188,8 +191,14 @@ def _refuse_repeats(node: Any, path: Path) -> None:
 def _check_shape(name: str, value: Any, path: Path) -> None:
     """Refuse what is nested deeper than its key can hold; nothing at all is the default."""
     kinds, expected = KEYS[name]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if value != "" and not (isinstance(value, kinds) and all(isinstance(v, str) for v in inner)):
+    inner: list[Any] = []
+    if isinstance(value, dict):
+        inner = list(value.values())
+    elif isinstance(value, list):
+        inner = value
+    if value == "":
+        return
+    if not isinstance(value, kinds) or not all(isinstance(text, str) for text in inner):
         raise UsageError(f"'{name}' in '{path}' holds {expected}, nothing nested deeper")
 
 
@@ -208,10 +217,12 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
         if name not in names:
             near = did_you_mean(f"{what}.{name}", [f"{what}.{known}" for known in names])
             raise UsageError(f"no option '{what}.{name}'{near}")
-    found = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
-    for name, value in found.items():
+    settings = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
+    for name, value in settings.items():
         least, most = AT_LEAST.get(name, 0), AT_MOST.get(name, float("inf"))
         if isinstance(value, (int, float)) and not least <= value <= most:
-            bounds = f"at least {least}" + (f" and at most {most}" if name in AT_MOST else "")
+            bounds = f"at least {least}"
+            if name in AT_MOST:
+                bounds += f" and at most {most}"
             raise UsageError(f"{what}.{name} is {bounds}, not {value}")
-    return kind(**found)
+    return kind(**settings)

@@ -86,6 +86,7 @@ class Decoding:
             self._check_decoupled()
 
     def _check_decoupled(self) -> None:
+        """Refuse what has no meaning where a class of tokens is drawn first."""
         if self.mode == "sample":
             raise UsageError("decoupled decoding is not for sample: without a cut it is posterior:sample")
         for name in ("temperature", "no_repeat_ngram"):
@@ -95,8 +96,9 @@ class Decoding:
     @property
     def settings(self) -> tuple[str, ...]:
         """The settings that matter in this mode, in the order they are written."""
-        own = (VALUE[self.mode],) if self.mode in VALUE else ()
-        return own + OPTIONS[self.mode]
+        if self.mode in VALUE:
+            return (VALUE[self.mode], *OPTIONS[self.mode])
+        return OPTIONS[self.mode]
 
     @property
     def name(self) -> str:
@@ -105,11 +107,19 @@ class Decoding:
         >>> Decoding("beam", beams=4, length_penalty=2.0).name
         'beam=4+length_penalty=2.0'
         """
-        prefix = "" if self.distribution == "model" else f"{self.distribution}:"
-        value = f"={getattr(self, VALUE[self.mode])}" if self.mode in VALUE else ""
-        given = [name for name in OPTIONS[self.mode] if getattr(self, name) != getattr(type(self), name)]
-        options = [name if name == "early_stopping" else f"{name}={getattr(self, name)}" for name in given]
-        return "+".join([f"{prefix}{self.mode}{value}", *options])
+        text = str(self.mode)
+        if self.distribution != "model":
+            text = f"{self.distribution}:{text}"
+        if self.mode in VALUE:
+            text += f"={getattr(self, VALUE[self.mode])}"
+        for name in OPTIONS[self.mode]:
+            value = getattr(self, name)
+            if value == getattr(type(self), name):
+                continue
+            text += f"+{name}"
+            if name != "early_stopping":
+                text += f"={value}"
+        return text
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that matter, for keys: equal content means equal texts from equal models.
@@ -134,14 +144,17 @@ def parse(text: str) -> list[Decoding]:
     >>> [d.name for d in parse("greedy, topk=3, decoupled:nucleus=0.9, beam=4+length_penalty=2+early_stopping")]
     ['greedy', 'topk=3', 'decoupled:nucleus=0.9', 'beam=4+length_penalty=2.0+early_stopping']
     """
-    found = [_one(part.strip()) for part in text.split(",")]
-    for place, decoding in enumerate(found):
-        if decoding in found[:place]:
+    decodings: list[Decoding] = []
+    for part in text.split(","):
+        decoding = _decoding(part.strip())
+        if decoding in decodings:
             raise UsageError(f"decoding '{decoding.name}' is given twice")
-    return found
+        decodings.append(decoding)
+    return decodings
 
 
-def _one(text: str) -> Decoding:
+def _decoding(text: str) -> Decoding:
+    """Read one decoding."""
     if not text:
         raise UsageError(f"a decoding is missing; there are: {', '.join(OPTIONS)}, for example topk=3 or beam=4")
     head, *added = (part.strip() for part in text.split("+"))
@@ -152,13 +165,17 @@ def _one(text: str) -> Decoding:
         raise UsageError(f"{mode} takes no value")
     if not sign and mode in VALUE:
         raise UsageError(f"{mode} needs a value, for example {EXAMPLE[mode]}")
-    given = {VALUE[mode]: _read(VALUE[mode], value)} if sign else {}
+    given = {}
+    if sign:
+        given[VALUE[mode]] = _read(VALUE[mode], value)
     for option in added:
         name, sign, value = option.partition("=")
         _known(f"option of {mode} decoding", name, OPTIONS[mode])
         if name in given:
             raise UsageError(f"{name} is given twice in '{text}'")
-        given[name] = _read(name, value if sign or name != "early_stopping" else "true")
+        if name == "early_stopping" and not sign:
+            value = "true"
+        given[name] = _read(name, value)
     _known("distribution", distribution or "model", get_args(Distribution))
     return Decoding(mode=mode, distribution=distribution or "model", **given)  # type: ignore[arg-type]
 
@@ -171,7 +188,9 @@ def _read(name: str, text: str) -> Any:
             raise UsageError(f"{name} is true or false, not '{text}'")
         return text.lower() == "true"
     try:
-        return float(text) if isinstance(default, float) else int(text)
+        if isinstance(default, float):
+            return float(text)
+        return int(text)
     except ValueError:
         raise UsageError(f"{name} is {RANGES[name][0]}, not '{text}'") from None
 
@@ -179,22 +198,25 @@ def _read(name: str, text: str) -> Any:
 def _checked(name: str, value: Any) -> Any:
     """Return the value if it is in range; a whole number given for a fraction becomes one, so that keys agree."""
     default = getattr(Decoding, name)
-    kinds = (int, float) if isinstance(default, float) else (type(default), int)
     if name not in RANGES:
         expected, fits = "true or false", isinstance(value, bool)
     else:
         expected, in_range = RANGES[name]
-        fits = isinstance(value, kinds) and not isinstance(value, bool) and in_range(value)
+        fits = isinstance(value, (int, type(default))) and not isinstance(value, bool) and in_range(value)
     if not fits:
         raise UsageError(f"{name} is {expected}, not '{value}'")
-    return float(value) if isinstance(default, float) else value
+    if isinstance(default, float):
+        return float(value)
+    return value
 
 
 def _known(what: str, name: str, names: Any) -> None:
+    """Refuse a name that is not among the known ones."""
     if name not in names:
         raise UsageError(f"there is no {what} '{name}'{did_you_mean(name, names)}")
 
 
 def _where(name: str) -> str:
+    """Say in which modes a setting has an effect."""
     modes = [mode for mode in OPTIONS if name in OPTIONS[mode] or VALUE.get(mode) == name]
     return f"; it belongs to {', '.join(modes)}"

@@ -19,16 +19,23 @@ def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     >>> options_of(make)
     {'width': (<class 'int'>, 8)}
     """
-    function = make.__init__ if inspect.isclass(make) else make
-    wanted = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return {p.name: (_annotation(p, function), p.default) for p in wanted}
+    function = make
+    if inspect.isclass(make):
+        function = make.__init__
+    options = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            options[parameter.name] = (_annotation(parameter, function), parameter.default)
+    return options
 
 
 def _annotation(parameter: inspect.Parameter, function: Any) -> Any:
     """Resolve one annotation; the others of a constructor may name what is only imported for type checkers."""
     annotation = parameter.annotation
     if annotation is inspect.Parameter.empty:
-        return str if parameter.default in (None, inspect.Parameter.empty) else type(parameter.default)
+        if parameter.default in (None, inspect.Parameter.empty):
+            return str
+        return type(parameter.default)
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -61,21 +68,24 @@ def coerce(value: Any, annotation: Any, name: str) -> Any:
     return _plain(value, annotation, name)
 
 
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
 def _plain(value: Any, annotation: Any, name: str) -> Any:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    """Turn a value into a truth value, a number or a text."""
     try:
         if annotation is bool:
-            return value if isinstance(value, bool) else words[str(value).lower()]
+            return BOOLEANS[str(value).lower()]
         if isinstance(value, bool):
             raise ValueError
         if annotation is int:
             if isinstance(value, float) and value != int(value):
                 raise ValueError
             return int(value)
-        if annotation is float and math.isfinite(float(value)):
-            return float(value)
         if annotation is float:
-            raise ValueError
+            if not math.isfinite(float(value)):
+                raise ValueError
+            return float(value)
     except (ValueError, OverflowError, KeyError, TypeError):
         kind = {bool: "true or false", int: "a whole number", float: "a finite number"}.get(annotation, "text")
         raise UsageError(f"{name} is {kind}, not '{value}'") from None
@@ -105,4 +115,6 @@ def fill(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any], what
 def _fraction(default: Any, annotation: Any) -> Any:
     """Return a default as if it had been typed in: a whole number given for a fraction becomes one, so keys agree."""
     wanted = annotation is float or float in typing.get_args(annotation)
-    return float(default) if wanted and type(default) is int else default
+    if wanted and type(default) is int:
+        return float(default)
+    return default

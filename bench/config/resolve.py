@@ -26,8 +26,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a control reads another method's cell: nothing is trained for it.
+class EvaluationVariant:
+    """How a control evaluates another method's cell differently: nothing is trained for it.
 
     Args:
         distribution: what its decodings draw from, where it differs from the method's own.
@@ -49,7 +49,7 @@ class Method:
     settings: Mapping[str, Any]  # `section.name` to value
     code: Mapping[str, Any]
     parent: str = ""
-    reading: Reading = Reading()
+    evaluation_variant: EvaluationVariant = EvaluationVariant()
 
     @property
     def base(self) -> str:
@@ -59,18 +59,22 @@ class Method:
     @property
     def only_reads(self) -> bool:
         """Whether nothing is trained for it: it reads another method's cell."""
-        return self.reading != Reading()
+        return self.evaluation_variant != EvaluationVariant()
 
     @property
     def trained_name(self) -> str:
         """The name it is trained and stored under: a control that only reads shares the cell of what it reads."""
-        return self.base if self.only_reads else self.name
+        if self.only_reads:
+            return self.base
+        return self.name
 
     @property
     def asked(self) -> str:
         """What to type after --method to get it again."""
-        where = str(self.code["class"])
-        return where if ":" in where else self.name
+        target = str(self.code["class"])
+        if ":" in target:
+            return target
+        return self.name
 
     def objective(self, backbone: Backbone, **options: Any) -> Objective:
         """Build the method over a backbone, with options beside the settings it brings."""
@@ -90,8 +94,7 @@ class Method:
 
     def values(self, section: str) -> dict[str, Any]:
         """Return the settings of one section."""
-        return {key.partition(".")[2]: value for key, value in self.settings.items()
-                if key.partition(".")[0] == section}  # fmt: skip
+        return _section(self.settings, section)
 
 
 def find_method(name: str) -> Method:
@@ -113,14 +116,29 @@ def find_method(name: str) -> Method:
     base, _, variant = name.partition(".")
     entry = METHODS[base]
     kind = entry.load()
-    given = dict((entry.variants or {})[variant]) if variant else {}
+    given: dict[str, Any] = {}
+    if variant:
+        given = dict((entry.variants or {})[variant])
     parent = str(given.pop("parent", getattr(kind, "parent", "")))
-    reading = Reading(**{key.partition(".")[2]: given.pop(key) for key in list(given) if key.startswith("reading.")})
-    settings = {**getattr(kind, "settings", {}), **given}
-    return Method(name, kind, settings, {"class": kind.name, "version": kind.version}, parent, reading)
+    evaluation_variant = EvaluationVariant(**_section(given, "reading"))
+    settings = {key: value for key, value in given.items() if not key.startswith("reading.")}
+    return Method(
+        name,
+        kind,
+        {**getattr(kind, "settings", {}), **settings},
+        {"class": kind.name, "version": kind.version},
+        parent,
+        evaluation_variant,
+    )
 
 
-def elders(method: Method) -> list[Method]:
+def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """Return the settings `section.name` of one section, by name."""
+    prefix = f"{section}."
+    return {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
+
+
+def ancestors(method: Method) -> list[Method]:
     """Return the methods a method is fine-tuned from, the nearest first.
 
     Raises:
@@ -129,23 +147,27 @@ def elders(method: Method) -> list[Method]:
     line = [method]
     while line[-1].parent:
         line.append(find_method(line[-1].parent))
-        if line[-1].name in [younger.name for younger in line[:-1]]:
+        if line[-1].name in [descendant.name for descendant in line[:-1]]:
             raise UsageError(f"method '{line[-1].name}' is fine-tuned from itself; its `parent` should be another one")
     return line[1:]
 
 
 def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
     """Turn what was typed after --method into names; `all` is every objective and, unless refused, its controls."""
-    objectives = [name for name, entry in METHODS.items() if not entry.baseline]
-    declared = dict.fromkeys(c for name in objectives for c in METHODS[name].controls if c not in objectives)
-    groups = {**ALIASES, "all": [*objectives, *(declared if controls else ())]}
+    every = [name for name, entry in METHODS.items() if not entry.baseline]
+    if controls:
+        declared = [control for name in every for control in METHODS[name].controls]
+        every = list(dict.fromkeys([*every, *declared]))
+    groups = {**ALIASES, "all": every}
     return expand(wanted, METHODS, "method", own=True, groups=groups)
 
 
 def _check_name(name: Any, where: str) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise UsageError(f"'{where}' should have a class attribute `name` of letters, digits, '.', '_' and '-', "
-                         f"starting with a lower-case letter or digit; it is '{name}'")  # fmt: skip
+        raise UsageError(
+            f"'{where}' should have a class attribute `name` of letters, digits, '.', '_' and '-', "
+            f"starting with a lower-case letter or digit; it is '{name}'"
+        )
     if name in all_names(METHODS):
         raise UsageError(f"'{where}' is named '{name}', which is a built-in method; choose another name")
 
@@ -164,30 +186,46 @@ def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: 
     return method.own_backbone or backbone or str(task.recipes[preset]["backbone"])
 
 
+def scopes_of(method: Method) -> set[str]:
+    """Return what may stand before the colon of an override that is for a method."""
+    if method.parent:
+        return {method.base, method.trained_name, "finetuned"}
+    return {method.base, method.trained_name}
+
+
 def cell_config(
-    task: type[Task], method: Method, backbone: str | None, seed: int, preset: str, given: Sequence[Override],
-    decode: str | None, limit: int | None,
-) -> CellConfig:  # fmt: skip
+    task: type[Task],
+    method: Method,
+    backbone: str | None,
+    seed: int,
+    preset: str,
+    given: Sequence[Override],
+    decode: str | None,
+    limit: int | None,
+) -> CellConfig:
     """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides."""
     recipe = [override(key, value) for key, value in task.recipes[preset].items() if "." in key]
     name = backbone_of(task, method, backbone, preset)
-    scopes = {task.name, method.base, method.trained_name, name, *(("finetuned",) if method.parent else ())}
+    scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
-        return {**section_values(recipe, section, scopes), **method.values(section),
-                **section_values(given, section, scopes)}  # fmt: skip
+        by_recipe = section_values(recipe, section, scopes)
+        by_user = section_values(given, section, scopes)
+        return {**by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return fill(options_of(make), known(values(section), options_of(make)), f"{what}")
+        return fill(options_of(make), known(values(section), options_of(make)), what)
 
-    trainer = typed(TrainerConfig, {**values("trainer"), **({"limit": limit} if limit else {})}, "trainer")
+    training = values("trainer")
+    if limit:
+        training["limit"] = limit
     return CellConfig(
         task=task.name,
         method=method.trained_name,
         backbone=name,
         seed=seed,
         preset=preset,
-        trainer=trainer,
+        trainer=typed(TrainerConfig, training, "trainer"),
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
         decodings=tuple(parse(decode or str(task.recipes[preset].get("decode", "greedy")))),
         task_options=options("task", f"task '{task.name}'", task),
@@ -213,22 +251,24 @@ def check_overrides(
         UsageError: with the nearest known name.
     """
     owners: dict[str, list[tuple[set[str], dict[str, Any]]]] = {
-        "task": [({t.name}, options_of(t)) for t in tasks],
-        "method": [({m.base, m.trained_name}, options_of(m.kind)) for m in methods],
+        "task": [({task.name}, options_of(task)) for task in tasks],
+        "method": [({method.base, method.trained_name}, options_of(method.kind)) for method in methods],
         "backbone": [({name}, options_of(backbone_factory(name))) for name in backbones],
     }
-    names = {name for m in methods for name in (m.base, m.trained_name, *(["finetuned"] if m.parent else []))}
-    every = names | {t.name for t in tasks} | set(backbones)
-    for one in given:
-        if one.scope is not None and one.scope not in every:
+    scopes = {task.name for task in tasks}.union(backbones, *map(scopes_of, methods))
+    for item in given:
+        if item.scope is not None and item.scope not in scopes:
             raise UsageError(
-                f"'{one.text}' is for '{one.scope}', which is not in this run{did_you_mean(one.scope, every)}"
+                f"'{item.text}' is for '{item.scope}', which is not in this run{did_you_mean(item.scope, scopes)}"
             )
-        if one.section not in owners:
+        if item.section not in owners:
             continue  # trainer and evaluation are checked when they are built
-        known = {name for names, options in owners[one.section] if one.scope in (None, *names) for name in options}
-        other_scope = one.scope is not None and not any(one.scope in names for names, _ in owners[one.section])
-        if other_scope:
-            known = {name for _, options in owners[one.section] for name in options}
-        if one.name not in known:
-            raise UsageError(f"no {one.section} in this run has the option '{one.name}'{did_you_mean(one.name, known)}")
+        every = owners[item.section]
+        meant = [options for names, options in every if item.scope in names]
+        if not meant:  # without a scope, or scoped to something else: to a task, say, for an option of the method
+            meant = [options for _, options in every]
+        options = set().union(*meant)
+        if item.name not in options:
+            raise UsageError(
+                f"no {item.section} in this run has the option '{item.name}'{did_you_mean(item.name, options)}"
+            )

@@ -48,49 +48,55 @@ def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torc
         raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
 
 
-def load_checkpoint(objective: Objective, found: dict[str, torch.Tensor], where: Path) -> None:
+def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> None:
     """Load tensors into an objective of the same shape; tied tensors follow the one that was stored.
 
     Raises:
         StoreError: when they are of another model.
     """
     here = objective.state_dict()
-    unexpected = [name for name in found if name not in here]
-    unlike = [name for name in found if name in here and found[name].shape != here[name].shape]
-    missing = absent(here, found)
+    unexpected = [name for name in stored if name not in here]
+    unlike = [name for name in stored if name in here and stored[name].shape != here[name].shape]
+    missing = absent(here, stored)
     if unexpected or unlike or missing:
         raise StoreError(
             f"checkpoint in '{where}' is of another model: missing {missing[:3]}, unknown {unexpected[:3]}, of another "
             f"shape {unlike[:3]}"
         )
-    objective.load_state_dict(found, strict=False)
+    objective.load_state_dict(stored, strict=False)
 
 
-def load_part(objective: Objective, found: dict[str, torch.Tensor], where: Path) -> bool:
+def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> bool:
     """Load what another method's cell has for this one; return whether parameters of this one were not there.
 
     Raises:
         UsageError: when its backbone is another one.
     """
     here = objective.state_dict()
-    unlike = [name for name, tensor in found.items() if name in here and here[name].shape != tensor.shape]
-    backbones = [name for name in [*absent(here, found), *absent(found, here)] if name.startswith("backbone.")]
+    unlike = [name for name, tensor in stored.items() if name in here and here[name].shape != tensor.shape]
+    backbones = [name for name in [*absent(here, stored), *absent(stored, here)] if name.startswith("backbone.")]
     if unlike or backbones:
         name = min(unlike or backbones)
-        wanted, came = (list(side[name].shape) if name in side else "nothing" for side in (here, found))
         raise UsageError(
-            f"weights of '{where}' do not fit: '{name}' should be {wanted}, it has {came}; give both cells the same "
-            f"backbone and vocabulary"
+            f"weights of '{where}' do not fit: '{name}' should be {shape_of(here, name)}, it has "
+            f"{shape_of(stored, name)}; give both cells the same backbone and vocabulary"
         )
-    objective.load_state_dict({name: tensor for name, tensor in found.items() if name in here}, strict=False)
+    objective.load_state_dict({name: tensor for name, tensor in stored.items() if name in here}, strict=False)
     own = {name for name, _ in objective.named_parameters() if not name.startswith("backbone.")}
-    return bool(own - set(found))
+    return bool(own - set(stored))
 
 
-def absent(here: Mapping[str, torch.Tensor], found: Mapping[str, torch.Tensor]) -> list[str]:
-    """Return the names that are here and not found, unless a tensor they are tied to is found."""
-    tied = {here[name].data_ptr() for name in found if name in here}
-    return [name for name, tensor in here.items() if name not in found and tensor.data_ptr() not in tied]
+def shape_of(tensors: Mapping[str, torch.Tensor], name: str) -> str:
+    """Return the shape of a tensor for people."""
+    if name in tensors:
+        return str(list(tensors[name].shape))
+    return "nothing"
+
+
+def absent(here: Mapping[str, torch.Tensor], stored: Mapping[str, torch.Tensor]) -> list[str]:
+    """Return the names that are here and not stored, unless a tensor they are tied to is stored."""
+    tied = {here[name].data_ptr() for name in stored if name in here}
+    return [name for name, tensor in here.items() if name not in stored and tensor.data_ptr() not in tied]
 
 
 def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
@@ -105,6 +111,8 @@ def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
     path = folder.checkpoint(content["model"]["checkpoint_sha256"])
     try:
         with safe_open(path, framework="pt") as file:
-            return file.get_tensor(name) if name in file.keys() else None  # noqa: SIM118
+            if name in file.keys():  # noqa: SIM118
+                return file.get_tensor(name)
+            return None
     except (OSError, SafetensorError) as error:
         raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error

@@ -27,44 +27,49 @@ def provenance(started: float | None = None) -> dict[str, Any]:
 
     Only named things are recorded, never the environment: it may hold keys.
     """
+    wall = None
+    if started is not None:
+        wall = round(time.monotonic() - started, 2)
     return {
         "bench": bench.__version__,
         "code": code_state(),
         "environment": environment(),
         "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "wall_s": None if started is None else round(time.monotonic() - started, 2),
+        "wall_s": wall,
         "peak_memory_mb": peak_memory(),
     }
 
 
 def peak_memory() -> dict[str, int]:
     """Return the peak of this process so far in megabytes, on the host and, if torch has used one, on the GPU."""
-    found = {"host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    peaks = {"host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
-        found["gpu"] = torch.cuda.max_memory_allocated() // 2**20
-    return found
+        peaks["gpu"] = torch.cuda.max_memory_allocated() // 2**20
+    return peaks
 
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, Any]:
     """Return interpreter, package versions and the devices torch sees (if torch is loaded)."""
-    found: dict[str, Any] = {"python": platform.python_version(), "platform": platform.machine()}
+    facts: dict[str, Any] = {"python": platform.python_version(), "platform": platform.machine()}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            facts[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    found["packages_sha256"] = installed_hash()
+            facts[name] = None
+    facts["packages_sha256"] = installed_hash()
     torch = sys.modules.get("torch")
     if torch is not None:
-        found["threads"] = torch.get_num_threads()
-        found["gpu"] = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
-        found["cuda"] = torch.version.cuda
-        found["deterministic"] = torch.are_deterministic_algorithms_enabled()
-        found["tf32"] = torch.backends.cuda.matmul.allow_tf32
-    return found
+        facts["threads"] = torch.get_num_threads()
+        facts["gpu"] = None
+        if torch.cuda.is_available():
+            facts["gpu"] = torch.cuda.get_device_name(0)
+        facts["cuda"] = torch.version.cuda
+        facts["deterministic"] = torch.are_deterministic_algorithms_enabled()
+        facts["tf32"] = torch.backends.cuda.matmul.allow_tf32
+    return facts
 
 
 def installed_hash() -> str:
@@ -79,11 +84,13 @@ def code_state() -> dict[str, Any]:
     root = Path(bench.__file__).resolve().parent.parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit and (root / "pyproject.toml").exists():
-        changed = _git(root, "diff", "HEAD") or ""
+        diff_sha256 = None
+        if changed := _git(root, "diff", "HEAD"):
+            diff_sha256 = hashlib.sha256(changed.encode()).hexdigest()[:16]
         return {
             "commit": commit,
             "dirty": bool(_git(root, "status", "--porcelain")),
-            "diff_sha256": hashlib.sha256(changed.encode()).hexdigest()[:16] if changed else None,
+            "diff_sha256": diff_sha256,
         }
     digest = hashlib.sha256()
     for path in sorted(Path(bench.__file__).resolve().parent.rglob("*.py")):
@@ -102,4 +109,6 @@ def _git(root: Path, *arguments: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    return done.stdout.strip()

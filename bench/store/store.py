@@ -74,7 +74,9 @@ class CellFolder:
         write_record(self.path / "trained.json", "trained", content, provenance)
         stored = self.trained()
         assert stored is not None
-        kept = self.checkpoint(stored["model"]["checkpoint_sha256"]) if "model" in stored else None
+        kept = None
+        if "model" in stored:
+            kept = self.checkpoint(stored["model"]["checkpoint_sha256"])
         for path in self.path.glob("model-*.safetensors"):
             if path != kept:
                 path.unlink(missing_ok=True)
@@ -96,7 +98,9 @@ class CellFolder:
     def rows(self, key: str) -> StoredRows | None:
         """Return a rows file, or None when it is not there; a damaged one raises StoreError."""
         path = self.rows_path(key)
-        return read_rows(path) if path.exists() else None
+        if not path.exists():
+            return None
+        return read_rows(path)
 
     def write_rows(
         self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
@@ -157,18 +161,18 @@ class CellFolder:
 
     def grids(self) -> list[dict[str, Any]]:
         """Return the searches this cell was picked from."""
-        found = [read_record(path, "grid") for path in sorted(self.path.glob("grid-*.json"))]
-        return [content for content in found if content is not None]
+        contents = [read_record(path, "grid") for path in sorted(self.path.glob("grid-*.json"))]
+        return [content for content in contents if content is not None]
 
     def all_scores(self) -> list[dict[str, Any]]:
         """Return every scores file's content; where a family was made anew by a later version, only that one's."""
-        found = [read_record(path, "scores") for path in sorted(self.path.glob("scores-*.json"))]
-        there = [content for content in found if content is not None]
+        contents = [read_record(path, "scores") for path in sorted(self.path.glob("scores-*.json"))]
+        scores = [content for content in contents if content is not None]
         latest: dict[tuple[str, str], int] = {}
-        for one in there:
-            of = (one.get("family", ""), one.get("rows", ""))
-            latest[of] = max(latest.get(of, 0), one.get("version", 0))
-        return [one for one in there if one.get("version", 0) == latest[one.get("family", ""), one.get("rows", "")]]
+        for content in scores:
+            family = _family_of(content)
+            latest[family] = max(latest.get(family, 0), content.get("version", 0))
+        return [content for content in scores if content.get("version", 0) == latest[_family_of(content)]]
 
 
 class Store:
@@ -193,6 +197,11 @@ class Store:
                     yield CellFolder(path)
 
 
+def _family_of(scores: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the metric family of a scores file and the rows it is over."""
+    return scores.get("family", ""), scores.get("rows", "")
+
+
 def rows_name(key: str) -> str:
     """Return the file name of rows."""
     return f"rows-{key}.jsonl.gz"
@@ -202,8 +211,13 @@ def write_record(
     path: Path, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
 ) -> None:
     """Write a JSON record with the hash of its canonical content."""
-    record = {"schema": SCHEMA, "kind": kind, "sha256": sha256(canonical(content)), "content": content,
-              "provenance": provenance}  # fmt: skip
+    record = {
+        "schema": SCHEMA,
+        "kind": kind,
+        "sha256": sha256(canonical(content)),
+        "content": content,
+        "provenance": provenance,
+    }
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     write_atomic(path, text.encode("utf-8", "surrogatepass"), replace=replace)
 

@@ -28,20 +28,25 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
 
     held: dict[bytes, str] = {}
     tensors: dict[str, NDArray[Any]] = {}
-    about = {}
-    for name, one in sorted(items.items()):
+    columns = {}
+    for name, of_column in sorted(items.items()):
         places = []
-        for values in one.values.T:
+        for values in of_column.values.T:
             narrow = _narrow(values)
             content = str(narrow.dtype).encode() + narrow.tobytes()
             if content not in held:
                 held[content] = f"{len(held):03}"
                 tensors[held[content]] = narrow
             places.append(held[content])
-        form = one.form
-        about[name] = {"kind": form.kind, "scale": form.scale, "weights": list(form.weights),
-                       "smoothing": form.smoothing, "of": places}  # fmt: skip
-    return save(tensors, metadata={"columns": json.dumps(about, sort_keys=True)})
+        form = of_column.form
+        columns[name] = {
+            "kind": form.kind,
+            "scale": form.scale,
+            "weights": list(form.weights),
+            "smoothing": form.smoothing,
+            "of": places,
+        }
+    return save(tensors, metadata={"columns": json.dumps(columns, sort_keys=True)})
 
 
 def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
@@ -60,14 +65,13 @@ def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
     try:
         tensors = load(content)
         start = int.from_bytes(content[:8], "little")
-        about = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
-        return {
-            name: Sums(
-                Form(one["kind"], one["scale"], tuple(one["weights"]), one["smoothing"]),
-                np.stack([tensors[place].astype(np.float64) for place in one["of"]], axis=1),
-            )
-            for name, one in about.items()
-        }
+        columns = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+        items = {}
+        for name, about in columns.items():
+            form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
+            values = [tensors[place].astype(np.float64) for place in about["of"]]
+            items[name] = Sums(form, np.stack(values, axis=1))
+        return items
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again") from error
 

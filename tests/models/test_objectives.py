@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bench.base.entries import expand
-from bench.config.resolve import Reading, find_method
+from bench.config.resolve import EvaluationVariant, find_method
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
@@ -24,7 +24,7 @@ from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
 
 NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.partition(".")[0]].baseline
-         and (method := find_method(name)).reading == Reading() and not method.own_backbone
+         and (method := find_method(name)).evaluation_variant == EvaluationVariant() and not method.own_backbone
          and not name.endswith("continued")]  # fmt: skip
 """Every objective with a loss of its own that runs on both backbones."""
 

@@ -6,7 +6,7 @@ from bench.base.entries import Entry, all_names, expand, load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
 from bench.config.options import fill, options_of
-from bench.config.resolve import NAME, Reading, backbone_factory, find_method
+from bench.config.resolve import NAME, EvaluationVariant, backbone_factory, find_method
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
 from bench.models import METHODS
@@ -150,8 +150,8 @@ def test_every_method_sets_options_that_there_are(name):
     base, _, variant = name.partition(".")
     given = (METHODS[base].variants or {}).get(variant, {})
     read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("reading.")}
-    assert method.reading == Reading(**read)
-    assert not method.reading.matched or method.reading.matched in METHODS
+    assert method.evaluation_variant == EvaluationVariant(**read)
+    assert not method.evaluation_variant.matched or method.evaluation_variant.matched in METHODS
     assert not method.only_reads or not method.parent
 
 

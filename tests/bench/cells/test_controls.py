@@ -10,7 +10,7 @@ from bench.cells.plan import make_plan
 from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
-from bench.config.resolve import Reading, find_method, method_names
+from bench.config.resolve import EvaluationVariant, find_method, method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
 from bench.models.baselines import Baseline
@@ -130,7 +130,7 @@ def test_a_reading_is_no_setting():
     found = find_method("mle.decoupled")
     assert (found.base, found.trained_name, found.asked) == ("mle", "mle", "mle.decoupled")
     assert (found.settings, found.code) == (find_method("mle").settings, find_method("mle").code)
-    assert (found.reading, found.only_reads) == (Reading(distribution="decoupled"), True)
+    assert (found.evaluation_variant, found.only_reads) == (EvaluationVariant(distribution="decoupled"), True)
     assert not find_method("mle.continued").only_reads
     assert find_method("mle.continued").trained_name == "mle.continued"
 

@@ -6,7 +6,7 @@ from bench.cells.plan import make_plan
 from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
-from bench.config.resolve import elders, find_method
+from bench.config.resolve import ancestors, find_method
 from bench.errors import UsageError
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
@@ -67,7 +67,7 @@ def test_older_generations_come_first(own):
     own.write("my_losses", child_of("mle.continued"))
     found = cells(FOCAL_OF)
     assert listed(found) == ["(mle)", "(mle.continued)", "focal"]
-    assert [m.name for m in elders(found[-1].method)] == ["mle.continued", "mle"]
+    assert [m.name for m in ancestors(found[-1].method)] == ["mle.continued", "mle"]
     assert found[2].parent.folder == found[1].folder
     assert found[1].parent.folder == found[0].folder
     assert found[2].start == found[1].folder
