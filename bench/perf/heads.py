@@ -99,8 +99,7 @@ class Given(Backbone):
 def zipf(shape: tuple[int, ...], vocabulary: int, generator: torch.Generator) -> Tensor:
     """Draw token ids with the frequencies of running text: the rank-th token has a share of about 1 / (rank + 2.7)."""
     weights = 1.0 / (torch.arange(vocabulary, dtype=torch.float64) + 2.7)
-    found = torch.multinomial(weights, shape[0] * shape[1], replacement=True, generator=generator)
-    return found.view(shape)
+    return torch.multinomial(weights, shape[0] * shape[1], replacement=True, generator=generator).view(shape)
 
 
 def objective_of(name: str, size: Size, device: torch.device) -> Objective:
@@ -153,12 +152,12 @@ def peers(objective: Objective) -> dict[str, Run]:
     def naive(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
         return functional.cross_entropy(functional.linear(hidden, weight), targets, reduction="sum")
 
-    found = {"linear + cross_entropy": run(naive)}
+    runs = {"linear + cross_entropy": run(naive)}
     if hasattr(functional, "linear_cross_entropy"):
         for label, options in lce_options():
             chunked = partial(functional.linear_cross_entropy, reduction="sum", options=options)
-            found[f"linear_cross_entropy {label}"] = run(chunked)
-    return found
+            runs[f"linear_cross_entropy {label}"] = run(chunked)
+    return runs
 
 
 def lce_options() -> list[tuple[str, Any]]:
@@ -188,12 +187,15 @@ def synchronise() -> None:
         torch.cuda.synchronize()
 
 
-def differences(found: tuple[Tensor, list[Tensor]], expected: tuple[Tensor, list[Tensor]]) -> tuple[float, float]:
+def differences(measured: tuple[Tensor, list[Tensor]], expected: tuple[Tensor, list[Tensor]]) -> tuple[float, float]:
     """Return the relative difference in loss, and the largest one in a gradient over that gradient's largest entry."""
-    loss = float((found[0] - expected[0]).abs() / expected[0].abs().clamp_min(1e-12))
-    return loss, max(
-        float((a - b).abs().max() / b.abs().max().clamp_min(1e-12)) for a, b in zip(found[1], expected[1], strict=True)
-    )
+    loss, gradients = measured
+    expected_loss, expected_gradients = expected
+    ratios = [
+        float((gradient - wanted).abs().max() / wanted.abs().max().clamp_min(1e-12))
+        for gradient, wanted in zip(gradients, expected_gradients, strict=True)
+    ]
+    return float((loss - expected_loss).abs() / expected_loss.abs().clamp_min(1e-12)), max(ratios)
 
 
 def peak_above_gradients(run: Run) -> float:

@@ -16,13 +16,16 @@ from bench.perf.heads import Run, Size, zipf
 
 def step_runs(names: Sequence[str], size: Size, layers: int, device: torch.device) -> dict[str, Run]:
     """Return one training step of each method by name; a method that makes its own texts takes a sequence step too."""
-    found: dict[str, Run] = {}
+    runs: dict[str, Run] = {}
     for name in names:
         objective = _objective(name, size, layers).to(device)
-        batch = {key: value.to(device) if isinstance(value, Tensor) else value for key, value in _batch(size).items()}
+        batch = _batch(size)
+        for key, value in batch.items():
+            if isinstance(value, Tensor):
+                batch[key] = value.to(device)
         optimiser = objective.configure_optimizers()["optimizer"]
-        found[name] = _step(objective, batch, optimiser, 0)
-    return found
+        runs[name] = _step(objective, batch, optimiser, 0)
+    return runs
 
 
 def _step(objective: Objective, batch: dict[str, Any], optimiser: torch.optim.Optimizer, step: int) -> Run:
@@ -44,9 +47,18 @@ def _objective(name: str, size: Size, layers: int) -> Objective:
 
     torch.manual_seed(0)
     config = GPT2Config(
-        vocab_size=size.vocabulary, n_positions=size.positions + 1, n_embd=size.width, n_layer=layers, n_head=8,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=1, eos_token_id=2, pad_token_id=0,
-    )  # fmt: skip
+        vocab_size=size.vocabulary,
+        n_positions=size.positions + 1,
+        n_embd=size.width,
+        n_layer=layers,
+        n_head=8,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
     objective = find_method(name).objective(Causal(GPT2LMHeadModel(config), None))
     objective.optimiser, objective.continue_greedily = Optimiser(steps=1000), continue_with(objective)
     if objective.uses_token_counts:
@@ -60,5 +72,10 @@ def _batch(size: Size) -> dict[str, Any]:
     labels = ids.clone()
     labels[:, 0] = -100
     tokens = size.batch * size.positions
-    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels, "step_tokens": tokens,
-            "step_rows": size.batch}  # fmt: skip
+    return {
+        "input_ids": ids,
+        "attention_mask": torch.ones_like(ids),
+        "labels": labels,
+        "step_tokens": tokens,
+        "step_rows": size.batch,
+    }

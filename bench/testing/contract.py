@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -50,19 +51,24 @@ class Check:
 
 def names(subject: Subject) -> str:
     """The class has a name of its own, a paper, a docstring, and options that --set can reach."""
-    kind, stranger = subject.method.kind, ":" in str(subject.method.code["class"])
+    kind = subject.method.kind
+    built_in = ":" not in str(subject.method.code["class"])
     name, paper = getattr(kind, "name", None), getattr(kind, "paper", None)
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise Failed("a class attribute `name` of letters, digits, '.', '_' and '-', starting with a lower-case letter "
-                     "or digit", repr(name), "name the class")  # fmt: skip
-    if stranger and name in all_names(METHODS):
+        raise Failed(
+            "a class attribute `name` of letters, digits, '.', '_' and '-', starting with a lower-case letter or digit",
+            repr(name),
+            "name the class",
+        )
+    if not built_in and name in all_names(METHODS):
         raise Failed("a name no built-in method has", f"'{name}'", "choose another")
     if not isinstance(paper, str) or not paper.strip():
         raise Failed('a class attribute `paper`, e.g. "Lin et al. 2017"', repr(paper), "say where it comes from")
     if not (vars(kind).get("__doc__") or "").strip():
         raise Failed("a docstring of its own", "none", "say what it computes, with section and equation")
-    options = ", ".join(options_of(kind))
-    return f"{name}, {paper}" + (f"; options: {options}" if options else "")
+    if options := ", ".join(options_of(kind)):
+        return f"{name}, {paper}; options: {options}"
+    return f"{name}, {paper}"
 
 
 def builds(subject: Subject) -> str:
@@ -154,7 +160,9 @@ def method_of(what: type[Objective] | str) -> Method:
         if not issubclass(method.kind, Objective):
             raise UsageError(f"'{what}' is a baseline, which is not trained; there is nothing to check")
         return method
-    kind = load(what) if isinstance(what, str) else what
+    kind: Any = what
+    if isinstance(what, str):
+        kind = load(what)
     if not (inspect.isclass(kind) and issubclass(kind, Objective)):
         raise UsageError(f"'{what}' is not a subclass of bench.models.core.objective.Objective")
     target = f"{kind.__module__}:{kind.__qualname__}"
@@ -184,15 +192,16 @@ def results_of(
 
 def on_backbone(subject: Subject, quick: bool) -> Iterator[Result]:
     """Yield the results on one backbone; where it cannot be made or does not fit, nothing else is run."""
-    first, *others = CHECKS
+    first, *rest = CHECKS
     made = result_of(first, subject)
     yield made
-    for check in others:
+    for check in rest:
         if made.state == "not applicable":
             yield replace(made, check=check.name, says=check.says)
-        elif made.state == "failed" or (quick and check.slow):
-            why = "quick" if made.state == "passed" else "it cannot be made"
-            yield Result(check.name, check.says, subject.backbone, "not run", why)
+        elif made.state == "failed":
+            yield Result(check.name, check.says, subject.backbone, "not run", "it cannot be made")
+        elif quick and check.slow:
+            yield Result(check.name, check.says, subject.backbone, "not run", "quick")
         else:
             yield result_of(check, subject)
 

@@ -43,8 +43,8 @@ def decoding_sums_to_one(subject: Subject) -> str:
     with torch.no_grad():
         for decoding in parse(DECODINGS):
             for rows in subject.slices(objective):
-                found = objective.decode_log_probs(rows, decoding)
-                worst = max(worst, off_one(objective, found, rows, f"decode_log_probs in {decoding.name}"))
+                log_probs = objective.decode_log_probs(rows, decoding)
+                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.name}"))
     return f"off by {worst:.0e} at most"
 
 
@@ -52,14 +52,20 @@ def off_one(objective: Objective, log_probs: Tensor, rows: Rows, what: str) -> f
     """Return how far the worst row's sum is from one, after refusing what is no distribution at all."""
     size = objective.backbone.vocabulary_size
     if log_probs.shape != (len(rows), size):
-        raise Failed(f"{what} of shape [n, V] = [{len(rows)}, {size}]", str(list(log_probs.shape)),
-                     "give one column for every token")  # fmt: skip
+        raise Failed(
+            f"{what} of shape [n, V] = [{len(rows)}, {size}]",
+            str(list(log_probs.shape)),
+            "give one column for every token",
+        )
     if log_probs.isnan().any() or (log_probs == torch.inf).any():
         raise Failed(f"{what} without NaN and +inf", "some", "look for 0 * inf, inf - inf and log of a negative number")
     worst = float((log_probs.double().logsumexp(1).exp() - 1).abs().max())
     if not worst <= TOLERANCE:
-        raise Failed(f"rows of exp({what}) that sum to 1", f"{worst:.1e} beside it",
-                     "normalise over the vocabulary, e.g. with log_softmax")  # fmt: skip
+        raise Failed(
+            f"rows of exp({what}) that sum to 1",
+            f"{worst:.1e} beside it",
+            "normalise over the vocabulary, e.g. with log_softmax",
+        )
     return worst
 
 
@@ -71,13 +77,15 @@ def sees_no_future(subject: Subject) -> str:
     with torch.no_grad():
         true = log_probs_of(subject, objective, row)
         for first in (0, length // 2, length - 1):
-            other = tuple(4 + (token + 1) % (size - 4) for token in row.target[first:])
-            found = log_probs_of(subject, objective, replace(row, target=(*row.target[:first], *other)))
-            worst = difference(found[: first + 1], true[: first + 1])
+            changed = tuple(4 + (token + 1) % (size - 4) for token in row.target[first:])
+            told = log_probs_of(subject, objective, replace(row, target=(*row.target[:first], *changed)))
+            worst = difference(told[: first + 1], true[: first + 1])
             if not worst <= TOLERANCE:
-                raise Failed(f"log_probs up to position {first} to stand when targets from it on change",
-                             f"a change of {worst:.1e}",
-                             "read only what `rows` may read: `earlier`, `readable`")  # fmt: skip
+                raise Failed(
+                    f"log_probs up to position {first} to stand when targets from it on change",
+                    f"a change of {worst:.1e}",
+                    "read only what `rows` may read: `earlier`, `readable`",
+                )
     return f"{length} positions"
 
 
@@ -95,8 +103,11 @@ def cached_decoding(subject: Subject) -> str:
         with recorded(objective, watch.answers):
             generate(objective, subject.codec.prompt_batch(watched), decoding, STEPS, processors=[watch])  # type: ignore[arg-type]
         if not watch.worst <= TOLERANCE:
-            raise Failed(f"{decoding.name} to be told what a full forward pass gives", f"{watch.worst:.1e} beside it",
-                         "let it depend on what `rows` holds when generating: no targets or positions")  # fmt: skip
+            raise Failed(
+                f"{decoding.name} to be told what a full forward pass gives",
+                f"{watch.worst:.1e} beside it",
+                "let it depend on what `rows` holds when generating: no targets or positions",
+            )
         compared += watch.compared
     return f"{compared} steps"
 

@@ -33,16 +33,24 @@ def gradients(subject: Subject) -> str:
     reached: set[str] = set()
     for _ in range(FEW):
         loss = trainee.step(subject.rows)
-        found = {name: p.grad for name, p in named.items() if p.grad is not None}
-        bad = [name for name, gradient in found.items() if not gradient.isfinite().all()]
+        given = {name: p.grad for name, p in named.items() if p.grad is not None}
+        bad = [name for name, gradient in given.items() if not gradient.isfinite().all()]
         if not math.isfinite(loss) or bad:
-            raise Failed("a finite loss and finite gradients", f"a loss of {loss} and "
-                         f"{'NaN or inf at ' + some(bad) if bad else 'finite gradients'}",
-                         "look for log(0), 0 * inf and division by a count that may be 0")  # fmt: skip
-        reached |= {name for name, gradient in found.items() if gradient.any()}
+            came = "finite gradients"
+            if bad:
+                came = f"NaN or inf at {some(bad)}"
+            raise Failed(
+                "a finite loss and finite gradients",
+                f"a loss of {loss} and {came}",
+                "look for log(0), 0 * inf and division by a count that may be 0",
+            )
+        reached |= {name for name, gradient in given.items() if gradient.any()}
     if missed := [name for name in named if name not in reached]:
-        raise Failed(f"every trainable parameter to have a gradient within {FEW} steps", f"none at {some(missed)}",
-                     "use it in the loss, or set requires_grad=False")  # fmt: skip
+        raise Failed(
+            f"every trainable parameter to have a gradient within {FEW} steps",
+            f"none at {some(missed)}",
+            "use it in the loss, or set requires_grad=False",
+        )
     return f"{len(named)} parameters"
 
 
@@ -53,7 +61,9 @@ def some(names: Sequence[str]) -> str:
     "'a', 'b', 'c' and 1 more"
     """
     shown = ", ".join(f"'{name}'" for name in names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+    if len(names) > 3:
+        shown += f" and {len(names) - 3} more"
+    return shown
 
 
 def reload(subject: Subject) -> str:
@@ -70,8 +80,11 @@ def reload(subject: Subject) -> str:
         if not math.isfinite(went_on):
             raise NotApplicable(f"its loss is {went_on} in step {first.taken}")
         if not abs(went_on - began_again) <= AGAIN * max(1.0, abs(went_on)):
-            raise Failed(f"a loss of {went_on:.9g} in step {step + 1} after loading", f"{began_again:.9g}",
-                         "keep what the loss depends on in parameters and buffers (register_buffer)")  # fmt: skip
+            raise Failed(
+                f"a loss of {went_on:.9g} in step {step + 1} after loading",
+                f"{began_again:.9g}",
+                "keep what the loss depends on in parameters and buffers (register_buffer)",
+            )
     return f"{len(kept) // 1024} KiB"
 
 
@@ -89,12 +102,18 @@ def overfit(subject: Subject) -> str:
             loss = trainee.step(rows)
         now = likelihood(trainee, rows), loss
     known, low = fell(subject, start, now)
-    losses = "" if subject.makes_texts else f", loss {start[1]:.3g} -> {now[1]:.3g}"
+    what = "likelihood"
+    losses = ""
+    if not subject.makes_texts:
+        what = "loss, and likelihood with it,"
+        losses = f", loss {start[1]:.3g} -> {now[1]:.3g}"
     told = f"{start[0]:.3g} -> {now[0]:.3g} nats a token{losses} in {trainee.taken} steps"
     if not low or not (known or (not subject.makes_texts and now[0] < start[0])):
-        what = "likelihood" if subject.makes_texts else "loss, and likelihood with it,"
-        raise Failed(f"{what} of two rows to fall below {SHARE:.0%} of its start", told,
-                     "look at the sign of each term and at what is detached")  # fmt: skip
+        raise Failed(
+            f"{what} of two rows to fall below {SHARE:.0%} of its start",
+            told,
+            "look at the sign of each term and at what is detached",
+        )
     return told
 
 

@@ -47,8 +47,13 @@ def ranks(subject: Subject) -> str:
     importable(subject.method)
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
-        job = {"method": subject.method.asked, "backbone": subject.backbone, "seed": subject.seed,
-               "sets": subject.sets, "parent": os.getpid()}  # fmt: skip
+        job = {
+            "method": subject.method.asked,
+            "backbone": subject.backbone,
+            "seed": subject.seed,
+            "sets": subject.sets,
+            "parent": os.getpid(),
+        }
         (scratch / "job.json").write_text(json.dumps(job))
         port, workers = free_port(), list[subprocess.Popen[bytes]]()
         try:
@@ -72,7 +77,7 @@ def importable(method: Method) -> None:
     raise NotApplicable(f"other processes cannot import '{target}': put the class in a module, at its top level")
 
 
-Found = tuple[dict[str, torch.Tensor], list[list[float]]]
+Training = tuple[dict[str, torch.Tensor], list[list[float]]]
 """Tensors of a checkpoint, and the training curve."""
 
 
@@ -80,20 +85,32 @@ def train_and_leave(subject: Subject, world: int, scratch: Path, name: str) -> N
     """Train as the program does; leave the checkpoint and the curve."""
     objective = subject.objective(fresh=True)
     config = replace(subject.config.trainer, steps=STEPS, batch_size=BATCH, lr=1e-3)
-    found = train(objective, subject.cell.task, subject.codec, config, subject.seed, world=world,
-                  exemplars=exemplars_of(subject.cell))  # fmt: skip
+    trained = train(
+        objective,
+        subject.cell.task,
+        subject.codec,
+        config,
+        subject.seed,
+        world=world,
+        exemplars=exemplars_of(subject.cell),
+    )
     (scratch / f"weights.{name}").write_bytes(save_checkpoint(objective))
-    (scratch / f"curve.{name}").write_text(json.dumps(found["curve"]))
+    (scratch / f"curve.{name}").write_text(json.dumps(trained["curve"]))
 
 
 def start(rank: int, port: int, scratch: Path) -> subprocess.Popen[bytes]:
     """Start one process."""
     environment = {
-        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(WORLD), "NODE_RANK": "0",
-        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(WORLD),
+        "NODE_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "OMP_NUM_THREADS": "1",
         "CUDA_VISIBLE_DEVICES": "",
         "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
-    }  # fmt: skip
+    }
     return run(environment, scratch, scratch / f"log.{rank}")
 
 
@@ -112,30 +129,40 @@ def wait(workers: Sequence[subprocess.Popen[bytes]], scratch: Path) -> None:
             raise Failed(f"{WORLD} processes to end", f"none within {SECONDS} s", "let all take part in `reduce`")
         time.sleep(0.02)
     codes = [worker.poll() for worker in workers]
-    if failed := [(code > 0, rank, code) for rank, code in enumerate(codes) if code]:
+    if failed := [(code > 0, rank, code) for rank, code in enumerate(codes) if code]:  # killed ones first
         _, rank, code = min(failed)
         lines = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines() or ["nothing"]
-        raise Failed(f"{WORLD} processes to end well", f"code {code} from process {rank}, which said last: {lines[-1]}",
-                     "let every parameter and every process take part in each step")  # fmt: skip
+        raise Failed(
+            f"{WORLD} processes to end well",
+            f"code {code} from process {rank}, which said last: {lines[-1]}",
+            "let every parameter and every process take part in each step",
+        )
 
 
-def left(scratch: Path, name: str) -> Found:
+def left(scratch: Path, name: str) -> Training:
     """Return what a training has left."""
     return load((scratch / f"weights.{name}").read_bytes()), json.loads((scratch / f"curve.{name}").read_text())
 
 
-def same(alone: Found, shared: Found, rank: int) -> None:
-    """Compare what one process has found with what one of two has."""
-    for name, tensor in alone[0].items():
-        worst = float((tensor.double() - shared[0][name].double()).abs().max())
+def same(alone: Training, shared: Training, rank: int) -> None:
+    """Compare the training of one process alone with that of one of two."""
+    weights, curve = alone
+    shared_weights, shared_curve = shared
+    for name, tensor in weights.items():
+        worst = float((tensor.double() - shared_weights[name].double()).abs().max())
         if not worst <= WEIGHTS:
-            raise Failed(f"'{name}' of process {rank} to end as in one process alone", f"{worst:.1e} beside it",
-                         "sum counts over ranks with `reduce` in end_of_step")  # fmt: skip
-    losses = [[loss for _, loss in found[1]] for found in (alone, shared)]
-    worst = max(abs(first - second) for first, second in zip(*losses, strict=True))
+            raise Failed(
+                f"'{name}' of process {rank} to end as in one process alone",
+                f"{worst:.1e} beside it",
+                "sum counts over ranks with `reduce` in end_of_step",
+            )
+    worst = max(abs(first - second) for (_, first), (_, second) in zip(curve, shared_curve, strict=True))
     if not worst <= CURVE:
-        raise Failed("the losses of one process alone", f"{worst:.1e} beside them",
-                     "let step_loss be a sum over the rows it is given")  # fmt: skip
+        raise Failed(
+            "the losses of one process alone",
+            f"{worst:.1e} beside them",
+            "let step_loss be a sum over the rows it is given",
+        )
 
 
 def main(folder: str) -> None:

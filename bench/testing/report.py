@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -45,8 +46,12 @@ class Result:
         >>> print(Result("names", "names itself and its paper", "", "failed", "expected a paper; got none; add it"))
         FAILED  names itself and its paper: expected a paper; got none; add it
         """
-        detail = f"{self.state}, {self.detail}" if MARKS[self.state] == "-" else self.detail
-        return f"{MARKS[self.state]:<8}{self.says}{': ' * bool(detail)}{detail}"
+        mark, detail = MARKS[self.state], self.detail
+        if mark == "-":
+            detail = f"{self.state}, {detail}"
+        if detail:
+            detail = f": {detail}"
+        return f"{mark:<8}{self.says}{detail}"
 
 
 @dataclass(frozen=True)
@@ -69,21 +74,26 @@ class Report:
     @property
     def summary(self) -> str:
         """How many checks ended how."""
-        counts = {state: sum(result.state == state for result in self.results) for state in MARKS}
-        return f"{self.method}: " + ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+        counts = Counter(result.state for result in self.results)
+        return f"{self.method}: " + ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
 
     def __str__(self) -> str:
-        pairs = zip((None, *self.results), self.results, strict=False)
-        return "\n".join([*(line for before, result in pairs for line in lines(result, before)), self.summary])
+        printed = []
+        for previous, result in zip((None, *self.results), self.results, strict=False):
+            printed += lines(result, previous)
+        return "\n".join([*printed, self.summary])
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content."""
         return {"method": self.method, "ok": self.ok, "checks": [asdict(result) for result in self.results]}
 
 
-def lines(result: Result, before: Result | None) -> list[str]:
-    """Lines of a result behind another one: its backbone where that is new, nothing where it says the same again."""
-    new = before is None or before.backbone != result.backbone
-    if before and not new and result.state == before.state == "not applicable" and result.detail == before.detail:
+def lines(result: Result, previous: Result | None) -> list[str]:
+    """Lines of a result behind the previous one: its backbone where that is new, nothing where it is said again."""
+    if previous is None or previous.backbone != result.backbone:
+        if result.backbone:
+            return [f"on {result.backbone}", f"  {result}"]
+        return [f"  {result}"]
+    if result.state == previous.state == "not applicable" and result.detail == previous.detail:
         return []
-    return [*([f"on {result.backbone}"] if new and result.backbone else []), f"  {result}"]
+    return [f"  {result}"]

@@ -27,10 +27,18 @@ from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
 
 SMALL = {
-    "backbone.vocabulary": 300, "backbone.width": 16, "backbone.heads": 2, "backbone.layers": 1,
-    "backbone.context": 64, "backbone.dropout": 0.0, "backbone.feed_forward": 32, "backbone.exemplar_width": 8,
-    "trainer.max_source": 24, "trainer.max_target": 12, "trainer.precision": "64-true",
-}  # fmt: skip
+    "backbone.vocabulary": 300,
+    "backbone.width": 16,
+    "backbone.heads": 2,
+    "backbone.layers": 1,
+    "backbone.context": 64,
+    "backbone.dropout": 0.0,
+    "backbone.feed_forward": 32,
+    "backbone.exemplar_width": 8,
+    "trainer.max_source": 24,
+    "trainer.max_target": 12,
+    "trainer.precision": "64-true",
+}
 EXAMPLES = 12
 """Training rows of the built-in sample."""
 

@@ -26,25 +26,27 @@ BF16 = 1e-2
 def padding(subject: Subject) -> str:
     """A row has one likelihood and one loss, whatever pads it and whichever rows are beside it."""
     objective = subject.objective().eval()
-    together, alone = row_nll(subject, objective, subject.rows), []
-    for row in subject.rows:
-        alone.append(row_nll(subject, objective, [row]))
+    together = row_nll(subject, objective, subject.rows)
+    alone = [row_nll(subject, objective, [row]) for row in subject.rows]
     if not (worst := difference(together, torch.cat(alone))) <= TOLERANCE:
-        raise Failed("a row to have alone the likelihood it has in a batch", f"{worst:.1e} nats beside it",
-                     "mask padding: `readable`, and targets that are not IGNORED")  # fmt: skip
+        raise Failed(
+            "a row to have alone the likelihood it has in a batch",
+            f"{worst:.1e} nats beside it",
+            "mask padding: `readable`, and targets that are not IGNORED",
+        )
     row = subject.rows[-1]
     for left, right in SHIFTS[objective.backbone.architecture]:
         states = objective.backbone.states(subject.padded(row, left, right))
         nll = torch.cat([nll.detach() for _, nll in objective.nll(states)]).sum()
         if not (worst := difference(nll, together[-1])) <= TOLERANCE:
-            raise Failed(f"a row to keep its likelihood with {left} padding columns at the left and {right} at the "
-                         f"right", f"{worst:.1e} nats beside it", "mask padding and count positions from the first "
-                         "real token")  # fmt: skip
-    return (
-        padded_loss(subject, row)
-        if objective.batch_invariant
-        else "likelihood only, as it says batch_invariant = False"
-    )
+            raise Failed(
+                f"a row to keep its likelihood with {left} padding columns at the left and {right} at the right",
+                f"{worst:.1e} nats beside it",
+                "mask padding and count positions from the first real token",
+            )
+    if not objective.batch_invariant:
+        return "likelihood only, as it says batch_invariant = False"
+    return padded_loss(subject, row)
 
 
 def padded_loss(subject: Subject, row: Encoded) -> str:
@@ -54,10 +56,15 @@ def padded_loss(subject: Subject, row: Encoded) -> str:
     for left, right in SHIFTS[architecture]:
         padded = subject.comparable().step_loss(subject.padded(row, left, right)).total.detach()
         if not relative(padded, bare) <= TOLERANCE:
-            raise Failed(f"the loss of a row with {left} padding columns at the left and {right} at the right to be "
-                         f"{float(bare):.6g}", f"{float(padded):.6g}",
-                         "let no term depend on padding or on absolute positions")  # fmt: skip
-    return "alone, in a batch, padded at the right" + (" and left" if architecture == "decoder-only" else "")
+            raise Failed(
+                f"the loss of a row with {left} padding columns at the left and {right} at the right to be "
+                f"{float(bare):.6g}",
+                f"{float(padded):.6g}",
+                "let no term depend on padding or on absolute positions",
+            )
+    if architecture == "decoder-only":
+        return "alone, in a batch, padded at the right and left"
+    return "alone, in a batch, padded at the right"
 
 
 def row_nll(subject: Subject, objective: Objective, rows: Sequence[Encoded]) -> Tensor:
@@ -73,7 +80,9 @@ def batches(subject: Subject) -> str:
     """The loss of a batch is that of its rows in another order, and the sum of those of its micro-batches."""
     if not subject.objective().batch_invariant:
         raise NotApplicable("it says batch_invariant = False")
-    rows, steps = subject.rows[::2], STEPS if subject.makes_texts else 1
+    rows, steps = subject.rows[::2], 1
+    if subject.makes_texts:
+        steps = STEPS
     ways: dict[str, Sequence[Sequence[Encoded]]] = {
         "in another order": [rows[::-1]],
         "one by one": [[row] for row in rows],
@@ -81,25 +90,43 @@ def batches(subject: Subject) -> str:
     }
     for step in range(steps):
         whole = sum_of(subject, [rows], step)
-        for name, parts in list(ways.items())[0 if step == 0 else -1 :]:
-            found = sum_of(subject, parts, step)
+        compared = list(ways)
+        if step > 0:
+            compared = compared[-1:]
+        for way in compared:
+            parts = sum_of(subject, ways[way], step)
             for term, value in whole.items():
-                if not relative(found.get(term, torch.tensor(torch.nan)), value) <= TOLERANCE:
-                    raise Failed(f"`{term}` of {len(rows)} rows {name} to be {float(value):.6g}",
-                                 f"{float(found[term]):.6g}" if term in found else "nothing",
-                                 "make it a sum over positions or rows, or say batch_invariant = False")  # fmt: skip
-    return f"{len(ways)} ways" + (f" in {steps} steps" if steps > 1 else "")
+                same_term(term, value, parts.get(term), f"{len(rows)} rows {way}")
+    if steps > 1:
+        return f"{len(ways)} ways in {steps} steps"
+    return f"{len(ways)} ways"
+
+
+def same_term(term: str, whole: Tensor, parts: Tensor | None, what: str) -> None:
+    """Compare a term of a batch with the same term of its rows taken another way."""
+    came = "nothing"
+    if parts is not None:
+        if relative(parts, whole) <= TOLERANCE:
+            return
+        came = f"{float(parts):.6g}"
+    raise Failed(
+        f"`{term}` of {what} to be {float(whole):.6g}",
+        came,
+        "make it a sum over positions or rows, or say batch_invariant = False",
+    )
 
 
 def sum_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) -> dict[str, Tensor]:
     """Sum the loss, its count and its named parts over the micro-batches of one step."""
-    objective, total = subject.comparable(), dict[str, Tensor]()
+    objective = subject.comparable()
+    every_row = [row for part in parts for row in part]
+    sums: dict[str, Tensor] = {}
     torch.manual_seed(subject.seed)
     for part in parts:
-        found = objective.step_loss(subject.batch(part, step, [row for some in parts for row in some]))
-        named = {"loss": found.total.detach(), "n_target_tokens": found.n_target_tokens, **found.terms}
-        total = {name: value + total.get(name, 0) for name, value in named.items()}
-    return total
+        loss = objective.step_loss(subject.batch(part, step, every_row))
+        named = {"loss": loss.total.detach(), "n_target_tokens": loss.n_target_tokens, **loss.terms}
+        sums = {name: value + sums.get(name, 0) for name, value in named.items()}
+    return sums
 
 
 def relative(first: Tensor, second: Tensor) -> float:
@@ -113,21 +140,23 @@ def relative(first: Tensor, second: Tensor) -> float:
 
 def bf16(subject: Subject) -> str:
     """Under bf16 autocast, loss and likelihood stay within a hundredth of those in float32."""
-    found = {}
+    values = {}
     for mixed in (False, True):
         objective = subject.objective(torch.float32).train(not subject.draws)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed), torch.no_grad():
             states = subject.states(objective)
             nll = torch.cat([nll for _, nll in objective.nll(states)]).double().sum()
-            found[mixed] = {"likelihood": nll, "loss": objective.loss(states).total}
+            values[mixed] = {"likelihood": nll, "loss": objective.loss(states).total}
     worst = 0.0
-    for name, value in found[False].items():
-        mixed_value = found[True][name]
+    for name, value in values[False].items():
+        mixed_value = values[True][name]
         worst = max(worst, share := relative(mixed_value, value))
         if not share <= BF16:
-            raise Failed(f"the {name} under bf16 autocast to be {float(value):.4g} to {BF16:.0%}",
-                         f"{float(mixed_value):.4g}", "keep sums, exponentials and differences of near numbers in "
-                         "float32")  # fmt: skip
+            raise Failed(
+                f"the {name} under bf16 autocast to be {float(value):.4g} to {BF16:.0%}",
+                f"{float(mixed_value):.4g}",
+                "keep sums, exponentials and differences of near numbers in float32",
+            )
     return f"{worst:.1e} beside it at most"
 
 
@@ -140,15 +169,17 @@ def fast_form(subject: Subject) -> str:
     objective = subject.comparable()
     if redefined(kind, "loss") and not objective.batch_invariant:
         raise NotApplicable("its `loss` adds what is no sum over positions")
-    found = gradients(objective, objective.loss(subject.states(objective)).total)
+    fast = gradients(objective, objective.loss(subject.states(objective)).total)
     plain = subject.comparable()
     total = torch.stack([plain.position_loss(rows)[0].sum() for rows in slices(subject.states(plain), LIMIT)]).sum()
-    compare(found, gradients(plain, total), "loss", "position_loss")
+    compare(fast, gradients(plain, total), "loss", "position_loss")
     if plain.has_fast_form and redefined(kind, "row_loss"):
         with torch.no_grad():
             for rows in subject.slices(plain):
                 same_positions(plain, rows)
-    return "head_loss" if plain.has_fast_form else "slice by slice"
+    if plain.has_fast_form:
+        return "head_loss"
+    return "slice by slice"
 
 
 def redefined(kind: type, name: str) -> bool:
@@ -161,26 +192,35 @@ def same_positions(objective: Objective, rows: Rows) -> None:
     fast, _ = objective.position_loss(rows)
     slow = objective.row_loss(objective.log_probs(rows), rows, rows.targets)
     if not (worst := difference(fast, slow)) <= TOLERANCE:
-        raise Failed("head_loss to have the value of row_loss at each position", f"{worst:.1e} nats beside it",
-                     "make them one loss, or remove row_loss, which is not trained")  # fmt: skip
+        raise Failed(
+            "head_loss to have the value of row_loss at each position",
+            f"{worst:.1e} nats beside it",
+            "make them one loss, or remove row_loss, which is not trained",
+        )
 
 
 def gradients(objective: Objective, total: Tensor) -> dict[str, Tensor]:
     """Return a loss and its gradient by parameter."""
     total.backward()
-    named = {name: p.grad for name, p in objective.named_parameters() if p.grad is not None}
+    named = {name: parameter.grad for name, parameter in objective.named_parameters() if parameter.grad is not None}
     return {"": total.detach(), **named}
 
 
-def compare(found: dict[str, Tensor], plain: dict[str, Tensor], first: str, second: str) -> None:
+def compare(fast: dict[str, Tensor], plain: dict[str, Tensor], first: str, second: str) -> None:
     """Compare values and gradients of two forms of a loss."""
-    if not relative(found[""], plain[""]) <= TOLERANCE:
-        raise Failed(f"{first} to be the sum of {second}, {float(plain['']):.6g}", f"{float(found['']):.6g}",
-                     "let the fast form compute the same number")  # fmt: skip
+    if not relative(fast[""], plain[""]) <= TOLERANCE:
+        raise Failed(
+            f"{first} to be the sum of {second}, {float(plain['']):.6g}",
+            f"{float(fast['']):.6g}",
+            "let the fast form compute the same number",
+        )
     scale = max(float(gradient.abs().max()) for name, gradient in plain.items() if name)
-    for name in {**found, **plain}:
-        here, there = (side.get(name, torch.zeros(())) for side in (found, plain))
-        if name and not float((here - there).abs().max()) <= TOLERANCE * max(1.0, scale):
-            raise Failed(f"{first} to give '{name}' the gradient that {second} does",
-                         f"{float((here - there).abs().max()):.1e} beside it",
-                         "reach the head through `head` alone, and list every parameter in own_parameters")  # fmt: skip
+    none = torch.zeros(())
+    for name in {**fast, **plain}:
+        worst = float((fast.get(name, none) - plain.get(name, none)).abs().max())
+        if name and not worst <= TOLERANCE * max(1.0, scale):
+            raise Failed(
+                f"{first} to give '{name}' the gradient that {second} does",
+                f"{worst:.1e} beside it",
+                "reach the head through `head` alone, and list every parameter in own_parameters",
+            )
