@@ -72,6 +72,7 @@ def abandoned(path: Path) -> bool:
 
 
 def _alive(process: int) -> bool:
+    """Return whether a process of this host runs, whoever started it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -82,6 +83,7 @@ def _alive(process: int) -> bool:
 
 
 def _publish(temporary: Path, path: Path, replace: bool) -> bool:
+    """Give a whole file its final name; return whether it got it: without `replace`, an earlier file stays."""
     if replace:
         os.replace(temporary, path)
         return True
@@ -100,6 +102,7 @@ def _publish(temporary: Path, path: Path, replace: bool) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make a new name in a folder outlast a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -108,6 +111,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _explain(path: Path, error: OSError) -> str:
+    """Say why a file could not be written, and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"no space left to write '{path}'; free some and run the same command again, earlier results are intact"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

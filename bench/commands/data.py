@@ -67,7 +67,7 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
     rows: list[dict[str, Any]] = []
     for name in names:
         kind: type[Task] = TASKS[name].load()
-        row = {
+        row: dict[str, Any] = {
             "task": name,
             "language": kind.info.language,
             "from": where(kind, data_dir_of(given)).why,

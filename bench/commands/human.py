@@ -85,13 +85,13 @@ def read(given: argparse.Namespace) -> None:
     from bench.leaderboards.human.tables import markdown, terminal
 
     key = read_key(given.key)
-    found = results(read_answers(given.answers, key), key)
+    answers = results(read_answers(given.answers, key), key)
     if given.json:
-        print(json.dumps(as_content(found), indent=1, allow_nan=False))
+        print(json.dumps(as_content(answers), indent=1, allow_nan=False))
     elif given.format == "markdown":
-        print(markdown(found), end="")
+        print(markdown(answers), end="")
     else:
-        print(terminal(found), end="")
+        print(terminal(answers), end="")
 
 
 # bench human make ---------------------------------------------------------------------------------------------------

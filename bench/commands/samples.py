@@ -282,16 +282,21 @@ def picked(
     prompts = plan.get("prompts", ())
     if not prompts:
         return ordered[: given.n], []
-    of_paper = [sample for sample in ordered if any(has_prompt(sample, prompt) for prompt in prompts)]
+    of_paper = [sample for sample in ordered if has_any(sample, prompts)]
     if of_paper:
         return of_paper[: given.n], []
     remark = "none of the paper's prompts is among the stored rows: these are the most different ones"
     return ordered[: given.n], [remark]
 
 
-def has_prompt(sample: Sample, prompt: str) -> bool:
-    """Whether a sample holds every part of a paper's prompt, whose parts stand between commas."""
+def has_any(sample: Sample, prompts: Sequence[str]) -> bool:
+    """Whether a sample holds one of a paper's prompts."""
     text = f"{sample.prompt} {sample.reference}"
+    return any(has_parts(text, prompt) for prompt in prompts)
+
+
+def has_parts(text: str, prompt: str) -> bool:
+    """Whether a text holds every part of a prompt, whose parts stand between commas."""
     return all(part.strip() in text for part in prompt.split(","))
 
 

@@ -22,6 +22,8 @@ AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows
 """Smallest value of an option; 0 for a number that is not here."""
 
 AT_MOST = {"warmup": 1}
+"""Largest value of an option."""
+
 SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -42,8 +44,12 @@ class TrainerConfig:
         steps: optimiser steps; 0 means `epochs` decides.
         epochs: passes over the training rows, when `steps` is 0.
         batch_size: rows of one optimiser step, over all ranks and micro-batches.
-        warmup: share of the steps.
-        clip: gradient norm.
+        lr: highest learning rate of AdamW.
+        warmup: share of the steps, 0 to 1, in which the learning rate rises to `lr`.
+        schedule: after the warm-up, `linear` decay to zero or `constant`.
+        weight_decay: of AdamW, on tensors of two dimensions or more.
+        clip: largest norm of a step's gradient; 0 for no bound.
+        precision: of the computation, in the words of Lightning.
         max_source: most source tokens.
         max_target: most target tokens, and most new tokens when decoding.
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
@@ -131,6 +137,9 @@ class Override:
 def override(key: str, value: Any) -> Override:
     """Read one override.
 
+    Raises:
+        UsageError: the key is not `section.name`, or there is no such section.
+
     >>> override("histalign:method.alpha", "0.5")
     Override(scope='histalign', section='method', name='alpha', value='0.5')
     """
@@ -145,7 +154,11 @@ def override(key: str, value: Any) -> Override:
 
 
 def parse_sets(texts: Iterable[str]) -> list[Override]:
-    """Read `--set key=value` arguments."""
+    """Read `--set key=value` arguments.
+
+    Raises:
+        UsageError: for a text without `=`, or with a key that is none.
+    """
     overrides = []
     for text in texts:
         key, equals, value = text.partition("=")
@@ -210,7 +223,16 @@ def section_values(overrides: Iterable[Override], section: str, scopes: Iterable
 
 
 def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Build a configuration from values of any type; unknown names and values out of range are refused."""
+    """Build a configuration from values as they were typed.
+
+    Args:
+        kind: the configuration's class.
+        values: by name; what is not given keeps its default.
+        what: the section, for messages.
+
+    Raises:
+        UsageError: for an unknown name, a value of another type or one out of range.
+    """
     hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)]
     for name in values:

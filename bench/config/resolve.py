@@ -42,11 +42,20 @@ class EvaluationVariant:
 
 @dataclass(frozen=True)
 class Method:
-    """A method by name: its class, the settings it and its variant bring, and what makes its code this code."""
+    """A method by name.
+
+    Args:
+        name: as typed, with its variant: `histalign.released`.
+        kind: its class.
+        settings: what the class and the variant set, `section.name` to value.
+        code: what makes its code this code: class and version, or class and the hash of its source.
+        parent: the method it is fine-tuned from, or nothing.
+        evaluation_variant: how it evaluates another method's cell differently, if nothing is trained for it.
+    """
 
     name: str
     kind: type[Objective] | type[Baseline]
-    settings: Mapping[str, Any]  # `section.name` to value
+    settings: Mapping[str, Any]
     code: Mapping[str, Any]
     parent: str = ""
     evaluation_variant: EvaluationVariant = EvaluationVariant()
@@ -153,7 +162,11 @@ def ancestors(method: Method) -> list[Method]:
 
 
 def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
-    """Turn what was typed after --method into names; `all` is every objective and, unless refused, its controls."""
+    """Turn what was typed after --method into names; `all` is every objective and, unless refused, its controls.
+
+    Raises:
+        UsageError: when there is no such method.
+    """
     every = [name for name, entry in METHODS.items() if not entry.baseline]
     if controls:
         declared = [control for name in every for control in METHODS[name].controls]
@@ -173,7 +186,11 @@ def _check_name(name: Any, where: str) -> None:
 
 
 def backbone_factory(name: str) -> Any:
-    """Return what builds a backbone: an entry's function, or the hub loader for an id or folder."""
+    """Return what builds a backbone: an entry's function, or the hub loader for an id or folder.
+
+    Raises:
+        UsageError: when there is no such backbone.
+    """
     if name in BACKBONES:
         return BACKBONES[name].load()
     if "/" in name or Path(name).is_dir():

@@ -99,6 +99,7 @@ def code_state() -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    """Return what git prints, or None where there is no git or no repository."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],

@@ -258,9 +258,11 @@ def read_rows(path: Path) -> StoredRows:
 
 
 def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:
+    """Write lines compressed, without name and time: the same lines give the same bytes."""
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
         packed.write(b"".join(line + b"\n" for line in lines))
 
 
 def _damaged(path: Path, why: str) -> str:
+    """Say that a file cannot be read, why, and what to do."""
     return f"stored file '{path}' cannot be read ({why}); remove it and run the same command again to make it anew"

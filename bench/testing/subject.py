@@ -180,8 +180,8 @@ class Subject:
         """Collate rows as a micro-batch of a step that has `of`, or just these."""
         whole = of or rows
         tokens = sum(len(row.target) for row in whole)
-        found: Any = {"step": step, "step_rows": len(whole), "step_tokens": tokens}
-        return self.codec.train_batch(rows) | found
+        of_step: Any = {"step": step, "step_rows": len(whole), "step_tokens": tokens}
+        return self.codec.train_batch(rows) | of_step
 
     def padded(self, row: Encoded, left: int, right: int) -> Batch:
         """Collate one row with so many padding columns on either side."""
@@ -222,14 +222,14 @@ class Trainee:
         """Loss of the next step per target token, with its gradients left in `grad`."""
         torch.manual_seed(seed_of(self.subject.seed, "step", 0, self.taken))
         self.optimizer.zero_grad()
-        found = self.objective.training_step(self.subject.batch(rows, self.taken), self.taken)
-        found.backward()
-        return found.detach()
+        loss = self.objective.training_step(self.subject.batch(rows, self.taken), self.taken)
+        loss.backward()
+        return loss.detach()
 
     def step(self, rows: Sequence[Encoded]) -> float:
         """Take a step; return its loss."""
-        found = self.loss(rows)
+        loss = self.loss(rows)
         self.objective.end_of_step(lambda tensor: tensor)
         self.optimizer.step()
         self.taken += 1
-        return float(found)
+        return float(loss)
