@@ -40,8 +40,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the evidence on the claims of papers; return 0, or 1 where --run could not make every cell."""
     from bench.leaderboards.claim import replication
-    from bench.leaderboards.claim.replication import Replication
     from bench.leaderboards.claim.evidence import evidence_of
+    from bench.leaderboards.claim.replication import Replication
 
     for name in given.papers:
         if name not in names():
