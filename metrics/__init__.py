@@ -107,7 +107,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
     ),
     "diversity": MetricEntry(
-        "bench.metrics.diversity.diversity_scorer:diversity_scores",
+        "bench.metrics.diversity.diversity:diversity_scores",
         "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",
         "F2-Softmax section 4.1.6",
         columns=(
@@ -134,7 +134,7 @@ METRICS: dict[str, MetricEntry] = {
         inputs="group_counts",
     ),
     "ngram_diversity": MetricEntry(
-        "bench.metrics.diversity.ngram_diversity_scorer:ngram_diversity_scores",
+        "bench.metrics.diversity.ngram_diversity:ngram_diversity_scores",
         "n-gram diversity of words and of tokens: Meister's mean and SimCTG's product",
         "HistAlign section 5.3; Meister et al. 2023; Su et al. 2022",
         columns=("+ngram-diversity{,/tokens}", "+simctg-diversity{,/paper}{,/tokens}"),
@@ -159,7 +159,7 @@ METRICS: dict[str, MetricEntry] = {
         inputs="sources",
     ),
     "copying": MetricEntry(
-        "bench.metrics.diversity.copying_scorer:copying_scores",
+        "bench.metrics.diversity.copying:copying_scores",
         "share of n-grams that stand in the source, or do not; longest copied span",
         "See et al. 2017; Narayan et al. 2018",
         columns=("={copy,novel}-{1,2,3,4}", "=longest-copy"),

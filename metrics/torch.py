@@ -82,6 +82,7 @@ class FamilyMetric(Metric):
         if not self.columns and not any("*" in pattern for pattern in self.entry.columns):
             known = ", ".join(pattern[1:] for pattern in self.entry.columns)
             raise ValueError(f"no column for columns={self.patterns}, n={n}, max_n={max_n}; there are: {known}")
+        self.target = self._target()
         # Metrics of one collection share states of one name, so the name says what made it.
         self.state = f"rows_of_{self.target.rpartition(':')[2]}"
         self.add_state(self.state, [], dist_reduce_fx="cat")
@@ -97,15 +98,10 @@ class FamilyMetric(Metric):
         return INPUTS[self.entry.inputs]
 
     @property
-    def target(self) -> str:
-        """Where the scorer is."""
-        return self.made_of.scores or self.entry.target
-
-    @property
     def scorer(self) -> Scorer:
         """The scorer, loaded when it is first used."""
-        found: Scorer = load(self.made_of.scores) if self.made_of.scores else self.entry.load()
-        return found
+        scorer: Scorer = self.entry.load() if self.target == self.entry.target else load(self.target)
+        return scorer
 
     @property
     def columns(self) -> list[str]:
@@ -207,6 +203,13 @@ class FamilyMetric(Metric):
         if again:
             raise ValueError(f"expected each id once, got {len(again)} ids again, such as {again[0]!r}")
         return sorted(lines, key=lambda line: str(line[0]))
+
+    def _target(self) -> str:
+        """Return where the scorer is: that of the class's columns alone, unless others of the family are asked for."""
+        for column in self.columns:
+            if not any(is_named(column, pattern) for pattern in self.made_of.columns):
+                return self.entry.target
+        return self.made_of.scores or self.entry.target
 
     def _keeps(self, column: str) -> bool:
         if not any(is_named(column, pattern) for pattern in self.patterns):

@@ -11,16 +11,21 @@ marks and letter case do not keep a copy from being one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from bench.metrics.diversity.ngrams import Integers
 from bench.metrics.overlap.rouge_tokens import WordTokenizer, name_of
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
+from bench.metrics.sources import NO_SOURCE, sources_of
+from bench.metrics.sums import ratio, value_of
 
-__all__ = ["MAX_N", "copied", "copy_rates", "longest_copied", "matches", "signature", "values_of", "words_of"]
+__all__ = ["MAX_N", "copied", "copy_rates", "copying_scores", "longest_copied", "matches", "signature", "words_of"]
 
 MAX_N = 4
+LONGEST = "longest-copy"
 NOT_IN_SOURCE = 0
 Item = TypeVar("Item", int, str)
 
@@ -41,7 +46,8 @@ def copy_rates(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]
     >>> [round(rate, 1) for rate in copy_rates([text], [source])]  # dog ran to the; dog ran, ran to; dog ran to; none
     [66.7, 40.0, 25.0, 0.0]
     """
-    return values_of(copied(texts, sources))[:MAX_N]
+    sums = copied(texts, sources).sum(axis=0)  # [2, 5]
+    return [value_of(column, ratio()) for column in sums[:, :MAX_N].T.tolist()]
 
 
 def longest_copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> float | None:
@@ -50,31 +56,28 @@ def longest_copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[I
     >>> longest_copied([["dog", "ran", "to", "me"], ["cat"], []], [["the", "dog", "ran", "to"], ["dog"], ["dog"]])
     1.5
     """
-    return values_of(copied(texts, sources))[MAX_N]
-
-
-def values_of(counts: Integers) -> list[float | None]:
-    """Return the four copy rates and the mean longest copied span from what `copied` returns."""
-    scales = (*[100.0] * MAX_N, 1.0)
-    return [
-        scale * part / total if total else None for scale, (part, total) in zip(scales, counts.T.tolist(), strict=True)
-    ]
+    sums = copied(texts, sources).sum(axis=0)  # [2, 5]
+    return value_of(sums[:, MAX_N].tolist(), ratio(1))
 
 
 def copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> Integers:
-    """Return what all values come from, `[2, 5]`; those of parts add up to those of the whole.
+    """Return what all values come from, `[texts, 2, 5]`; counts of texts are summed.
 
-    Columns 0 to 3: copied n-grams over n-grams for n = 1 to 4. Column 4: longest copied spans over texts with a word.
+    Columns 0 to 3: copied n-grams, and n-grams, for n = 1 to 4. Column 4: words of the longest copied span, and 1 for a
+    text with a word.
+
+    Raises:
+        ValueError: unlike numbers of texts and sources.
     """
     if len(texts) != len(sources):
         raise ValueError(f"expected one source for each text, got {len(texts)} texts and {len(sources)} sources")
-    found = np.zeros((2, MAX_N + 1), dtype=np.int64)
-    for text, source in zip(texts, sources, strict=True):
+    counts = np.zeros((len(texts), 2, MAX_N + 1), dtype=np.int64)
+    for of_text, text, source in zip(counts, texts, sources, strict=True):
         runs = matches(text, source)
         for n in range(1, MAX_N + 1):
-            found[:, n - 1] += sum(run >= n for run in runs), max(len(text) - n + 1, 0)
-        found[:, MAX_N] += max(runs, default=0), len(text) > 0
-    return found
+            of_text[:, n - 1] = sum(run >= n for run in runs), max(len(text) - n + 1, 0)
+        of_text[:, MAX_N] = max(runs, default=0), len(text) > 0
+    return counts
 
 
 def matches(text: Sequence[Item], source: Sequence[Item]) -> list[int]:
@@ -114,9 +117,60 @@ def signature(name: str) -> str:
     >>> signature("copy-2")
     'copy-2|of:occurrences, pooled over texts|scale:percent|version:1|tok:unicode|stem:none'
     """
-    how = (
-        "mean over:texts with a word|scale:words"
-        if name == "longest-copy"
-        else "of:occurrences, pooled over texts|scale:percent"
-    )
+    how = "of:occurrences, pooled over texts|scale:percent"
+    if name == LONGEST:
+        how = "mean over:texts with a word|scale:words"
     return f"{name}|{how}|version:1|{name_of('unicode')}"
+
+
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    """Count what each text copies; a row without a source has no counts."""
+    sources_of(rows, gold)  # refuses rows of which some have a source and others have none
+    sources = [row.get("prompt", gold[row["id"]].get("source")) for row in rows]
+    texts, words = words_of([row["text"] for row in rows]), words_of([source or "" for source in sources])
+    counts: list[Counts] = []
+    for source, (copies, ngrams) in zip(sources, copied(texts, words).tolist(), strict=True):
+        if source is None:
+            counts.append({})
+        else:
+            counts.append({"copied": copies, "ngrams": ngrams, "source_is_empty": not source})
+    return counts
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    orders = range(1, MAX_N + 1)
+    without = sum(not row for row in counts)
+    if all(row.get("source_is_empty", True) for row in counts):
+        names = [*(f"copy-{n}" for n in orders), *(f"novel-{n}" for n in orders)]
+        columns = [Score(name, None, "percent", None, len(counts), signature(name)) for name in names]
+        columns.append(Score(LONGEST, None, "words", None, len(counts), signature(LONGEST)))
+        return [replace(score, signature=f"{score.signature}|{NO_SOURCE}") for score in columns]
+    if without:
+        raise ValueError(f"expected a source for all {len(counts)} rows or for none, {without} lack it")
+    copies, novel = [], []
+    for n in orders:
+        pairs = [(row["copied"][n - 1], row["ngrams"][n - 1]) for row in counts]
+        copies.append(_column(f"copy-{n}", pairs))
+        rest = _column(f"novel-{n}", [(ngrams - copied_ones, ngrams) for copied_ones, ngrams in pairs])
+        if copies[-1].value is not None:  # the stored number: the rest of 100 %, which may differ in the last bit
+            rest = replace(rest, value=100.0 - copies[-1].value)
+        novel.append(rest)
+    spans = [(row["copied"][MAX_N], row["ngrams"][MAX_N]) for row in counts]
+    return [*copies, *novel, _column(LONGEST, spans)]
+
+
+def _column(name: str, pairs: Sequence[tuple[int, int]]) -> Score:
+    """Return a column whose value is a ratio of sums; it counts the texts that have something below the line."""
+    form, unit = ratio(), "percent"
+    if name == LONGEST:
+        form, unit = ratio(1), "words"
+    score = score_of_sums(name, form, pairs, signature(name), unit=unit, why="no text that is long enough")
+    return replace(score, n=sum(below > 0 for _, below in pairs))
+
+
+copying_scores = Family(_count, _scores)
+"""Score texts by what they copy; neither direction is better, the human row says what is usual.
+
+Rows are `{"id", "text"}`, gold is `{id: {"source"}}`: the text that the row was made from; a row with a `prompt` names
+it itself. Without any source all values are None; a source in some rows only is refused.
+"""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from bench.metrics.diversity.ngrams import Integers, Texts, count_ngrams
+from bench.metrics.diversity.ngrams import Integers, NgramCounts, Texts, count_ngrams
+from bench.metrics.score import Score
 
 __all__ = [
+    "divergence_columns",
     "entropy",
     "jsd",
     "jsd_from_counts",
@@ -15,6 +17,7 @@ __all__ = [
     "kld_from_counts",
     "kld_signature",
     "uniq",
+    "uniq_column",
     "uniq_signature",
 ]
 
@@ -64,9 +67,11 @@ def jsd_from_counts(generated: Integers, true: Integers) -> float | None:
     """Return `jsd` from counts of the same tokens on both sides, `[kinds]` each."""
     if not (generated.any() and true.any()):
         return None
-    p, q = (true / true.sum()).tolist(), (generated / generated.sum()).tolist()
-    halves = ((a, (a + b) / 2) for pair in zip(p, q, strict=True) for a, b in (pair, pair[::-1]))
-    return math.fsum(a * math.log(a / middle) for a, middle in halves if a) / 2
+    terms = []
+    for p, q in zip((true / true.sum()).tolist(), (generated / generated.sum()).tolist(), strict=True):
+        middle = (p + q) / 2
+        terms += [share * math.log(share / middle) for share in (p, q) if share]
+    return math.fsum(terms) / 2
 
 
 def entropy(texts: Texts) -> float | None:
@@ -78,7 +83,9 @@ def entropy(texts: Texts) -> float | None:
     (tokens,) = count_ngrams(texts, 1)
     counts, _ = tokens.sides(tokens.n_texts)
     total = int(counts.sum())
-    return math.fsum(-c / total * math.log(c / total) for c in counts.tolist()) if total else None
+    if not total:
+        return None
+    return math.fsum(-count / total * math.log(count / total) for count in counts.tolist())
 
 
 def uniq(texts: Texts) -> int:
@@ -105,6 +112,28 @@ def jsd_signature() -> str:
 def uniq_signature() -> str:
     """Name everything the score depends on but the tokenizer, for the store and the leaderboard."""
     return "uniq|of:tokens|texts:pooled|version:1"
+
+
+def divergence_columns(tokens: NgramCounts, n_texts: int, tokenisation: str) -> list[Score]:
+    """Return the columns `kld` and `jsd`.
+
+    Args:
+        tokens: counts of order 1 over all texts and then all true continuations.
+        n_texts: how many of them are texts.
+        tokenisation: what the signature says of the tokens.
+    """
+    generated, true = tokens.sides(n_texts)
+    by_kld, by_jsd = kld_from_counts(generated, true), jsd_from_counts(generated, true)
+    return [
+        Score("kld", by_kld, "nats", False, n_texts, f"{kld_signature()}|{tokenisation}"),
+        Score("jsd", by_jsd, "nats", False, n_texts, f"{jsd_signature()}|{tokenisation}"),
+    ]
+
+
+def uniq_column(tokens: NgramCounts, tokenisation: str) -> Score:
+    """Return the column `uniq`, from counts of order 1 of the texts."""
+    signed = f"{uniq_signature()}|{tokenisation}"
+    return Score("uniq", float(tokens.kinds), "count", True, tokens.n_texts, signed)
 
 
 def _token_counts(texts: Texts, references: Texts) -> tuple[Integers, Integers]:

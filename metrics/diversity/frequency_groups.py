@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import Integers, Texts, flatten
-from bench.metrics.score import Gold, Row, Score, by_id, check_ids
-from bench.metrics.sums import Sums, ratio
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums
+from bench.metrics.sums import ratio
 
 __all__ = ["GROUPS", "frequency_group_scores", "frequency_groups", "group_of_tokens", "signature"]
 
@@ -43,8 +43,8 @@ def frequency_groups(
         return None
     if tokens.max() >= len(groups):
         raise ValueError(f"expected token ids below {len(groups)}, the number of training counts, got {tokens.max()}")
-    found = np.bincount(groups[tokens], minlength=len(GROUPS)).tolist()
-    frequent, medium, rare, very_rare = (100.0 * count / len(tokens) for count in found)
+    counts = np.bincount(groups[tokens], minlength=len(GROUPS)).tolist()
+    frequent, medium, rare, very_rare = (100.0 * count / len(tokens) for count in counts)
     return frequent, medium, rare, very_rare
 
 
@@ -80,28 +80,35 @@ def signature(group: str) -> str:
     return f"frequency-group|group:{group}|mass:40/30/20/10|border:rarer|scale:percent|version:1"
 
 
-def frequency_group_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score generated texts by the share of their tokens in each group.
-
-    Args:
-        rows: `{"id", "groups"}`: how many generated tokens are of each group, [4]; without them the values are None.
-        gold: for its ids only.
-
-    Raises:
-        ValueError: other ids than the gold's, or `groups` in some rows only.
-    """
-    check_ids(rows, gold)
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    """Take the counts of each row; a row may have none where none has."""
     without = [row["id"] for row in rows if "groups" not in row]
     if without and len(without) < len(rows):
         raise ValueError(f"expected groups in all {len(rows)} rows or in none, {len(without)} lack them: {without[:3]}")
-    why = "|not applicable: rows without counts of frequency groups" if without else ""
-    sums = [0] * len(GROUPS) if without else np.sum([row["groups"] for row in rows], axis=0).tolist()
-    if not without and not any(sums):
-        why = "|not applicable: no generated token"
-    rows = by_id(rows)
-    return [
-        Score(f"frequency/{group}", 100 * sums[i] / sum(sums) if any(sums) else None, "percent", None, len(rows),
-              signature(group) + why,
-              Sums(ratio(), [(row["groups"][i], sum(row["groups"])) for row in rows]) if any(sums) else None)
-        for i, group in enumerate(GROUPS)
-    ]  # fmt: skip
+    if without:
+        return [{} for _ in rows]
+    return [{"groups": list(row["groups"])} for row in rows]
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    without = sum(not row for row in counts)
+    if 0 < without < len(counts):
+        raise ValueError(f"expected groups in all {len(counts)} rows or in none, {without} lack them")
+    columns = []
+    for place, group in enumerate(GROUPS):
+        name = f"frequency/{group}"
+        if without:
+            score = Score(name, None, "percent", None, len(counts), signature(group))
+            columns.append(explained(score, "rows without counts of frequency groups"))
+        else:
+            shares = [(row["groups"][place], sum(row["groups"])) for row in counts]
+            columns.append(score_of_sums(name, ratio(), shares, signature(group), why="no generated token"))
+    return columns
+
+
+frequency_group_scores = Family(_count, _scores)
+"""Score generated texts by the share of their tokens in each group.
+
+Rows are `{"id", "groups"}`: how many generated tokens are of each group, `[4]`. Without them the values are None;
+`groups` in some rows only is refused.
+"""

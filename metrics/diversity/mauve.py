@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
-from bench.metrics.score import Gold, Row, Score, check_ids, explained
+from bench.metrics.score import Gold, Row, Score, explained, ordered
 
 __all__ = ["Features", "features_of", "load_reader", "mauve", "mauve_scores"]
 
@@ -59,7 +59,7 @@ def mauve(references: NDArray[np.float32], texts: NDArray[np.float32]) -> float 
         raise NoVerifier("needs mauve-text: pip install 'objective-bench[mauve]'") from error
     if min(len(references), len(texts)) < FEWEST:
         return None
-    found = compute_mauve(
+    computed = compute_mauve(
         p_features=references,
         q_features=texts,
         num_buckets="auto",
@@ -70,7 +70,7 @@ def mauve(references: NDArray[np.float32], texts: NDArray[np.float32]) -> float 
         seed=SETTINGS["seed"],
         divergence_curve_discretization_size=SETTINGS["points"],
     )
-    return 100.0 * float(found.mauve)
+    return 100.0 * float(computed.mauve)
 
 
 def load_reader(checkpoint: str | None = None) -> Embedder:
@@ -79,7 +79,10 @@ def load_reader(checkpoint: str | None = None) -> Embedder:
     Raises:
         NoVerifier: it is not on this machine or lacks weights.
     """
-    for name in READERS if checkpoint is None else (checkpoint,):
+    names = READERS
+    if checkpoint is not None:
+        names = (checkpoint,)
+    for name in names:
         try:
             return load(name, pooling="last")
         except NoVerifier as why:
@@ -124,8 +127,7 @@ def mauve_scores(
     Raises:
         ValueError: other ids than the gold's, or a reference in some rows only.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
+    rows = ordered(rows, gold)
     without = [row["id"] for row in rows if "reference" not in row]
     if len(without) == len(rows):
         return _nothing(len(rows), "rows without a reference")
@@ -139,22 +141,24 @@ def mauve_scores(
     except NoVerifier as why:
         return _nothing(len(rows), str(why))
     folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
-    true, made = [features_of(reader, [row[field] for row in rows], folder) for field in ("reference", "text")]
+    true = features_of(reader, [row["reference"] for row in rows], folder)
+    made = features_of(reader, [row["text"] for row in rows], folder)
     value, signed = mauve(true.values, made.values), f"{_signature()}|{reader.signature}|version:2"
-    found = Score("mauve", value, "percent", True, len(made.values), signed)
+    column = Score("mauve", value, "percent", True, len(made.values), signed)
     return [
-        explained(found, f"fewer than {FEWEST} texts that are not empty"),
+        explained(column, f"fewer than {FEWEST} texts that are not empty"),
         Score("mauve/empty", float(made.empty), "count", None, len(rows), signed),
         Score("mauve/truncated", float(true.cut + made.cut), "count", None, len(rows), signed),
     ]
 
 
 def _nothing(n: int, why: str) -> list[Score]:
-    units = {"mauve": "percent", "mauve/empty": "count", "mauve/truncated": "count"}
-    return [
-        explained(Score(name, None, unit, True if name == "mauve" else None, n, "mauve|version:2"), why)
-        for name, unit in units.items()
+    columns = [
+        Score("mauve", None, "percent", True, n, "mauve|version:2"),
+        Score("mauve/empty", None, "count", None, n, "mauve|version:2"),
+        Score("mauve/truncated", None, "count", None, n, "mauve|version:2"),
     ]
+    return [explained(column, why) for column in columns]
 
 
 def _signature() -> str:

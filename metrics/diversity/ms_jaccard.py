@@ -21,11 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import NgramCounts, Texts, count_ngrams, flatten
+from bench.metrics.diversity.token_rows import column_name
+from bench.metrics.score import Score
 
-__all__ = ["DEFINITIONS", "Definition", "ms_jaccard", "ms_jaccard_from_counts", "signature"]
+__all__ = ["DEFINITIONS", "Definition", "ms_jaccard", "ms_jaccard_columns", "ms_jaccard_from_counts", "signature"]
 
 Definition = Literal["original", "f2_code"]
 DEFINITIONS: tuple[Definition, ...] = ("original", "f2_code")
+MAX_N = 3
 MISSING = 1e-10
 
 
@@ -54,8 +57,8 @@ def ms_jaccard(
     counts = count_ngrams(_padded([*texts, *references], max_n - 1), max_n)
     ratios = []
     for n, of_order in enumerate(counts[: min(longest)], start=1):
-        found = zip(of_order.sides(len(texts)), sides, strict=True)
-        frequencies = [_f2_frequencies(part, side, n, max_n) for part, side in found]
+        counts_and_sides = zip(of_order.sides(len(texts)), sides, strict=True)
+        frequencies = [_f2_frequencies(counted, side, n, max_n) for counted, side in counts_and_sides]
         ratios.append(_f2_ratio(*frequencies))
     return _geometric_means(ratios, max_n)
 
@@ -77,6 +80,30 @@ def ms_jaccard_from_counts(counts: Sequence[NgramCounts], n_texts: int) -> list[
     return _geometric_means(ratios, len(counts))
 
 
+def ms_jaccard_columns(
+    counts: Sequence[NgramCounts], texts: Texts, references: Texts, tokenisation: str
+) -> list[Score]:
+    """Return the columns of MS-Jaccard-1 to -3 by both definitions.
+
+    Args:
+        counts: of orders 1, 2, ... in turn, at least 3, over all texts and then all references.
+        texts: token ids of the generated texts.
+        references: token ids of the true texts.
+        tokenisation: what the signature says of the tokens.
+    """
+    values = {
+        "original": ms_jaccard_from_counts(counts[:MAX_N], len(texts)),
+        "f2_code": ms_jaccard(texts, references, MAX_N, "f2_code"),
+    }
+    columns = []
+    for definition in DEFINITIONS:
+        for n, value in enumerate(values[definition], start=1):
+            name = column_name(f"ms-jaccard-{n}", definition, DEFINITIONS[0])
+            signed = f"{signature(n, definition)}|{tokenisation}"
+            columns.append(Score(name, value, "percent", True, len(texts), signed))
+    return columns
+
+
 def signature(n: int, definition: Definition) -> str:
     """Name everything the score depends on but the tokenizer, for the store and the leaderboard.
 
@@ -84,7 +111,7 @@ def signature(n: int, definition: Definition) -> str:
     'ms-jaccard|n:2|definition:original|counts:per text|mean:geometric 1..n|scale:percent|version:1'
     """
     _check(definition)
-    counts = "per text" if definition == "original" else f"share, padded, missing {MISSING:g}"
+    counts = {"original": "per text", "f2_code": f"share, padded, missing {MISSING:g}"}[definition]
     return f"ms-jaccard|n:{n}|definition:{definition}|counts:{counts}|mean:geometric 1..n|scale:percent|version:1"
 
 

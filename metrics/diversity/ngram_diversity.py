@@ -9,26 +9,29 @@ Typical Sampling"; HistAlign cites it and released no code).
 Framework for Neural Text Generation"). `released` follows their code, which never looks at the last n-gram of a text
 and rounds the share of repeated n-grams of each order to two decimals of a percentage; `paper` does neither. An n-gram
 that two texts share counts for each of them, in both.
+
+The plain columns of stored rows are of words between white space, as SimCTG's code takes them, and compare models with
+different tokenizers; `/tokens` are of token ids, where rows have them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from bench.metrics.diversity.ngrams import Integers, Texts, count_ngrams, flatten, lengths_of, n_grams
+from bench.metrics.diversity.ngrams import Texts, count_ngrams, flatten, lengths_of, n_grams
+from bench.metrics.diversity.token_rows import column_name, tokenisation, tokens_of
+from bench.metrics.score import Gold, Row, Score, explained, ordered, score_of_sums
+from bench.metrics.sums import mean
 
 __all__ = [
     "DEFINITIONS",
     "Definition",
-    "kinds_and_lengths",
-    "mean_of",
     "ngram_diversity",
-    "pooled",
-    "product_of",
+    "ngram_diversity_scores",
     "signature",
     "simctg_diversity",
     "simctg_signature",
@@ -40,6 +43,8 @@ DEFINITIONS: tuple[Definition, ...] = ("released", "paper")
 MAX_N = 4
 SHORTEST_N = 2
 """Smallest order of SimCTG's product."""
+TOO_SHORT = "no text that is long enough"
+NO_TOKENS = "not applicable: rows without token_ids"
 
 
 def ngram_diversity(texts: Texts) -> float | None:
@@ -54,7 +59,7 @@ def ngram_diversity(texts: Texts) -> float | None:
     >>> round(ngram_diversity([[1, 2, 1, 2, 1], [1, 1]]), 4)  # mean of 2/5 2/4 2/3 2/2, and of 1/2 1/1
     69.5833
     """
-    return mean_of(kinds_and_lengths(texts))
+    return _mean_column(texts, "", "").value
 
 
 def simctg_diversity(texts: Texts, definition: Definition = "released") -> float | None:
@@ -72,53 +77,63 @@ def simctg_diversity(texts: Texts, definition: Definition = "released") -> float
     >>> round(simctg_diversity(texts), 4)  # 4/5 * 3/3 * 1/1
     80.0
     """
-    return product_of(pooled(texts, definition), definition)
-
-
-def kinds_and_lengths(texts: Texts) -> Integers:
-    """Return of each text its different n-grams for n = 1 to 4, and its length, `[texts, 5]`."""
-    kinds = [of_order.kinds_by_text() for of_order in count_ngrams(texts, MAX_N)]
-    return np.stack([*kinds, lengths_of(texts)], axis=1)
-
-
-def mean_of(counts: Integers) -> float | None:
-    """Return `ngram_diversity` of texts known by `kinds_and_lengths`; their order does not matter to the last bit."""
-    found = counts[counts[:, MAX_N] > 0]
-    return 100.0 * math.fsum(by_text(found)) / len(found) if len(found) else None
-
-
-def by_text(counts: Integers) -> list[float]:
-    """Return the n-gram diversity of each text from 0 to 1; an empty text has none, and 0 stands here."""
-    values = np.zeros(len(counts))
-    for n in range(1, MAX_N + 1):
-        values += counts[:, n - 1] / np.maximum(n_grams(counts[:, MAX_N], n), 1)
-    found: list[float] = (values / np.maximum(np.minimum(counts[:, MAX_N], MAX_N), 1)).tolist()
-    return found
-
-
-def pooled(texts: Texts, definition: Definition) -> Integers:
-    """Return different n-grams and n-grams of orders 2 to 4, each summed over texts, `[2, 3]`; add them up freely."""
     _check(definition)
     flatten(texts)  # refuses what is no token id, in the last place too
-    counted = texts if definition == "paper" else [text[:-1] for text in texts]
-    counts, lengths = count_ngrams(counted, MAX_N), lengths_of(counted)
-    orders = range(SHORTEST_N, MAX_N + 1)
-    return np.array(
-        [[counts[n - 1].kinds_by_text().sum() for n in orders], [n_grams(lengths, n).sum() for n in orders]],
-        dtype=np.int64,
-    )
-
-
-def product_of(sums: Integers, definition: Definition) -> float | None:
-    """Return `simctg_diversity` of texts known by `pooled`."""
-    _check(definition)
-    kinds, totals = sums.tolist()
-    if not all(totals):
-        return None
-    shares = [kind / total for kind, total in zip(kinds, totals, strict=True)]
     if definition == "released":
-        shares = [1 - round(100 * (1 - share), 2) / 100 for share in shares]
-    return 100.0 * math.prod(shares)
+        texts = [text[:-1] for text in texts]
+    counts, lengths = count_ngrams(texts, MAX_N), lengths_of(texts)
+    product = 1.0
+    for n in range(SHORTEST_N, MAX_N + 1):
+        kinds, total = int(counts[n - 1].kinds_by_text().sum()), int(n_grams(lengths, n).sum())
+        if not total:
+            return None
+        share = kinds / total
+        if definition == "released":
+            share = 1 - round(100 * (1 - share), 2) / 100
+        product *= share
+    return 100.0 * product
+
+
+def ngram_diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score texts by Meister et al.'s n-gram diversity and by SimCTG's, of words and of tokens.
+
+    A value is None where it is not defined: no text that is long enough, or rows without token ids.
+
+    Args:
+        rows: `{"id", "text"}`, with `token_ids` and `reference_ids` if the task is open-ended.
+        gold: for its ids only.
+
+    Raises:
+        ValueError: other ids than the gold's, or `token_ids` in some rows only.
+    """
+    rows = ordered(rows, gold)
+    words, tokens = whitespace_ids([row["text"] for row in rows]), tokens_of(rows, "token_ids")
+    columns = _columns(words, "words:whitespace", "")
+    if tokens is None:
+        return [*columns, *_columns([], NO_TOKENS, "/tokens")]
+    return [*columns, *_columns(tokens, tokenisation(tokens_of(rows, "reference_ids")), "/tokens")]
+
+
+def _columns(texts: Texts, counted: str, ending: str) -> list[Score]:
+    columns = [_mean_column(texts, counted, ending)]
+    for definition in DEFINITIONS:
+        name = column_name("simctg-diversity", definition, DEFINITIONS[0]) + ending
+        value, signed = simctg_diversity(texts, definition), simctg_signature(definition, counted)
+        columns.append(explained(Score(name, value, "percent", True, len(texts), signed), TOO_SHORT))
+    return columns
+
+
+def _mean_column(texts: Texts, counted: str, ending: str) -> Score:
+    """Return the column of Meister et al.'s diversity; `counted` is what the n-grams are of."""
+    lengths = lengths_of(texts)
+    diversity, there = np.zeros(len(lengths)), lengths > 0
+    for n, of_order in enumerate(count_ngrams(texts, MAX_N), start=1):
+        diversity += of_order.kinds_by_text() / np.maximum(n_grams(lengths, n), 1)
+    diversity /= np.maximum(np.minimum(lengths, MAX_N), 1)  # orders that a text has; an empty one has the value 0
+    sums = np.stack([diversity, there], axis=1).tolist()
+    name, signed = f"ngram-diversity{ending}", signature(counted)
+    score = score_of_sums(name, mean(), sums, signed, higher_is_better=True, why=TOO_SHORT)
+    return replace(score, n=int(there.sum()))
 
 
 def whitespace_ids(texts: Sequence[str]) -> list[list[int]]:
@@ -128,31 +143,34 @@ def whitespace_ids(texts: Sequence[str]) -> list[list[int]]:
     [[0, 1, 0, 2], []]
     """
     numbers: dict[str, int] = {}
-    return [[numbers.setdefault(word, len(numbers)) for word in text.split()] for text in texts]
+    ids = []
+    for text in texts:
+        ids.append([numbers.setdefault(word, len(numbers)) for word in text.split()])
+    return ids
 
 
-def signature(tokenisation: str) -> str:
+def signature(counted: str) -> str:
     """Name everything the score depends on, for the store and the leaderboard.
 
     Args:
-        tokenisation: what the n-grams are of, e.g. `words:whitespace`.
+        counted: what the n-grams are of, e.g. `words:whitespace`.
 
     >>> signature("words:whitespace")
     'ngram-diversity|n:1-4|mean over:n, texts|texts:not empty|scale:percent|version:1|words:whitespace'
     """
-    return f"ngram-diversity|n:1-{MAX_N}|mean over:n, texts|texts:not empty|scale:percent|version:1|{tokenisation}"
+    return f"ngram-diversity|n:1-{MAX_N}|mean over:n, texts|texts:not empty|scale:percent|version:1|{counted}"
 
 
-def simctg_signature(definition: Definition, tokenisation: str) -> str:
-    """Name everything the product depends on; `tokenisation` as for `signature`.
+def simctg_signature(definition: Definition, counted: str) -> str:
+    """Name everything the product depends on; `counted` as for `signature`.
 
     >>> simctg_signature("paper", "words:whitespace")
     'simctg-diversity|n:2-4|definition:paper|product of:pooled ratios|scale:percent|version:1|words:whitespace'
     """
     _check(definition)
-    rule = "" if definition == "paper" else ", last n-gram left out, rounded"
+    rule = {"paper": "", "released": ", last n-gram left out, rounded"}[definition]
     name = f"simctg-diversity|n:{SHORTEST_N}-{MAX_N}|definition:{definition}"
-    return f"{name}|product of:pooled ratios{rule}|scale:percent|version:1|{tokenisation}"
+    return f"{name}|product of:pooled ratios{rule}|scale:percent|version:1|{counted}"
 
 
 def _check(definition: str) -> None:

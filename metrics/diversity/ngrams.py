@@ -47,11 +47,9 @@ class NgramCounts:
     def sides(self, n_texts: int) -> tuple[Integers, Integers]:
         """Return how often each n-gram is in the first `n_texts` texts, and in the others, `[numbers]` each."""
         weights, first = self.counts.astype(np.float64), self.texts < n_texts  # exact up to 2^53
-        ours, theirs = (
-            np.bincount(self.grams, weights=weights * side, minlength=self.numbers).astype(np.int64)
-            for side in (first, ~first)
-        )
-        return ours, theirs
+        ours = np.bincount(self.grams, weights=weights * first, minlength=self.numbers)
+        theirs = np.bincount(self.grams, weights=weights * ~first, minlength=self.numbers)
+        return ours.astype(np.int64), theirs.astype(np.int64)
 
     def kinds_by_text(self) -> Integers:
         """Return how many different n-grams each text has, `[n_texts]`."""
@@ -65,7 +63,9 @@ class NgramCounts:
     @property
     def numbers(self) -> int:
         """Largest number of an n-gram, plus 1: more than `kinds` when texts were left out."""
-        return int(self.grams[-1]) + 1 if len(self.grams) else 0
+        if not len(self.grams):
+            return 0
+        return int(self.grams[-1]) + 1
 
 
 def count_ngrams(texts: Texts, max_n: int) -> list[NgramCounts]:
@@ -88,15 +88,15 @@ def count_ngrams(texts: Texts, max_n: int) -> list[NgramCounts]:
     kinds, tokens = np.unique(tokens, return_inverse=True)
     text = np.repeat(np.arange(len(lengths)), lengths)
     left = np.cumsum(lengths)[text] - np.arange(len(tokens))  # tokens from here to the end of the text
-    starts, keys, found = np.arange(len(tokens)), tokens.astype(np.int64), []
+    starts, keys, orders = np.arange(len(tokens)), tokens.astype(np.int64), []
     for n in range(1, max_n + 1):
         if n > 1:
             kept = left[starts] >= n
             starts = starts[kept]
             keys = keys[kept] * len(kinds) + tokens[starts + (n - 1)]
         keys, pairs = _grouped(keys, text[starts], len(lengths))
-        found.append(pairs)
-    return found
+        orders.append(pairs)
+    return orders
 
 
 def flatten(texts: Texts) -> tuple[Integers, Integers]:

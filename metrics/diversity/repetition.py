@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics.diversity.ngrams import Texts
+from bench.metrics.diversity.token_rows import TOO_SHORT
+from bench.metrics.score import Score, score_of_sums
+from bench.metrics.sums import mean
 
-__all__ = ["ends_in_a_loop", "repetition", "signature"]
+__all__ = ["ends_in_a_loop", "repetition", "repetition_column", "signature"]
 
 LONGEST_PHRASE = 100
 SHORTEST_PHRASE = 3
@@ -26,9 +29,14 @@ def repetition(texts: Texts) -> float | None:
     >>> repetition([[1, 2, 3, 1, 2, 3], [1, 1, 1, 1, 1, 1]])
     50.0
     """
-    if not len(texts):
-        return None
-    return 100.0 * sum(map(ends_in_a_loop, texts)) / len(texts)
+    return repetition_column(texts, "").value
+
+
+def repetition_column(texts: Texts, tokenisation: str) -> Score:
+    """Return the column `rep`; `tokenisation` is what the signature says of the tokens."""
+    loops = [(int(ends_in_a_loop(text)), 1) for text in texts]
+    signed = f"{signature()}|{tokenisation}"
+    return score_of_sums("rep", mean(), loops, signed, higher_is_better=False, why=TOO_SHORT)
 
 
 def ends_in_a_loop(tokens: Sequence[int]) -> bool:
@@ -51,13 +59,15 @@ def _matches_of_end(backward: Sequence[int]) -> list[int]:
     A window that is known to repeat the beginning answers for the places inside it, so that no token is compared twice.
     """
     length = len(backward)
-    found = [0] * min(length, LONGEST_PHRASE + 1)
+    runs = [0] * min(length, LONGEST_PHRASE + 1)
     start = stop = 0
-    for n in range(1, len(found)):
-        run = min(stop - n, found[n - start]) if n < stop else 0
+    for n in range(1, len(runs)):
+        run = 0
+        if n < stop:
+            run = min(stop - n, runs[n - start])
         while n + run < length and backward[run] == backward[n + run]:
             run += 1
-        found[n] = run
+        runs[n] = run
         if n + run > stop:
             start, stop = n, n + run
-    return found[1:]
+    return runs[1:]

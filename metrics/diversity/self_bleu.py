@@ -21,19 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import Integers, NgramCounts, Texts, count_ngrams, lengths_of, n_grams
+from bench.metrics.diversity.token_rows import TOO_SHORT, column_name, token_rows
+from bench.metrics.score import Gold, Row, Score, explained
 
 __all__ = [
     "DEFINITIONS",
     "Definition",
-    "bleu_scores",
     "self_bleu",
+    "self_bleu_columns",
     "self_bleu_from_counts",
+    "self_bleu_of_each",
     "self_bleu_scores",
     "signature",
 ]
 
 Definition = Literal["f2_code", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "original")
+MAX_N = 4
 ZERO = {"f2_code": 1e-100, "original": 0.1}
 """What stands in for zero shared n-grams."""
 
@@ -49,16 +53,16 @@ def self_bleu(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") 
         max_n: largest order.
         definition: what zero shared n-grams count as.
 
-    >>> one, two = self_bleu([[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]], 2)
-    >>> round(one, 6), round(two, 6)  # 3/4, 3/4 and 0 of the tokens, 2/3, 2/3 and 0 of the pairs
+    >>> by_tokens, by_pairs = self_bleu([[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]], 2)
+    >>> round(by_tokens, 6), round(by_pairs, 6)  # 3/4, 3/4 and 0 of the tokens, 2/3, 2/3 and 0 of the pairs
     (50.0, 47.140452)
     """
     counts = count_ngrams(texts, max_n)
     return self_bleu_from_counts(counts, lengths_of(texts), definition)
 
 
-def self_bleu_scores(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") -> NDArray[np.float64]:
-    """Return the BLEU of every text against all others as a fraction, `[texts, max_n]`, for tests over texts.
+def self_bleu_of_each(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") -> NDArray[np.float64]:
+    """Return the BLEU of every text against all others as a fraction, `[texts, max_n]`.
 
     Raises:
         ValueError: fewer than two texts.
@@ -82,10 +86,35 @@ def self_bleu_from_counts(
         return [None] * len(counts)
     scores = _scores(counts, lengths, definition)
     means = [100.0 * math.fsum(column) / len(lengths) for column in scores.T.tolist()]
-    return [mean if n <= lengths.max() else None for n, mean in enumerate(means, start=1)]
+    longest = int(lengths.max())
+    return means[:longest] + [None] * len(means[longest:])
 
 
-def bleu_scores(
+def self_bleu_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score generated texts by Self-BLEU-1 to -4 alone; arguments and errors as for `token_rows`."""
+    given = token_rows(rows, gold)
+    columns = self_bleu_columns(count_ngrams(given.texts, MAX_N), lengths_of(given.texts), given.tokens)
+    return [explained(score, TOO_SHORT) for score in columns]
+
+
+def self_bleu_columns(counts: Sequence[NgramCounts], lengths: Integers, tokenisation: str) -> list[Score]:
+    """Return the columns of Self-BLEU-1 to -4 by both definitions.
+
+    Args:
+        counts: of orders 1 to 4 in turn, from a pass that other metrics may share.
+        lengths: `[texts]` tokens of each text.
+        tokenisation: what the signature says of the tokens.
+    """
+    columns = []
+    for definition in DEFINITIONS:
+        for n, value in enumerate(self_bleu_from_counts(counts, lengths, definition), start=1):
+            name = column_name(f"self-bleu-{n}", definition, DEFINITIONS[0])
+            signed = f"{signature(n, definition)}|{tokenisation}"
+            columns.append(Score(name, value, "percent", False, len(lengths), signed))
+    return columns
+
+
+def _bleu(
     matches: Sequence[Integers], lengths: Integers, wanted: Integers, definition: Definition
 ) -> NDArray[np.float64]:
     """Return sentence BLEU with equal weights up to each order, as a fraction.
@@ -102,7 +131,9 @@ def bleu_scores(
     # Logarithms of integers by the C library: those of numpy differ between processors in the last bit.
     longest = int(lengths.max(initial=1))
     logs = np.array([math.log(ZERO[definition]), *map(math.log, range(1, longest + 1))])
-    precisions = [logs[found] - logs[np.maximum(n_grams(lengths, n), 1)] for n, found in enumerate(matches, start=1)]
+    precisions = []
+    for n, matched in enumerate(matches, start=1):
+        precisions.append(logs[matched] - logs[np.maximum(n_grams(lengths, n), 1)])
     orders = np.arange(1, len(matches) + 1)
     means = np.cumsum(np.array(precisions).T.reshape(len(lengths), len(matches)), axis=1) / orders
     brevity = np.minimum(1.0 - wanted / np.maximum(lengths, 1), 0.0)
@@ -132,7 +163,7 @@ def _scores(counts: Sequence[NgramCounts], lengths: Integers, definition: Defini
     _check(definition)
     if len(lengths) < 2:
         raise ValueError(f"Self-BLEU compares texts with each other: expected two or more, got {len(lengths)}")
-    return bleu_scores([_matches(of_order) for of_order in counts], lengths, _nearest_other(lengths), definition)
+    return _bleu([_matches(of_order) for of_order in counts], lengths, _nearest_other(lengths), definition)
 
 
 def _matches(pairs: NgramCounts) -> Integers:

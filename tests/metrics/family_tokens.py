@@ -9,7 +9,7 @@ import torch
 from bench.metrics import METRICS
 from bench.metrics.columns import expand
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, ngram_diversity, repetition, self_bleu
-from bench.metrics.diversity.diversity_scorer import DISTINCT
+from bench.metrics.diversity.distinct import DEFINITIONS as DISTINCT
 from bench.metrics.diversity.frequency_groups import GROUPS, frequency_groups, group_of_tokens
 from bench.metrics.likelihood import cache_accuracy, cache_hits, perplexity
 from bench.metrics.likelihood.matrix_rank import PRECISIONS, rank_of, singular_values

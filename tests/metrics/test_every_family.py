@@ -27,7 +27,7 @@ from tests.metrics.family_ranks import as_rank
 from tests.metrics.family_rows import TAGGER, emptied
 
 torch.set_num_threads(1)
-WITHOUT_SUMS = {"matrix_rank", "diversity", "mauve"}
+WITHOUT_SUMS = {"matrix_rank", "mauve"}
 """Families that are no sums over rows."""
 every_family = pytest.mark.parametrize("family", METRICS)
 TOKENISATION = re.compile(r"longest:\d+\|tokens:[0-9a-f]{8}")

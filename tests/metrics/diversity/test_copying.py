@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.metrics import METRICS
+from bench.metrics import METRICS, CopyRate
 from bench.metrics.diversity.copying import copied, copy_rates, longest_copied, matches, signature, words_of
-from bench.metrics.diversity.copying_metric import CopyRate
 from tests.metrics.diversity_cases import TEXT, zipf_texts
 
 PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)
@@ -89,22 +88,30 @@ def test_a_book_as_source_has_more_words_than_one_byte_and_is_fast():
     assert time.process_time() - start < 2.0
 
 
-@pytest.mark.parametrize("size", [1, 4, 23])
-def test_the_class_gives_what_the_functions_give(size):
-    texts, sources = zipf_texts(23, 9, seed=1, types=9, shortest=0), zipf_texts(23, 30, seed=2, types=9)
-    metric, other = CopyRate(), CopyRate()
-    for start in range(0, 23, size):
-        metric.update(texts[start : start + size], sources[start : start + size])
-        metric.update([], [])
-    expected = [*copy_rates(texts, sources), longest_copied(texts, sources)]
-    assert [value.item() for value in metric.compute().values()] == expected
-    other.update(texts, sources)
-    other.merge_state(metric)
-    assert [value.item() for value in other.compute().values()] == expected
-    other.reset()
-    other.update([], [])
-    assert all(value.isnan() for value in other.compute().values())
-    assert other.higher_is_better is None
+def test_the_class_counts_each_text_as_the_scorer_does():
+    texts = [" ".join(f"w{token}" for token in text) for text in zipf_texts(9, 9, seed=1, types=9, shortest=0)]
+    sources = [" ".join(f"w{token}" for token in text) for text in zipf_texts(9, 30, seed=2, types=9)]
+    metric = CopyRate()
+    for text, source in zip(texts, sources, strict=True):
+        metric.update(text, source)
+    expected = score(texts, {str(n): {"source": source} for n, source in enumerate(sources)})
+    assert {name: value.item() for name, value in metric.compute().items()} == {
+        name: column.value for name, column in expected.items()
+    }
+
+
+def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
+    """Batch by batch too, where the class cannot see the others."""
+    metric = CopyRate(n=1)
+    metric.update(["a", "b"], ["", ""])
+    assert all(value.isnan() for value in metric.compute().values())
+    metric.update(["c"], ["c"])
+    assert {name: value.item() for name, value in metric.compute().items()} == {
+        "copy-1": pytest.approx(100 / 3), "novel-1": pytest.approx(200 / 3),
+    }  # fmt: skip
+    metric.update_rows([{"id": "x", "text": "d"}], {"x": {}})
+    with pytest.raises(ValueError, match="a source for all 4 rows or for none, 1 lack it"):
+        metric.compute()
 
 
 def score(texts, gold):

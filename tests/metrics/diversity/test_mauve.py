@@ -11,7 +11,6 @@ from transformers import GPT2Model
 from bench.metrics import METRICS
 from bench.metrics.diversity import mauve
 from bench.metrics.diversity.mauve import features_of, load_reader, mauve_scores
-from bench.metrics.diversity.mauve_metric import Mauve
 from bench.metrics.faithfulness.embedder import NoVerifier, embed
 from tests.metrics import tiny_encoders
 
@@ -120,21 +119,6 @@ def test_below_two_texts_there_is_no_number(folder, package, tmp_path, monkeypat
     assert (found.value, found.n, empty) == (None, 1, 1)
     assert found.signature.endswith("|version:2|not applicable: fewer than 2 texts that are not empty")
     assert package == []
-
-
-def test_the_class_gathers_features(reader, package):
-    metric, other = Mauve(reader), Mauve(reader)
-    metric.update([], [])
-    assert metric.compute().isnan()
-    for start in (0, 30):
-        metric.update(REFERENCES[start : start + 30], ["", *TEXTS[1:]][start : start + 30])
-    assert (metric.compute().item(), metric.compute().dtype) == (25.0, torch.float64)
-    assert [package[0][side].shape for side in ("p_features", "q_features")] == [(40, 16), (39, 16)]
-    np.testing.assert_allclose(package[0]["p_features"], embed(reader, REFERENCES)[0].numpy(), rtol=1e-4, atol=1e-5)
-    other.update(REFERENCES, TEXTS)
-    other.merge_state(metric)
-    other.compute()
-    assert package[-1]["q_features"].shape == (79, 16)
 
 
 def test_without_package_model_or_reference_there_is_no_number(package, monkeypatch):

@@ -1,10 +1,8 @@
-"""N-gram diversity: both definitions by slow loops, short texts, classes in batches and over states, stored rows."""
+"""N-gram diversity: both definitions by slow loops, short texts, stored rows."""
 
-import random
 import re
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,13 +10,12 @@ from bench.metrics import METRICS
 from bench.metrics.diversity.ngram_diversity import (
     DEFINITIONS,
     ngram_diversity,
+    ngram_diversity_scores,
     signature,
     simctg_diversity,
     simctg_signature,
     whitespace_ids,
 )
-from bench.metrics.diversity.ngram_diversity_metric import NgramDiversity, SimctgDiversity
-from bench.metrics.diversity.ngram_diversity_scorer import ngram_diversity_scores
 from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, grams, zipf_texts
 
 COLUMNS = ["ngram-diversity", "simctg-diversity", "simctg-diversity/paper"]
@@ -113,33 +110,6 @@ def test_words_are_what_white_space_parts():
     assert second[0] == first[2]
 
 
-@pytest.mark.parametrize("size", [1, 4, 23])
-def test_classes_give_what_the_functions_give(size):
-    texts = zipf_texts(23, 30, seed=1, types=60, shortest=0)
-    metrics = [NgramDiversity(), *map(SimctgDiversity, DEFINITIONS)]
-    others = [NgramDiversity(), *map(SimctgDiversity, DEFINITIONS)]
-    expected = [ngram_diversity(texts), *(simctg_diversity(texts, name) for name in DEFINITIONS)]
-    for metric, other, value in zip(metrics, others, expected, strict=True):
-        metric.update([])
-        assert metric.compute().isnan()
-        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
-        random.Random(0).shuffle(parts)
-        for part in [*parts, []]:
-            metric.update(part)
-        assert metric.compute().item() == value
-        assert metric.compute().dtype == torch.float64
-        assert metric.higher_is_better
-        other.update(texts[:9])
-        rest = metric.clone()
-        rest.reset()
-        rest.update(texts[9:])
-        other.merge_state(rest)
-        assert other.compute().item() == value
-        metric.reset()
-        metric.update([[1, 1]])
-        assert metric.compute().isnan() or metric.compute().item() == 75.0
-
-
 def make_rows(texts, tokens=True):
     rows = [{"id": f"test/{n}", "text": " ".join(f"w{i}" for i in text)} for n, text in enumerate(texts)]
     return [{**row, "token_ids": text, "reference_ids": text} for row, text in zip(rows, texts, strict=True)] \
@@ -177,7 +147,7 @@ def test_rows_without_tokens_and_without_words():
 
 
 def test_unknown_definitions_are_refused():
-    for make in (lambda: simctg_diversity([[1]], "x"), lambda: SimctgDiversity("x"), lambda: simctg_signature("x", "")):
+    for make in (lambda: simctg_diversity([[1]], "x"), lambda: simctg_signature("x", "")):
         with pytest.raises(ValueError, match="'x' is unknown; there are: released, paper"):
             make()
     assert signature("a") != signature("b")

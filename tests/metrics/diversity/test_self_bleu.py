@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from nltk.translate import bleu_score
 
 from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
-from bench.metrics.diversity.self_bleu import DEFINITIONS, self_bleu, self_bleu_from_counts, self_bleu_scores, signature
+from bench.metrics.diversity.self_bleu import (
+    DEFINITIONS,
+    self_bleu,
+    self_bleu_from_counts,
+    self_bleu_of_each,
+    signature,
+)
 from tests.metrics.diversity_cases import GOLDEN, TEXT, TEXTS, golden, plain_self_bleu, zipf_texts
 
 SETS = st.lists(TEXT, min_size=2, max_size=6)
@@ -76,7 +82,7 @@ def test_nothing_to_compare_is_not_defined(definition):
     assert self_bleu([], 2, definition) == self_bleu([[1, 2, 3]], 2, definition) == [None, None]
     assert self_bleu([[], []], 2, definition) == [None, None]
     with pytest.raises(ValueError, match="two or more, got 1"):
-        self_bleu_scores([[1, 2]], 2, definition)
+        self_bleu_of_each([[1, 2]], 2, definition)
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
@@ -89,10 +95,10 @@ def test_an_order_that_no_text_has_is_not_defined(definition):
 
 def test_short_and_empty_texts_among_long_ones_keep_the_authors_values():
     texts = [[1, 2, 3], [1, 2, 3], [1], []]
-    scores = self_bleu_scores(texts, 2, "original")
+    scores = self_bleu_of_each(texts, 2, "original")
     assert scores[:, 0].tolist() == pytest.approx([1, 1, 1, 0])
     assert scores[2, 1] == pytest.approx(math.sqrt(0.1))  # no pair at all: 0.1 of 1
-    assert self_bleu_scores(texts, 2)[2, 1] == pytest.approx(1e-50)
+    assert self_bleu_of_each(texts, 2)[2, 1] == pytest.approx(1e-50)
 
 
 def test_equal_texts_are_wholly_alike_and_disjoint_ones_not_at_all():
@@ -130,7 +136,7 @@ def test_names_of_tokens_do_not_matter(texts, names):
 @settings(deadline=None, max_examples=50)
 @given(SETS)
 def test_scores_lie_between_none_and_all(texts):
-    scores = self_bleu_scores(texts)
+    scores = self_bleu_of_each(texts)
     assert scores.shape == (len(texts), 4)
     assert ((scores >= 0) & (scores <= 1 + 1e-12)).all()
     for definition in DEFINITIONS:

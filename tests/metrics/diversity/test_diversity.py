@@ -7,13 +7,19 @@ import sys
 import pytest
 
 from bench.cells.score import by_people
-from bench.metrics import METRICS
+from bench.leaderboards.statistics.analysis import analysed
+from bench.leaderboards.table import tables
+from bench.metrics import METRICS, Distinct, MSJaccard, Repetition, SelfBLEU, SequenceRepetition
+from bench.metrics.classes import CLASSES
 from bench.metrics.diversity.distinct import distinct, seq_rep
 from bench.metrics.diversity.divergence import jsd, kld, uniq
-from bench.metrics.diversity.diversity_scorer import diversity_scores
+from bench.metrics.diversity.diversity import diversity_scores
 from bench.metrics.diversity.ms_jaccard import ms_jaccard
 from bench.metrics.diversity.repetition import repetition
 from bench.metrics.diversity.self_bleu import self_bleu
+from bench.metrics.torch import metric_class
+from bench.store.store import Store
+from tests.leaderboards.handmade import scored, trained
 from tests.metrics.diversity_cases import zipf_texts
 
 COLUMNS = [
@@ -154,15 +160,106 @@ def test_rows_that_cannot_be_scored_say_why(rows, said):
         diversity_scores([{"id": "a", "token_ids": [1]}], {"a": {}, "b": {}})
 
 
+# Sums over texts
+
+
+SUMMED = {"rep", "seq-rep-4", *(f"distinct-{n}{ending}" for n in (1, 2, 3) for ending in ("", "/per_text"))}
+
+
+def test_means_over_texts_have_sums_and_what_is_of_the_whole_set_has_none(rows):
+    columns = score(rows)
+    assert {name for name, column in columns.items() if column.sums is not None} == SUMMED
+    for name in SUMMED:
+        assert columns[name].sums.value == columns[name].value
+        assert len(columns[name].sums) == len(rows)
+        assert columns[name].sums.total[1] == columns[name].n
+
+
+def test_the_sums_of_a_text_are_its_own_value(rows):
+    """In the order of ids; a text that is too short counts for nothing."""
+    columns, texts = score(rows[::-1]), [row["token_ids"] for row in sorted(rows, key=lambda row: row["id"])]
+    functions = {
+        "distinct-2": lambda text: distinct([text], 2),
+        "distinct-3/per_text": lambda text: distinct([text], 3, "per_text"),
+        "rep": lambda text: repetition([text]),
+        "seq-rep-4": lambda text: seq_rep([text]),
+    }
+    for name, value_of_text in functions.items():
+        form = columns[name].sums.form
+        for text, (top, below) in zip(texts, columns[name].sums.values.tolist(), strict=True):
+            expected = value_of_text(text)
+            assert (form.scale * top, below) == ((0, 0) if expected is None else (pytest.approx(expected), 1))
+
+
+def looping(texts, every):
+    """The texts, of which every so many-th says one phrase again and again."""
+    return [text[:4] * 10 if place % every == 0 else text for place, text in enumerate(texts)]
+
+
+def test_a_leaderboard_tests_and_bounds_these_columns(tmp_path):
+    """Three seeds of two methods on made-up texts: intervals over seeds and texts, and a p-value against MLE."""
+    references = zipf_texts(60, 40, seed=9, types=200)
+    for method, every in (("mle", 2), ("face", 30)):
+        for seed in range(3):
+            texts = looping(zipf_texts(60, 40, seed=seed, types=200), every + seed % 2)
+            columns = score(make_rows(texts, references))
+            sums = {name: columns[name].sums for name in SUMMED}
+            cell = trained(tmp_path, method, seed, task="wikitext103")
+            scored(cell, {name: columns[name].value for name in [*SUMMED, "self-bleu-2"]}, items=sums)
+    (table,), _ = tables(Store(tmp_path), columns="all")
+    (judged,) = analysed([table], rounds=999, cached=False)
+    by_method = dict(zip([row.method for row in table.rows], judged, strict=True))
+    for name in SUMMED:
+        (judgement,) = [of for column, of in by_method["face"].items() if column.split("[")[0] == name]
+        assert judgement.half is not None, name
+        assert judgement.p < 0.05, name
+        assert judgement.low <= judgement.difference <= judgement.high, name
+    assert by_method["face"]["rep"].difference < -20
+    assert by_method["face"]["self-bleu-2"].p is None
+
+
+# Torchmetrics classes
+
+
+@pytest.mark.parametrize("name", [name for name, made_of in CLASSES.items() if made_of.family == "diversity"])
+def test_a_class_of_some_columns_gives_the_familys_bits(rows, name):
+    metric, whole = metric_class(name)(), metric_class(name)(columns=["*"])
+    for batch in (rows[20:], rows[:20]):
+        metric.update_rows(batch, gold_of(rows))
+        whole.update_rows(batch, gold_of(rows))
+    family = diversity_scores(rows, gold_of(rows))
+    assert whole.scores() == family
+    assert metric.scores() == [column for column in family if column.name in metric.columns]
+
+
+def test_classes_take_words_and_token_ids():
+    ids, true = [[1, 2, 3, 1, 2, 9], [1, 2, 1, 2, 1, 2], [7]], [[1, 2, 3, 4], [1, 2], [7, 7]]
+    words, true_words = ([" ".join(f"w{token}" for token in text) for text in side] for side in (ids, true))
+    expected = {
+        SelfBLEU(max_n=3): {f"self-bleu-{n}": value for n, value in enumerate(self_bleu(ids, 3), start=1)},
+        Distinct(n=2): {"distinct-2": distinct(ids, 2), "distinct-2/per_text": distinct(ids, 2, "per_text")},
+        MSJaccard(): {f"ms-jaccard-{n}": value for n, value in enumerate(ms_jaccard(ids, true), start=1)},
+        Repetition(): {"rep": repetition(ids)},
+        SequenceRepetition(): {"seq-rep-4": seq_rep(ids)},
+    }
+    for metric, values_of_columns in expected.items():
+        by_words = metric.clone()
+        targets = ([true], [true_words]) if isinstance(metric, MSJaccard) else ([], [])
+        metric.update(ids, *targets[0])
+        by_words.update(words, *targets[1])
+        computed = {name: value.item() for name, value in metric.compute().items()}
+        for name, value in values_of_columns.items():
+            assert computed[name] == value or (math.isnan(computed[name]) and value is None), name
+        same = {name: value.item() for name, value in by_words.compute().items()}
+        assert str(same) == str(computed)  # nan is no number, and itself as text
+
+
 def test_it_is_listed():
     assert METRICS["diversity"].kind == "generation"
     assert METRICS["diversity"].load() is diversity_scores
 
 
 def test_scoring_does_not_import_torch():
-    code = (
-        "import sys, bench.metrics.diversity.diversity_scorer;"
-        "print({'torch', 'nltk', 'torchmetrics'} & set(sys.modules))"
-    )
+    code = "import sys, bench.metrics.diversity.diversity;print({'torch', 'nltk', 'torchmetrics'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
