@@ -25,6 +25,7 @@ from bench.metrics.sums import ratio, value_of
 __all__ = ["MAX_N", "copied", "copy_rates", "copying_scores", "longest_copied", "matches", "signature", "words_of"]
 
 MAX_N = 4
+ORDERS = range(1, MAX_N + 1)
 LONGEST = "longest-copy"
 NOT_IN_SOURCE = 0
 Item = TypeVar("Item", int, str)
@@ -74,7 +75,7 @@ def copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -
     counts = np.zeros((len(texts), 2, MAX_N + 1), dtype=np.int64)
     for of_text, text, source in zip(counts, texts, sources, strict=True):
         runs = matches(text, source)
-        for n in range(1, MAX_N + 1):
+        for n in ORDERS:
             of_text[:, n - 1] = sum(run >= n for run in runs), max(len(text) - n + 1, 0)
         of_text[:, MAX_N] = max(runs, default=0), len(text) > 0
     return counts
@@ -90,12 +91,12 @@ def matches(text: Sequence[Item], source: Sequence[Item]) -> list[int]:
     [0, 1, 2, 3, 1, 0]
     """
     letters: dict[Item, str] = {}
-    held = "".join(letters.setdefault(word, chr(len(letters) + 1)) for word in source)
-    coded = "".join(letters.get(word, chr(NOT_IN_SOURCE)) for word in text)
+    coded_source = "".join(letters.setdefault(word, chr(len(letters) + 1)) for word in source)
+    coded_text = "".join(letters.get(word, chr(NOT_IN_SOURCE)) for word in text)
     runs, run = [], 0
-    for stop in range(1, len(coded) + 1):
+    for stop in range(1, len(coded_text) + 1):
         run += 1
-        while coded[stop - run : stop] not in held:  # the empty run is always there
+        while coded_text[stop - run : stop] not in coded_source:  # the empty run is always there
             run -= 1
         runs.append(run)
     return runs
@@ -127,9 +128,9 @@ def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
     """Count what each text copies; a row without a source has no counts."""
     sources_of(rows, gold)  # refuses rows of which some have a source and others have none
     sources = [row.get("prompt", gold[row["id"]].get("source")) for row in rows]
-    texts, words = words_of([row["text"] for row in rows]), words_of([source or "" for source in sources])
+    texts, source_words = words_of([row["text"] for row in rows]), words_of([source or "" for source in sources])
     counts: list[Counts] = []
-    for source, (copies, ngrams) in zip(sources, copied(texts, words).tolist(), strict=True):
+    for source, (copies, ngrams) in zip(sources, copied(texts, source_words).tolist(), strict=True):
         if source is None:
             counts.append({})
         else:
@@ -138,34 +139,38 @@ def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
-    orders = range(1, MAX_N + 1)
-    without = sum(not row for row in counts)
     if all(row.get("source_is_empty", True) for row in counts):
-        names = [*(f"copy-{n}" for n in orders), *(f"novel-{n}" for n in orders)]
-        columns = [Score(name, None, "percent", None, len(counts), signature(name)) for name in names]
-        columns.append(Score(LONGEST, None, "words", None, len(counts), signature(LONGEST)))
-        return [replace(score, signature=f"{score.signature}|{NO_SOURCE}") for score in columns]
+        return _without_source(len(counts))
+    without = sum(not row for row in counts)
     if without:
         raise ValueError(f"expected a source for all {len(counts)} rows or for none, {without} lack it")
-    copies, novel = [], []
-    for n in orders:
+    copies, novelties = [], []
+    for n in ORDERS:
         pairs = [(row["copied"][n - 1], row["ngrams"][n - 1]) for row in counts]
-        copies.append(_column(f"copy-{n}", pairs))
-        rest = _column(f"novel-{n}", [(ngrams - copied_ones, ngrams) for copied_ones, ngrams in pairs])
-        if copies[-1].value is not None:  # the stored number: the rest of 100 %, which may differ in the last bit
-            rest = replace(rest, value=100.0 - copies[-1].value)
-        novel.append(rest)
+        copy = _column(f"copy-{n}", pairs)
+        novelty = _column(f"novel-{n}", [(ngrams - in_source, ngrams) for in_source, ngrams in pairs])
+        if copy.value is not None:
+            novelty = replace(novelty, value=100.0 - copy.value)  # which may differ from its sums in the last bit
+        copies.append(copy)
+        novelties.append(novelty)
     spans = [(row["copied"][MAX_N], row["ngrams"][MAX_N]) for row in counts]
-    return [*copies, *novel, _column(LONGEST, spans)]
+    return [*copies, *novelties, _column(LONGEST, spans)]
+
+
+def _without_source(n_rows: int) -> list[Score]:
+    columns = []
+    for name in [*(f"copy-{n}" for n in ORDERS), *(f"novel-{n}" for n in ORDERS)]:
+        columns.append(Score(name, None, "percent", None, n_rows, f"{signature(name)}|{NO_SOURCE}"))
+    return [*columns, Score(LONGEST, None, "words", None, n_rows, f"{signature(LONGEST)}|{NO_SOURCE}")]
 
 
 def _column(name: str, pairs: Sequence[tuple[int, int]]) -> Score:
-    """Return a column whose value is a ratio of sums; it counts the texts that have something below the line."""
+    """Return a column whose value is a ratio of sums; its n is the number of texts with a denominator above 0."""
     form, unit = ratio(), "percent"
     if name == LONGEST:
         form, unit = ratio(1), "words"
     score = score_of_sums(name, form, pairs, signature(name), unit=unit, why="no text that is long enough")
-    return replace(score, n=sum(below > 0 for _, below in pairs))
+    return replace(score, n=sum(denominator > 0 for _, denominator in pairs))
 
 
 copying_scores = Family(_count, _scores)

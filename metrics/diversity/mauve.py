@@ -2,8 +2,8 @@
 
 A text is the last hidden state of GPT-2 large at its last token. The package would compute these too, anew for every
 model; here they are kept on disk by a hash of the texts and of what reads them, so that true continuations are read
-once. The package's own defaults do the rest. Empty texts are left out, as it does without saying; how many is said
-here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
+once. The package's own defaults do the rest. Empty texts are left out, as the package does too; their number has a
+column here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def load_reader(checkpoint: str | None = None) -> Embedder:
     Raises:
         NoVerifier: it is not on this machine or lacks weights.
     """
-    names = READERS
+    names: tuple[str, ...] = READERS
     if checkpoint is not None:
         names = (checkpoint,)
     for name in names:
@@ -100,8 +100,8 @@ def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Feature
     key = hashlib.sha256(json.dumps([reader.signature, kept]).encode()).hexdigest()
     path, empty = folder / f"{key}.safetensors", len(texts) - len(kept)
     try:
-        held = read(path.read_bytes())
-        return Features(held["values"], int(held["cut"][0]), empty)
+        stored = read(path.read_bytes())
+        return Features(stored["values"], int(stored["cut"][0]), empty)
     except (OSError, KeyError, SafetensorError):  # not there, or not whole
         values, cut = embed(reader, kept)
     made = Features(values.numpy(), cut, empty)

@@ -65,7 +65,7 @@ def tokenisation(references: Texts | None) -> str:
     """Say which tokens are counted, by a hash of the true continuations, which differ with the tokenizer.
 
     >>> tokenisation([[4, 8], [15]])
-    'longest:2|tokens:4b48c9db'
+    'longest:2|tokens:62fcd9cb'
     >>> tokenisation(None)
     'tokens:unknown'
     """
