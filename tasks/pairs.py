@@ -87,12 +87,12 @@ class Pairs(Task):
         self.columns = {"source": source, "target": target}
         self.references = references
 
-    def load(self, source: Source, limit: int | None = None) -> None:
-        """Set where rows come from; `path` goes before any data folder."""
-        if self.path:
-            found = expanded(self.path)
-            source = Source(found, f"task.path: {found}")
-        super().load(source, limit)
+    def source_from(self, source: Source) -> Source:
+        """Return where rows come from; `path` goes before any data folder."""
+        if not self.path:
+            return source
+        place = expanded(self.path)
+        return Source(place, f"task.path: {place}")
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""

@@ -132,12 +132,12 @@ class Text(Task):
         """Fewest words of an evaluated passage."""
         return self.prompt_words + LEAST_REST
 
-    def load(self, source: Source, limit: int | None = None) -> None:
-        """Set where rows come from; `path` goes before any data folder."""
-        if self.path:
-            place = expanded(self.path)
-            source = Source(place, f"task.path: {place}")
-        super().load(source, limit)
+    def source_from(self, source: Source) -> Source:
+        """Return where rows come from; `path` goes before any data folder."""
+        if not self.path:
+            return source
+        place = expanded(self.path)
+        return Source(place, f"task.path: {place}")
 
     def cluster_of(self, name: str) -> str:
         """Return the document."""

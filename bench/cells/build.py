@@ -1,26 +1,30 @@
-"""Build: from a cell to an objective with its initial weights and the codec of its backbone."""
+"""Build: from a cell to an objective with its initial weights, which knows its run, and the codec of its backbone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import torch
 
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
+from bench.config.config import TrainerConfig
+from bench.config.decoding import Decoding
 from bench.config.resolve import backbone_factory
 from bench.errors import UsageError
+from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.hub import hub
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Continue, Objective, Optimiser, RunContext
 from bench.store.checkpoints import load_part, load_verified, stored_tensor
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
 """Training batches that a method may look at before its first step."""
+
+TYPES = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "64-true": torch.float64}
+"""Precisions whose weights are of that type; any other trains float32 weights under autocast."""
 
 
 def build(cell: Cell) -> tuple[Objective, Codec]:
@@ -36,22 +40,39 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
-    objective.run_seed, objective.max_target = config.seed, config.trainer.max_target
-    objective.continue_greedily = continue_with(objective)
+    objective.setup_run(context_of(cell, objective, codec))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
-    if config.trainer.precision.endswith("-true"):
-        types = {"32": torch.float32, "bf16": torch.bfloat16, "64": torch.float64}
-        objective = objective.to(types[config.trainer.precision.split("-")[0]])
+    if config.trainer.precision in TYPES:
+        objective = objective.to(TYPES[config.trainer.precision])
     return objective, codec
 
 
-def continue_with(objective: Objective) -> Any:
-    """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
-    from bench.cells.generation import generate
-    from bench.config.decoding import Decoding
+def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
+    """Return what the run of a cell knows; training targets are counted only if a decoding asks for them."""
+    return RunContext(
+        seed=cell.config.seed,
+        max_target=cell.config.trainer.max_target,
+        optimiser=optimiser_of(cell.config.trainer),
+        token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
+        continue_greedily=continue_with(objective),
+    )
 
-    return lambda batch, limit: generate(objective, batch, Decoding("greedy"), limit)
+
+def optimiser_of(config: TrainerConfig) -> Optimiser:
+    """Return the optimiser of a recipe; it takes as many steps as the trainer."""
+    return Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay)
+
+
+def continue_with(objective: Objective) -> Continue:
+    """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
+
+    def continue_greedily(batch: Batch, most: int) -> list[list[int]]:
+        from bench.cells.generation import generate
+
+        return generate(objective, batch, Decoding("greedy"), most)
+
+    return continue_greedily
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
@@ -60,7 +81,9 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
     Raises:
         UsageError: when they are of another model, or of one with another vocabulary.
     """
-    if cell.start is not None:
+    if cell.start is None:
+        is_new = is_pretrained(cell.config.backbone)
+    else:
         content = cell.start.trained()
         assert content is not None
         if content["model"]["tokenizer_sha256"] != tokenizer_hash(codec.tokenizer):
@@ -68,10 +91,8 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
                 f"weights of '{cell.start.path}' do not fit: its tokenizer is another one than that of backbone "
                 f"{cell.config.backbone}; leave backbone.tokenizer empty, on a backbone that has this option"
             )
-        new = load_part(objective, load_verified(cell.start, content), cell.start.path)
-    else:
-        new = backbone_factory(cell.config.backbone) is hub
-    if new:
+        is_new = load_part(objective, load_verified(cell.start, content), cell.start.path)
+    if is_new:
         objective.warm_start(first_batches(cell, codec))
 
 
@@ -94,9 +115,9 @@ def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
 def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Return the token counts a method is made for: those of the cell it starts from, else of its own training text."""
     if cell.start is not None:
-        found = stored_tensor(cell.start, "counts")
-        if found is not None and found.shape == (vocabulary_size,):
-            return found.long()
+        counts = stored_tensor(cell.start, "counts")
+        if counts is not None and counts.shape == (vocabulary_size,):
+            return counts.long()
     return target_counts(cell, codec, vocabulary_size)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from bench.cells.evaluators import MAKERS, Context, Evaluation, Examples, autocast
+from bench.cells.evaluators import MAKERS, Context, Examples, autocast
+from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
 from bench.metrics.diversity.frequency_groups import group_of_tokens
 from bench.metrics.diversity.ngrams import Integers
@@ -20,9 +21,6 @@ from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
-
-VERSION = 3
-"""In the key of every rows file; raise it when rows of the same model would come out otherwise."""
 
 
 def evaluate(

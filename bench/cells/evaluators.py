@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.base.seeds import seed_of
-from bench.config.decoding import Decoding
+from bench.cells.wanted import Evaluation
 from bench.metrics.diversity.frequency_groups import GROUPS
 from bench.metrics.diversity.ngrams import Integers
 from bench.metrics.likelihood.matrix_rank import singular_values
@@ -28,37 +28,6 @@ TOP = 25
 
 
 Examples = Mapping[str, Example]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """One evaluation of one trained cell.
-
-    Args:
-        kind: `likelihood`, `probe`, `spectrum` or `generation`.
-        ids: the rows, a declared subset or a whole split.
-        decoding: for generation only.
-        of_rows: hash of the ids of the subset or split this belongs to (a probe takes one row a prompt of them).
-        exemplars: `own` or, for a control, `swapped`: another row's; empty for methods that read none.
-        shown_as: the method its numbers stand under, where that is a control of the trained one.
-        references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
-        cut: where rows are cut from running text, which the tokenizer decides, how many of them; 0 for all. `ids` is
-            empty then, and known once the model is.
-    """
-
-    kind: str
-    split: str
-    ids: tuple[str, ...]
-    batch_size: int
-    max_new_tokens: int = 0
-    decoding: Decoding | None = None
-    seed: int = 0
-    precision: str = "32-true"
-    of_rows: str = ""
-    exemplars: str = ""
-    shown_as: str = ""
-    references: bool = False
-    cut: int | None = None
 
 
 @dataclass(frozen=True)

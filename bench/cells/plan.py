@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.base.entries import expand
-from bench.cells.cell import Cell, decodings_of, make_cell
+from bench.cells.cell import Cell, make_cell
+from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, Override, parse_sets
 from bench.config.resolve import Method, ancestors, backbone_of, cell_config, check_overrides, find_method, method_names
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones.hub import architecture
+from bench.models.backbones import BACKBONES
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
 from bench.tasks import TASKS
-from bench.tasks.core.task import Task
+from bench.tasks.core.task import OnSearch, Task
 from bench.tasks.fetch.sources import resolve
 
 
@@ -43,8 +45,12 @@ class Plan:
     def place(self, cell: Cell) -> None:
         """Add a cell; one that a younger cell has wanted until now gets its evaluations where it stands."""
         for at, known in enumerate(self.cells):
-            if known.folder == cell.folder and (not cell.evaluations or known.method.name == cell.method.name):
-                self.cells[at] = cell if cell.evaluations else known
+            if known.folder != cell.folder:
+                continue
+            if not cell.evaluations:
+                return
+            if known.method.name == cell.method.name:
+                self.cells[at] = cell
                 return
         self.cells.append(cell)
 
@@ -55,12 +61,17 @@ class Plan:
         self.skips += other.skips
 
 
-def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line: None) -> Plan:
+def make_plan(
+    arguments: RunArguments,
+    say: Callable[[str], None] = lambda line: None,
+    on_search: OnSearch | None = None,
+) -> Plan:
     """Look everything up that `bench run` was asked for; nothing is trained.
 
     Args:
         arguments: names and overrides.
         say: told where each task's data comes from, before it is read.
+        on_search: told, whenever a task searches exemplars, how many rows have theirs, of how many.
 
     Raises:
         UsageError: a name or option is unknown, or nothing is left to run.
@@ -70,93 +81,149 @@ def make_plan(arguments: RunArguments, say: Callable[[str], None] = lambda line:
     given = parse_sets(arguments.sets)
     kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
     methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
-    concerned = [one for method in methods for one in (method, *ancestors(method))]
-    backbones = [backbone_of(kind, m, arguments.backbone, preset) for kind in kinds for m in concerned]
-    check_overrides(given, kinds, concerned, list(dict.fromkeys(backbones)))
-    maker = Maker(arguments, preset, given, Plan(preset), say)
-    for kind in kinds:
-        for method in methods:
-            for seed in arguments.seeds:
-                if reason := maker.add(kind, method, seed):
-                    name = backbone_of(kind, method, arguments.backbone, preset)
-                    maker.plan.skips.append(Skip(kind.name, method.name, name, reason))
-                    break
-    if not maker.plan.cells and not maker.plan.skips:
+    concerned = [relative for method in methods for relative in (method, *ancestors(method))]
+    backbones = dict.fromkeys(
+        backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
+    )
+    check_overrides(given, kinds, concerned, list(backbones))
+    builder = PlanBuilder(arguments, preset, given, say, on_search)
+    for kind, method in itertools.product(kinds, methods):
+        for seed in arguments.seeds:
+            if reason := builder.add(kind, method, seed):
+                builder.skip(kind, method, reason)
+                break
+    if not builder.plan.cells and not builder.plan.skips:
         raise UsageError("nothing to run")
-    return maker.plan
+    return builder.plan
 
 
-@dataclass
-class Maker:
-    """Adds cells to a plan one by one, each behind the cell it is fine-tuned from; tasks are read once."""
+class PlanBuilder:
+    """Adds cells to a plan one by one, each behind the cell it is fine-tuned from; tasks are read once.
 
-    arguments: RunArguments
-    preset: str
-    given: list[Override]
-    plan: Plan
-    say: Callable[[str], None]
-    loaded: dict[str, Task] = field(default_factory=dict)
+    Args:
+        arguments: of the run.
+        preset: `small` or `paper`.
+        given: the overrides, as `arguments.sets` says them.
+        say: told where data comes from.
+        on_search: told about searches for exemplars.
+    """
+
+    def __init__(
+        self,
+        arguments: RunArguments,
+        preset: str,
+        given: list[Override],
+        say: Callable[[str], None],
+        on_search: OnSearch | None,
+    ) -> None:
+        self.arguments, self.preset, self.given = arguments, preset, given
+        self.say, self.on_search = say, on_search
+        self.plan = Plan(preset)
+        self.store = Store(arguments.results_folder)
+        self.tasks: dict[str, Task] = {}
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one cell and, where they are missing, those it is fine-tuned from; return why not, or None."""
         asked = self.arguments.backbone
         if method.own_backbone and asked not in (None, method.own_backbone):
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
-        line = [(one, self.config(kind, one, seed)) for one in (method, *ancestors(method))]
-        for one, config in line:
+        line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
+        for relative, config in line:
             check_shares(config, self.arguments)
-            if reason := self.misfit(kind, one, config):
-                return reason if one is method else f"is fine-tuned from {one.name}, which {reason}"
-        cells: list[Cell] = []
-        for one, config in reversed(line):
-            store, parent = Store(self.arguments.results_folder), cells[-1] if cells else None
-            cells.append(make_cell(config, one, self.task(kind, config), store, parent))
-        *older, cell = cells
+            reason = self.misfit(kind, relative, config)
+            if reason and relative is method:
+                return reason
+            if reason:
+                return f"is fine-tuned from {relative.name}, which {reason}"
+        *older, cell = self.cells(kind, line)
         if kept := self.arguments.kinds:
-            some = {key: what for key, what in cell.evaluations.items() if what.kind in kept}
-            cell = replace(cell, evaluations=some)
+            cell = replace(cell, evaluations={key: what for key, what in cell.evaluations.items() if what.kind in kept})
+        if not cell.evaluations and "generation" not in kind.info.evaluations:
+            return f"only writes texts, and {kind.name} asks for none"
         if not cell.evaluations:
-            silent = "generation" not in kind.info.evaluations
-            return f"only writes texts, and {kind.name} asks for none" if silent else "has no decoding it could read so"
+            return "has no decoding it could read so"
         for elder in older:
             self.plan.place(replace(elder, evaluations={}))
         self.plan.place(cell)
         return None
 
+    def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
+        """Return the cells of a method and of those it is fine-tuned from, the oldest first."""
+        cells: list[Cell] = []
+        for method, config in reversed(line):
+            parent = cells[-1] if cells else None
+            cells.append(make_cell(config, method, self.task(kind, config), self.store, parent))
+        return cells
+
+    def skip(self, kind: type[Task], method: Method, reason: str) -> None:
+        """Note what is left out, and why."""
+        backbone = backbone_of(kind, method, self.arguments.backbone, self.preset)
+        self.plan.skips.append(Skip(kind.name, method.name, backbone, reason))
+
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
-        arguments = self.arguments
-        return cell_config(kind, method, arguments.backbone, seed, self.preset, self.given, arguments.decode,
-                           arguments.limit)  # fmt: skip
+        asked = self.arguments
+        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit)
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
         if method.evaluation_variant.matched and not kind.info.open_ended:
             return "is for open-ended tasks, whose texts have a diversity to match"
-        form = architecture(config.backbone, str(config.backbone_options.get("path", "")))
+        form = architecture_of(config)
         task = self.task(kind, config)
-        place = Place(form, bool(config.backbone_options.get("copy", False)), kind.info.all_fields,
-                      kind.info.open_ended, task.target_tokens())  # fmt: skip
         if kind.info.open_ended and form == "encoder-decoder":
             return f"has the backbone {config.backbone}, which reads a source; {kind.name} has none"
+        place = Place(
+            architecture=form,
+            copies=bool(config.backbone_options.get("copy", False)),
+            fields=kind.info.all_fields,
+            open_ended=kind.info.open_ended,
+            target_tokens=task.target_tokens(),
+        )
         return method.kind.why_not(place) or undecodable(method, config)
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
         """Return the task with its data, read once for each configuration."""
         named = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
-        if named not in self.loaded:
-            self.loaded[named] = load_task(kind, config, self.arguments, self.plan.data, self.say)
-        return self.loaded[named]
+        if named not in self.tasks:
+            self.tasks[named] = self.load(kind, config)
+        return self.tasks[named]
+
+    def load(self, kind: type[Task], config: CellConfig) -> Task:
+        """Make a task and read its data, saying where from."""
+        data_dir = None
+        if self.arguments.data_dir:
+            data_dir = Path(self.arguments.data_dir)
+        task = kind(**config.task_options)
+        source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None, kind.info.folders)
+        task.load(source, config.trainer.limit, on_bad_row=self.arguments.on_bad_row, on_search=self.on_search)
+        self.say(f"{kind.name}: data from {task.source.why}")
+        used = [task.split(name) for name in ("train", config.evaluation.split)]
+        counts = ", ".join(f"{split.name} {len(split.examples):,} ({split.status})" for split in used)
+        self.plan.data.append(f"{kind.name}: {counts}; {task.source.why}")
+        self.say(f"{kind.name}: {counts}")
+        return task
+
+
+def architecture_of(config: CellConfig) -> str:
+    """Return the architecture of a cell's backbone; a pretrained one is asked, without loading its weights."""
+    path = str(config.backbone_options.get("path", ""))
+    if config.backbone in BACKBONES and not path:
+        return BACKBONES[config.backbone].architecture
+    from bench.models.backbones.hub import architecture
+
+    return architecture(config.backbone, path)
 
 
 def undecodable(method: Method, config: CellConfig) -> str | None:
     """Return why a method cannot decode as asked, or None."""
-    if issubclass(method.kind, Objective):
-        try:
-            for decoding in decodings_of(config, method.evaluation_variant):
-                method.kind.resolved(decoding)
-        except UsageError as error:
-            return f"cannot decode so: {error}"
+    if not issubclass(method.kind, Objective):
+        return None
+    try:
+        for decoding in decodings_of(config, method.evaluation_variant):
+            method.kind.resolved(decoding)
+    except UsageError as error:
+        return f"cannot decode so: {error}"
     return None
 
 
@@ -178,20 +245,3 @@ def chosen_preset(preset: str) -> str:
     import torch
 
     return "paper" if torch.cuda.is_available() else "small"
-
-
-def load_task(
-    kind: type[Task], config: CellConfig, arguments: RunArguments, lines: list[str], say: Callable[[str], None]
-) -> Task:
-    """Make a task and read its data, saying where from."""
-    task = kind(**config.task_options)
-    data_dir = Path(arguments.data_dir) if arguments.data_dir else None
-    task.on_bad_row = arguments.on_bad_row
-    source = resolve(kind.name, data_dir, kind.fetch if kind.info.hub else None, kind.info.folders)
-    task.load(source, config.trainer.limit)
-    say(f"{kind.name}: data from {task.source.why}")
-    used = [task.split(name) for name in ("train", config.evaluation.split)]
-    counts = ", ".join(f"{s.name} {len(s.examples):,} ({s.status})" for s in used)
-    lines.append(f"{kind.name}: {counts}; {task.source.why}")
-    say(f"{kind.name}: {counts}")
-    return task

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import shutil
-import time
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench.base.files import abandoned, signature
+from bench.base.files import abandoned
 from bench.cells.cell import Cell
-from bench.cells.launch import NOTES, launch
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.score import score_cell
-from bench.cells.wandb_logger import Mirror
-from bench.cells.work import collect, work
+from bench.cells.work import work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
-from bench.models.baselines import Baseline
 from bench.store.provenance import provenance
+
+if TYPE_CHECKING:
+    from bench.cells.wandb_logger import LiveRun, WandbLogger
 
 
 @dataclass
@@ -48,11 +47,13 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
-        if self.failed:
-            any_number = self.ok or self.stored or self.diverged
-            only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
-            return 3 if only_missing and not any_number else 1
-        return 1 if self.diverged else 0
+        if not self.failed and not self.diverged:
+            return 0
+        any_number = self.ok or self.stored or self.diverged
+        only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
+        if only_missing and not any_number:
+            return 3
+        return 1
 
 
 def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
@@ -60,7 +61,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
 
     Args:
         plan: from `make_plan`.
-        arguments: devices, threads, mirroring.
+        arguments: devices, threads, W&B.
         progress: told what happens.
 
     Raises:
@@ -70,13 +71,12 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         import torch
 
         torch.set_num_threads(threads)
-    outcome, mirror = Outcome(), Mirror(arguments.wandb, arguments.wandb_project, progress.warn)
+    outcome, logger = Outcome(), wandb_logger(arguments, progress)
     clean(arguments.results_folder)
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
-        cell.task.on_search = progress.search
         try:
-            run_cell(cell, arguments, progress, mirror, outcome)
+            run_cell(cell, arguments, progress, logger, outcome)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
@@ -84,7 +84,18 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     return outcome
 
 
-def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mirror, outcome: Outcome) -> None:
+def wandb_logger(arguments: RunArguments, progress: Progress) -> WandbLogger | None:
+    """Return what copies the run to Weights & Biases, or None where nobody asked for it."""
+    if not arguments.wandb:
+        return None
+    from bench.cells.wandb_logger import WandbLogger
+
+    return WandbLogger(arguments.wandb_project, progress.warn)
+
+
+def run_cell(
+    cell: Cell, arguments: RunArguments, progress: Progress, logger: WandbLogger | None, outcome: Outcome
+) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
     if cell.parent is not None:
         check_parent(cell.parent)
@@ -92,34 +103,62 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Progress, mirror: Mi
     if trained is None and (first := outcome.broken.get(cell.folder.path)):
         raise BlockedError(f"reads the trained cell of '{first}', which has failed")
     missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
-    if trained is None or (missing and trained["status"] == "ok"):
-        with mirror.run(cell) as live:
-
-            def on_step(step: int, steps: int, values: dict[str, float]) -> None:
-                progress.step(step, steps, values)
-                live.log(step, values)
-
-            if arguments.devices > 1 and not issubclass(cell.method.kind, Baseline):
-                in_processes(cell, missing, arguments, progress)
-            else:
-                work(cell, missing, accumulate=arguments.accumulate, workers=arguments.workers, on_step=on_step,
-                     on_stage=progress.stage, on_note=progress.warn)  # fmt: skip
-            progress.stage("scoring")
-            if trained is None and (trained := cell.folder.trained()):
-                live.curve(trained["train"]["curve"])
-            live.scores(score_cell(cell))
-        kind = outcome.ok
-    else:
+    is_stored = trained is not None and (not missing or trained["status"] != "ok")
+    if is_stored:
         progress.stage("scoring")
         score_cell(cell)
-        kind = outcome.stored
+    else:
+        with nullcontext() if logger is None else logger.run(cell) as live:
+            complete(cell, missing, arguments, progress, live)
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
-        kind = outcome.diverged
-    kind.append(cell.label)
-    progress.done("diverged" if kind is outcome.diverged else "stored already" if kind is outcome.stored else "done")
+        outcome.diverged.append(cell.label)
+        progress.done("diverged")
+    elif is_stored:
+        outcome.stored.append(cell.label)
+        progress.done("stored already")
+    else:
+        outcome.ok.append(cell.label)
+        progress.done("done")
+
+
+def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress, live: LiveRun | None) -> None:
+    """Do what a cell lacks, in this process or in several, and score it.
+
+    Args:
+        missing: keys of the rows that are not stored.
+        live: the cell's run on W&B.
+    """
+
+    def on_step(step: int, steps: int, values: dict[str, float]) -> None:
+        progress.step(step, steps, values)
+        if live is not None:
+            live.log(step, values)
+
+    is_new = cell.folder.trained() is None
+    if arguments.devices > 1 and not cell.method.is_baseline:
+        from bench.cells.workers import share
+
+        share(cell, missing, arguments, progress)
+    else:
+        work(
+            cell,
+            missing,
+            accumulate=arguments.accumulate,
+            workers=arguments.workers,
+            on_step=on_step,
+            on_stage=progress.stage,
+            on_note=progress.warn,
+        )
+    progress.stage("scoring")
+    scores = score_cell(cell)
+    if live is None:
+        return
+    if is_new and (trained := cell.folder.trained()):
+        live.curve(trained["train"]["curve"])
+    live.scores(scores)
 
 
 def check_parent(parent: Cell) -> None:
@@ -129,33 +168,10 @@ def check_parent(parent: Cell) -> None:
         BlockedError: naming it and what became of it.
     """
     trained = parent.folder.trained()
-    if trained is None or trained["status"] != "ok":
-        became = "has failed" if trained is None else f"has {trained['status']}"
-        raise BlockedError(f"is fine-tuned from '{parent.label}', which {became}")
-
-
-def in_processes(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress) -> None:
-    """Give a cell to several processes and collect what they leave."""
-    started = time.monotonic()
-    scratch = arguments.results_folder / ".work" / f"{cell.key}.{signature()}"
-    scratch.mkdir(parents=True, exist_ok=True)
-    try:
-        progress.stage(f"on {arguments.devices} processes")
-        launch(cell, missing, arguments, scratch)
-        for note in notes_of(scratch):
-            progress.warn(note)
-        trained = cell.folder.trained()
-        if trained is not None and trained["status"] == "ok":
-            collect(cell, missing, scratch, arguments.devices, started)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        remove_if_empty(scratch.parent)
-
-
-def notes_of(scratch: Path) -> list[str]:
-    """Return what worker processes wanted a user to know."""
-    notes = scratch / NOTES
-    return notes.read_text().splitlines() if notes.exists() else []
+    if trained is None:
+        raise BlockedError(f"is fine-tuned from '{parent.label}', which has failed")
+    if trained["status"] != "ok":
+        raise BlockedError(f"is fine-tuned from '{parent.label}', which has {trained['status']}")
 
 
 def clean(results: Path) -> None:
@@ -167,29 +183,30 @@ def clean(results: Path) -> None:
     for path in results.glob(".work/*"):
         if abandoned(path):
             shutil.rmtree(path, ignore_errors=True)
-    remove_if_empty(results / ".work")
-
-
-def remove_if_empty(folder: Path) -> None:
-    """Remove a folder that another run may be using or removing too."""
-    with suppress(OSError):
-        folder.rmdir()
+    with suppress(OSError):  # another run may be using the folder, or removing it too
+        (results / ".work").rmdir()
 
 
 def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
     """Note a failed cell and go on."""
-    ours = isinstance(error, BenchError)
-    text = str(error) if ours else f"{type(error).__name__}: {error}"
+    is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
+    text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
-    outcome.missing |= {cell.label} if getattr(error, "exit_code", 1) == 3 else set()
-    outcome.blocked |= {cell.label} if isinstance(error, BlockedError) else set()
+    if getattr(error, "exit_code", 1) == 3:
+        outcome.missing.add(cell.label)
+    if is_blocked:
+        outcome.blocked.add(cell.label)
     progress.failed(text)
     if cell.folder.path in outcome.broken:
         return  # the note of the first says why
     outcome.broken[cell.folder.path] = cell.label
-    content: dict[str, Any] = {"key": cell.key, "config": cell.config.as_dict(), "error": text,
-                               "status": "blocked" if isinstance(error, BlockedError) else "failed"}  # fmt: skip
-    if not ours:
+    content: dict[str, Any] = {
+        "key": cell.key,
+        "config": cell.config.as_dict(),
+        "error": text,
+        "status": "blocked" if is_blocked else "failed",
+    }
+    if not is_ours:
         content["traceback"] = "".join(traceback.format_exception(error))
     try:
         cell.folder.write_failed(content, provenance())

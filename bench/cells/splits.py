@@ -46,8 +46,8 @@ def opened(
     options = options_of(kind)
     given = known(section_values(list(sets), "task", {kind.name}), options)
     task = kind(**fill(options, given, f"task '{kind.name}'"))
-    task.on_bad_row = on_bad_row
-    task.load(resolve(kind.name, data_dir, kind.fetch if fetch and kind.info.hub else None, kind.info.folders))
+    source = resolve(kind.name, data_dir, kind.fetch if fetch and kind.info.hub else None, kind.info.folders)
+    task.load(source, on_bad_row=on_bad_row)
     return task
 
 

@@ -15,7 +15,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from bench.base.seeds import seed_of
 from bench.base.signals import interrupts_get_out, restore_handlers, signal_handlers
 from bench.config.config import TrainerConfig
-from bench.models.core.objective import Objective, Optimiser
+from bench.models.core.objective import Objective
 from bench.tasks.core.task import Feed, Task
 from bench.tasks.encode.codec import Codec
 
@@ -40,7 +40,7 @@ def train(
     """Train an objective on a task's training split.
 
     Args:
-        objective: with its initial weights.
+        objective: with its initial weights; how it is optimised is in its `run_context`.
         task: loaded.
         codec: of the objective's backbone.
         config: everything that decides the result.
@@ -60,23 +60,32 @@ def train(
     """
     rows = task.encoded("train", codec, exemplars=exemplars)
     steps = config.n_steps(len(rows))
-    objective.optimiser = Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay, steps)
-    objective.copies_of_step = world * accumulate
     lengths = None if task.info.open_ended else rows.lengths
-    task.feed = Feed(codec, config.batch_size, steps, seed, rows, accumulate, lengths, workers)
+    task.setup_run(Feed(codec, config.batch_size, steps, seed, rows, accumulate, lengths, workers))
+    if strategy is None:
+        strategy = "ddp" if world > 1 else "auto"
     recorder = Recorder(seed, steps, accumulate, on_step)
     with quiet(), interrupts_get_out():
         trainer = Trainer(
-            max_epochs=1, accumulate_grad_batches=accumulate, precision=config.precision,
-            gradient_clip_val=config.clip or None, callbacks=[recorder, HandlerKeeper()], logger=False,
-            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-            use_distributed_sampler=False, devices=world, strategy=strategy or ("ddp" if world > 1 else "auto"),
-            accelerator="auto", num_sanity_val_steps=0, detect_anomaly=False,
-        )  # fmt: skip
+            max_epochs=1,
+            accumulate_grad_batches=accumulate,
+            precision=config.precision,
+            gradient_clip_val=config.clip or None,
+            callbacks=[recorder, HandlerKeeper()],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+            devices=world,
+            strategy=strategy,
+            accelerator="auto",
+            num_sanity_val_steps=0,
+            detect_anomaly=False,
+        )
         trainer.fit(objective, datamodule=task)
-    task.feed = None
     return {
-        "status": "diverged" if recorder.diverged_at is not None else "ok",
+        "status": "ok" if recorder.diverged_at is None else "diverged",
         "diverged_at": recorder.diverged_at,
         "steps": recorder.step,
         "tokens": recorder.tokens,

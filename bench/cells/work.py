@@ -1,10 +1,9 @@
-"""Work: what is done inside one process for one cell. One process does all of it; several share it."""
+"""Work: what one process does for one cell, all of it or its share, and what is stored of it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import torch
 
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.cells.build import build, exemplars_of, start, target_counts
-from bench.cells.cell import Cell, described, evaluation_content
+from bench.cells.build import build, exemplars_of, start
+from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.training import train
-from bench.errors import BenchError
-from bench.models.baselines import Baseline
+from bench.cells.wanted import evaluation_content
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.store.provenance import provenance
@@ -50,16 +48,19 @@ def work(
         cell: what.
         rows_keys: evaluations whose rows are missing.
         rank: this process; rank 0 stores what was trained.
+        world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
+        accumulate: micro-batches of an optimiser step on each process.
+        strategy: a Lightning strategy; by default one process or `ddp`.
         workers: processes beside each of them that prepare batches.
-        world: processes. One stores its rows itself; several leave their shares in `scratch` for `collect`.
+        scratch: folder for shares of rows.
         on_step: told about training steps.
         on_stage: told what comes next.
         on_note: told what a user should know.
     """
-    started = time.monotonic()
-    if issubclass(cell.method.kind, Baseline):
-        write_baseline(cell, rows_keys, rank, world, scratch, on_stage, started)
+    if cell.method.is_baseline:
+        write_baseline(cell, rows_keys, on_stage)
         return
+    started = time.monotonic()
     objective, codec = build(cell)
     content = cell.folder.trained()
     if content is None:
@@ -67,19 +68,26 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
-        found = train(objective, cell.task, codec, cell.config.trainer, cell.config.seed,
-                      world=world, accumulate=accumulate, strategy=strategy, exemplars=exemplars_of(cell),
-                      workers=workers, on_step=on_step)  # fmt: skip
+        result = train(
+            objective,
+            cell.task,
+            codec,
+            cell.config.trainer,
+            cell.config.seed,
+            world=world,
+            accumulate=accumulate,
+            strategy=strategy,
+            exemplars=exemplars_of(cell),
+            workers=workers,
+            on_step=on_step,
+        )
         if rank == 0:
-            store_trained(cell, objective, codec, found, world, started)
+            store_trained(cell, objective, codec, result, world, started)
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
         return
     load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
     objective.to(device_of(rank))
-    needs_counts = any(w.decoding and w.decoding.distribution == "decoupled" for w in cell.evaluations.values())
-    if needs_counts:
-        objective.token_counts = target_counts(cell, codec, objective.backbone.vocabulary_size)
     for key in rows_keys:
         decoding = cell.evaluations[key].decoding
         if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
@@ -87,19 +95,17 @@ def work(
         make_rows(cell, key, objective, codec, rank, world, scratch, on_stage)
 
 
-def write_baseline(
-    cell: Cell, rows_keys: Collection[str], rank: int, world: int, scratch: Path | None,
-    on_stage: Callable[[str], None], started: float,
-) -> None:  # fmt: skip
-    """Store that there is nothing to train, then this rank's share of the texts."""
-    baseline: Baseline = cell.method.kind()  # type: ignore[assignment, call-arg]
-    if rank == 0 and cell.folder.trained() is None:
+def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
+    """Store that there is nothing to train, then the texts of a baseline; one process does it."""
+    started = time.monotonic()
+    if cell.folder.trained() is None:
         content = {**about(cell), "status": "ok", "train": {"steps": 0, "curve": []}}
-        cell.folder.write_trained(content, {**provenance(started), "world": world})
+        cell.folder.write_trained(content, {**provenance(started), "world": 1})
+    baseline: Any = cell.method.kind
     for key in rows_keys:
         on_stage("writing")
-        rows = list(written(baseline, cell.task, cell.evaluations[key]))
-        leave_rows(cell, key, rows[rank::world], rank, scratch, started)
+        rows = list(written(baseline(), cell.task, cell.evaluations[key]))
+        store_rows(cell, key, [rows], started)
 
 
 def leak_of(cell: Cell) -> str | None:
@@ -120,67 +126,82 @@ def stored_by_first(folder: CellFolder) -> dict[str, Any]:
 
 def device_of(rank: int) -> torch.device:
     """Return the device of a process."""
-    return torch.device("cuda", rank % torch.cuda.device_count()) if torch.cuda.is_available() else torch.device("cpu")
+    if torch.cuda.is_available():
+        return torch.device("cuda", rank % torch.cuda.device_count())
+    return torch.device("cpu")
 
 
 def make_rows(
-    cell: Cell, key: str, objective: Objective, codec: Codec, rank: int, world: int, scratch: Path | None,
+    cell: Cell,
+    key: str,
+    objective: Objective,
+    codec: Codec,
+    rank: int,
+    world: int,
+    scratch: Path | None,
     on_stage: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     """Evaluate this rank's share; store it, or leave it in `scratch`."""
     started = time.monotonic()
     what = cell.evaluations[key]
-    on_stage(what.kind + (f" {what.decoding.name}" if what.decoding else ""))
-    cut = None if what.cut is None else named(*cut_rows(cell.task, codec, what))
-    part = list(evaluate(objective, cell.task, codec, what, rank, world))
-    leave_rows(cell, key, part, rank, scratch, started, cut)
+    if what.decoding is None:
+        on_stage(what.kind)
+    else:
+        on_stage(f"{what.kind} {what.decoding.name}")
+    cut = None
+    if what.cut is not None:
+        cut = ids_of_cut(*cut_rows(cell.task, codec, what))
+    rows = list(evaluate(objective, cell.task, codec, what, rank, world))
+    if scratch is None:
+        store_rows(cell, key, [rows], started, cut)
+    else:
+        leave_rows(key, rows, rank, scratch, cut)
 
 
-def named(rows: Sequence[Encoded], n_all: int) -> Cut:
+def ids_of_cut(rows: Sequence[Encoded], n_all: int) -> Cut:
     """Return rows that are cut from running text by their ids."""
     return [row.id for row in rows], n_all
 
 
-def leave_rows(
-    cell: Cell, key: str, part: list[dict[str, Any]], rank: int, scratch: Path | None, started: float,
-    cut: Cut | None = None,
-) -> None:  # fmt: skip
-    """Store rows, or leave this rank's share in `scratch`; `cut` says which rows are wanted, if that is not planned."""
-    if scratch is None:
-        store_rows(cell, key, [part], started, cut)
-        return
+def leave_rows(key: str, rows: Sequence[dict[str, Any]], rank: int, scratch: Path, cut: Cut | None) -> None:
+    """Leave this rank's share of rows in `scratch`; `cut` says which rows are wanted, if that is not planned."""
     if cut is not None and rank == 0:
         write_atomic(scratch / f"{key}.cut", canonical(cut), replace=True)
-    data = b"".join(canonical(row) + b"\n" for row in part)
+    data = b"".join(canonical(row) + b"\n" for row in rows)
     write_atomic(scratch / f"{key}.{rank}", data, replace=True)
 
 
 def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None) -> None:
     """Check that the parts are exactly the wanted rows and store them."""
     what = cell.evaluations[key]
-    ids, n_all = (what.ids, len(cell.task.split(what.split).examples)) if cut is None else cut
-    ids = ("singular_values",) if what.kind == "spectrum" else ids
-    rows = merge(parts, ids, f"{cell.label}, {what.kind}")
     split = cell.task.split(what.split)
-    whole = len(ids) == n_all or what.kind == "spectrum"
-    named = {"n": len(split.examples) if whole else len(ids), "sha256": what.of_rows}  # one name for blocks and windows
+    ids, n_all = cut or (what.ids, len(split.examples))
+    if what.kind == "spectrum":
+        ids = ("singular_values",)
+    rows = merge(parts, ids, f"{cell.label}, {what.kind}")
+    is_whole = len(ids) == n_all or what.kind == "spectrum"
     content = {
         "trained": cell.key,
         **evaluation_content(what),
-        **({} if cut is None else {"ids": named}),
         "status": split.status,
         "split_sha256": cell.task.manifest(what.split).sha256,
-        "whole_split": whole,
+        "whole_split": is_whole,
         "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
         "broken": sum("\ufffd" in row.get("text", "") for row in rows),  # texts with half a character
     }
+    if cut is not None:  # one name for blocks and windows
+        content["ids"] = {"n": len(split.examples) if is_whole else len(ids), "sha256": what.of_rows}
     cell.folder.write_rows(key, content, rows, provenance(started))
 
 
 def store_trained(
-    cell: Cell, objective: Objective, codec: Codec, found: dict[str, Any], world: int, started: float
+    cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], world: int, started: float
 ) -> None:
-    """Put the checkpoint in its place, then the record that vouches for it."""
+    """Put the checkpoint in its place, then the record that vouches for it.
+
+    Args:
+        result: what `train` returned.
+    """
     folder = cell.folder
     data = save_checkpoint(objective)
     digest = sha256(data)
@@ -192,8 +213,8 @@ def store_trained(
     content = {
         **about(cell),
         "batch_invariant": objective.batch_invariant,
-        "status": found["status"],
-        "train": {name: value for name, value in found.items() if name != "status"},
+        "status": result["status"],
+        "train": {name: value for name, value in result.items() if name != "status"},
         "model": {
             "parameters": sum(p.numel() for p in objective.parameters()),
             "trained_parameters": sum(p.numel() for p in objective.parameters() if p.requires_grad),
@@ -223,8 +244,13 @@ def origin(cell: Cell) -> dict[str, Any] | None:
     if record is None:
         return None
     config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
-    return {"key": record["key"], "config": config, "method": record["method"],
-            "data": {"train": record["data"]["train"]}, "start": record.get("start")}  # fmt: skip
+    return {
+        "key": record["key"],
+        "config": config,
+        "method": record["method"],
+        "data": {"train": record["data"]["train"]},
+        "start": record.get("start"),
+    }
 
 
 def config_yaml(cell: Cell) -> str:
@@ -247,39 +273,28 @@ def config_yaml(cell: Cell) -> str:
     return yaml.safe_dump(content, sort_keys=False)
 
 
+SECTIONS = {
+    "task": "task_options",
+    "method": "method_options",
+    "backbone": "backbone_options",
+    "trainer": "trainer",
+    "evaluation": "evaluation",
+}
+"""Sections of `--set` and the part of a configuration that holds each."""
+
+
 def as_sets(cell: Cell) -> dict[str, Any]:
     """Return a configuration as `section.name: value` lines that `--config` reads back.
 
     Those of the cell it is fine-tuned from stand first; they are its own too where no line for its method follows.
     """
-    sections = {"task": "task_options", "method": "method_options", "backbone": "backbone_options",
-                "trainer": "trainer", "evaluation": "evaluation"}  # fmt: skip
     config = cell.config.as_dict()
-    lines = {f"{section}.{name}": value for section, key in sections.items() for name, value in config[key].items()}
+    lines = {f"{section}.{name}": value for section, part in SECTIONS.items() for name, value in config[part].items()}
     if cell.parent is None:
         return lines
-    older = as_sets(cell.parent)
+    sets = as_sets(cell.parent)
     for name, value in lines.items():
-        said = [known for line, known in older.items() if line.rpartition(":")[2] == name]
-        if not said or any(known != value for known in said):
-            older[f"{cell.config.method}:{name}"] = value
-    return older
-
-
-def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:
-    """Store the rows that several processes have left in `scratch`."""
-    import json
-
-    for key in rows_keys:
-        parts = []
-        for rank in range(world):
-            path = scratch / f"{key}.{rank}"
-            if not path.exists():
-                raise BenchError(f"{cell.label}: process {rank} left no rows for {cell.evaluations[key].kind}")
-            parts.append([json.loads(line) for line in path.read_bytes().splitlines()])
-        found = scratch / f"{key}.cut"
-        cut = tuple(json.loads(found.read_bytes())) if found.exists() else None
-        store_rows(cell, key, parts, started, cut)
-        for rank in range(world):
-            with suppress(OSError):
-                (scratch / f"{key}.{rank}").unlink()
+        older = [known for line, known in sets.items() if line.rpartition(":")[2] == name]
+        if not older or any(known != value for known in older):
+            sets[f"{cell.config.method}:{name}"] = value
+    return sets

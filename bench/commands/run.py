@@ -85,15 +85,16 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for; return the exit code."""
     arguments = collect(given)
-    from bench.cells.grid import run_grid
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
     from bench.cells.run import execute
 
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:
+            from bench.cells.grid import run_grid
+
             return ended(*run_grid(axes, arguments, progress), arguments, given.json)
-        plan = make_plan(arguments, progress.say)
+        plan = make_plan(arguments, progress.say, progress.search)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:

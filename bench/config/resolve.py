@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, expand, load
 from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
@@ -18,9 +18,11 @@ from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone
-from bench.models.baselines import Baseline
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
+
+if TYPE_CHECKING:
+    from bench.models.baselines import Baseline
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -64,6 +66,11 @@ class Method:
     def base(self) -> str:
         """The name without its variant."""
         return self.kind.name
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it writes texts without a model."""
+        return not issubclass(self.kind, Objective)
 
     @property
     def only_reads(self) -> bool:

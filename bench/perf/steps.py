@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.config.resolve import find_method
 from bench.models.backbones.causal import Causal
-from bench.models.core.objective import Objective, Optimiser
+from bench.models.core.objective import Objective, Optimiser, RunContext
 from bench.perf.heads import Run, Size, zipf
 
 
@@ -60,7 +60,7 @@ def _objective(name: str, size: Size, layers: int) -> Objective:
         pad_token_id=0,
     )
     objective = find_method(name).objective(Causal(GPT2LMHeadModel(config), None))
-    objective.optimiser, objective.continue_greedily = Optimiser(steps=1000), continue_with(objective)
+    objective.setup_run(RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective)))
     if objective.uses_token_counts:
         share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
         objective.prepare((share / share.sum() * 10**8).long())

@@ -17,10 +17,9 @@ import torch
 from safetensors.torch import load
 
 from bench.base.entries import load as load_target
-from bench.cells.build import exemplars_of
-from bench.cells.launch import free_port, stop
+from bench.cells.build import exemplars_of, optimiser_of
 from bench.cells.training import train
-from bench.cells.worker import end_with
+from bench.cells.workers import end_with, free_port, stop
 from bench.config.resolve import Method
 from bench.errors import BenchError
 from bench.store.checkpoints import save_checkpoint
@@ -85,6 +84,7 @@ def train_and_leave(subject: Subject, world: int, scratch: Path, name: str) -> N
     """Train as the program does; leave the checkpoint and the curve."""
     objective = subject.objective(fresh=True)
     config = replace(subject.config.trainer, steps=STEPS, batch_size=BATCH, lr=1e-3)
+    objective.setup_run(replace(objective.run_context, optimiser=optimiser_of(config)))
     trained = train(
         objective,
         subject.cell.task,

@@ -15,9 +15,10 @@ from bench.base.seeds import seed_of
 from bench.cells.build import build, exemplars_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, override, parse_sets
-from bench.config.resolve import Method, backbone_factory, cell_config
+from bench.config.resolve import Method, cell_config
+from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.hub import architecture, hub
+from bench.models.backbones.hub import architecture
 from bench.models.core.objective import Objective, Optimiser, Place
 from bench.models.core.states import IGNORED, Rows, States, slices
 from bench.store.store import CellFolder
@@ -124,7 +125,7 @@ class Subject:
 
     def _built(self, dtype: torch.dtype, fresh: bool) -> tuple[Objective, Codec]:
         objective, codec = build(self.cell)
-        if not fresh and backbone_factory(self.backbone) is not hub:
+        if not fresh and not is_pretrained(self.backbone):
             generator = torch.Generator().manual_seed(self.seed)
             for parameter in objective.backbone.parameters():
                 if parameter.ndim > 1:
@@ -213,7 +214,8 @@ class Trainee:
     def __init__(self, subject: Subject, lr: float) -> None:
         self.subject = subject
         self.objective = subject.objective(fresh=True)
-        self.objective.optimiser = Optimiser(lr=lr, schedule="constant")
+        optimiser = Optimiser(lr=lr, schedule="constant")
+        self.objective.setup_run(replace(self.objective.run_context, optimiser=optimiser))
         made = self.objective.configure_optimizers()
         self.optimizer: torch.optim.Optimizer = made["optimizer"] if isinstance(made, dict) else made
         self.taken = 0

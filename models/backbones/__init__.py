@@ -44,4 +44,10 @@ BACKBONES: dict[str, BackboneEntry] = {
     "llama2-7b": BackboneEntry(HUB, "LLaMA-2, 6.7 B", "Touvron et al. 2023", hub="meta-llama/Llama-2-7b-hf"),
 }
 
-__all__ = ["BACKBONES", "BackboneEntry"]
+
+def is_pretrained(name: str) -> bool:
+    """Return whether a backbone has weights already: one of the hub or of a folder."""
+    return name not in BACKBONES or bool(BACKBONES[name].hub)
+
+
+__all__ = ["BACKBONES", "BackboneEntry", "is_pretrained"]

@@ -87,7 +87,7 @@ def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Wr
     prompts begin with the row's start token. An encoder-decoder reads its source and writes from the start.
 
     Args:
-        objective: with `continue_greedily` and `max_target` as the program sets them.
+        objective: whose `run_context` has `continue_greedily` and `max_target`.
         batch: a training batch.
         cut: how running text is cut.
         place: where a drawn prompt lies, in [0, 1).
@@ -95,22 +95,23 @@ def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Wr
     Raises:
         UsageError: when nothing can continue prompts.
     """
-    if objective.continue_greedily is None:
+    context = objective.run_context
+    if context.continue_greedily is None:
         raise UsageError(
-            f"{objective.name} needs objective.continue_greedily, a function that continues prompts, and it is None; "
-            "`bench run` sets it, your own loop must too"
+            f"{objective.name} writes texts and needs what continues prompts: call "
+            f"objective.setup_run(RunContext(continue_greedily=...))"
         )
     if objective.backbone.architecture == "encoder-decoder":
         source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
-        continuations = objective.continue_greedily(source, objective.max_target)
+        continuations = context.continue_greedily(source, context.max_target)
         return [Written(row, [], tokens) for row, tokens in enumerate(continuations)]
     prompts: list[Prompt] = []
     for row, text, start in texts(batch):
-        prompts += _prompts(row, text, start, cut, place, objective.max_target)
+        prompts += _prompts(row, text, start, cut, place, context.max_target)
     if not prompts:
         return []
     ids = padded_left([prompt.tokens for prompt in prompts], batch["input_ids"])
-    continuations = objective.continue_greedily(ids, max(prompt.most for prompt in prompts))
+    continuations = context.continue_greedily(ids, max(prompt.most for prompt in prompts))
     return [
         Written(prompt.row, prompt.tokens, tokens[: prompt.most])
         for prompt, tokens in zip(prompts, continuations, strict=True)

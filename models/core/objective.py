@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,6 +35,8 @@ from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.mefmax import mefmax
 
 if TYPE_CHECKING:
+    from lightning.pytorch import Trainer
+
     from bench.config.decoding import Decoding
     from bench.models.backbones.backbone import Backbone, Batch
 
@@ -45,6 +47,10 @@ Continue = Callable[["Batch", int], list[list[int]]]
 """Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
 
 
+Counts = Callable[[], Tensor]
+"""How often each token is a training target, [V]; counted when it is asked for."""
+
+
 @dataclass(frozen=True)
 class Optimiser:
     """AdamW and its schedule, as a recipe states them."""
@@ -53,7 +59,29 @@ class Optimiser:
     warmup: float = 0.0  # share of the steps
     schedule: str = "linear"  # after the warm-up: linear decay to zero, or constant
     weight_decay: float = 0.0
-    steps: int = 1
+    steps: int = 0  # 0 for as many as the trainer takes
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run knows and its objective does not; the defaults are for a training that says nothing.
+
+    Args:
+        seed: of the run, for draws that are a function of (seed, step).
+        max_target: most target tokens of the task.
+        optimiser: what `configure_optimizers` makes.
+        copies_of_step: ranks x micro-batches of an optimiser step: both average what must be a sum. 0 for what the
+            trainer says, 1 without a trainer.
+        token_counts: counts training targets; decoupled decoding asks for it.
+        continue_greedily: continues prompts, without gradient; losses that write their own texts ask for it.
+    """
+
+    seed: int = 0
+    max_target: int = 64
+    optimiser: Optimiser = Optimiser()
+    copies_of_step: int = 0
+    token_counts: Counts | None = None
+    continue_greedily: Continue | None = None
 
 
 @dataclass(frozen=True)
@@ -112,13 +140,8 @@ class Objective(LightningModule):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
         self.backbone = backbone
-        self.optimiser = Optimiser()
-        self.copies_of_step = 1  # ranks x micro-batches of an optimiser step: both average what must be a sum
-        self.token_counts: Tensor | None = None  # [V] training targets, set by the program before decoding
+        self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
-        self.run_seed = 0  # of the cell; for draws that are a function of (seed, step)
-        self.max_target = 64  # most target tokens of the task
-        self.continue_greedily: Continue | None = None  # set by the program: prompts -> new tokens, without gradient
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:
@@ -197,6 +220,33 @@ class Objective(LightningModule):
 
     # Parts ------------------------------------------------------------------------------------------------------
 
+    def setup_run(self, context: RunContext) -> None:
+        """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
+        self.run_context = context
+        self.__dict__.pop("classes", None)  # made of the counts of the context before
+
+    @property
+    def run_seed(self) -> int:
+        """Seed of the run: what a loss draws is a function of it and of `batch["step"]`."""
+        return self.run_context.seed
+
+    @property
+    def copies_of_step(self) -> int:
+        """Ranks x micro-batches of an optimiser step."""
+        if self.run_context.copies_of_step:
+            return self.run_context.copies_of_step
+        trainer = self._attached_trainer()
+        if trainer is None:
+            return 1
+        return int(trainer.world_size * trainer.accumulate_grad_batches)
+
+    def _attached_trainer(self) -> Trainer | None:
+        """Return the Lightning trainer, or None for an objective that is trained by hand."""
+        try:
+            return self.trainer
+        except RuntimeError:
+            return None
+
     @property
     def has_fast_form(self) -> bool:
         """Whether `head_loss` is the loss.
@@ -236,12 +286,12 @@ class Objective(LightningModule):
     @cached_property
     def classes(self) -> Tensor:
         """Frequency class of each token by MefMax over `token_counts`, [V]; decoupled decoding draws these first."""
-        if self.token_counts is None:
+        if self.run_context.token_counts is None:
             raise UsageError(
-                "decoupled decoding needs token_counts, how often each token is a training target, and it is None; "
-                "`bench run` sets it, your own loop must too"
+                "decoupled decoding needs how often each token is a training target: call "
+                "objective.setup_run(RunContext(token_counts=...))"
             )
-        return mefmax(self.token_counts).of_token
+        return mefmax(self.run_context.token_counts()).of_token
 
     def own_parameters(self) -> list[nn.Parameter]:
         """The method's own parameters."""
@@ -272,7 +322,10 @@ class Objective(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """AdamW; no decay on biases and normalisation; linear warm-up, then linear decay or constant."""
-        settings = self.optimiser
+        settings = self.run_context.optimiser
+        trainer = self._attached_trainer()
+        if not settings.steps and trainer is not None:
+            settings = replace(settings, steps=int(trainer.estimated_stepping_batches))
         trained = [p for p in self.parameters() if p.requires_grad]
         groups = [
             {"params": [p for p in trained if p.ndim >= 2], "weight_decay": settings.weight_decay},
@@ -292,6 +345,6 @@ def lr_factor(step: int, settings: Optimiser) -> float:
     warm = round(settings.warmup * settings.steps)
     if step < warm:
         return (step + 1) / warm
-    if settings.schedule == "constant":
+    if settings.schedule == "constant" or not settings.steps:  # nobody knows where a decay would end
         return 1.0
     return max(0.0, (settings.steps - step) / max(1, settings.steps - warm))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lightning.pytorch import LightningDataModule
 from torch import Tensor
@@ -22,11 +22,11 @@ from bench.tasks.encode.rows import rows_of
 from bench.tasks.encode.stream import Stream
 from bench.tasks.encode.token_store import Array, Rows
 from bench.tasks.encode.words import word_tokenizer
-from bench.tasks.exemplars.retrieve import Exemplars, gold_share, leak, retrieve, swapped
-from bench.tasks.fetch.hub import fetch
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import Intake, OnBadRow
+
+if TYPE_CHECKING:
+    from bench.tasks.exemplars.retrieve import Exemplars
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,13 @@ class TaskInfo:
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
-@dataclass
+OnSearch = Callable[[int, int], None]
+"""Told how many rows have their exemplar, and of how many."""
+
+
+@dataclass(frozen=True)
 class Feed:
-    """How training rows are fed: set by the program before `fit`."""
+    """How training rows are fed: what `Task.setup_run` is given before `fit`."""
 
     codec: Codec
     batch: int
@@ -112,10 +116,10 @@ class Task(LightningDataModule, ABC):
         self.on_bad_row: OnBadRow = "fail"
         self.source = Source(None, "built-in sample")
         self.limit: int | None = None
-        self.feed: Feed | None = None
+        self._feed: Feed | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
-        self.on_search: Callable[[int, int], None] | None = None  # told how many exemplars are found, of how many
+        self.on_search: OnSearch | None = None
         self._exemplars: dict[tuple[str, bool], Exemplars] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
@@ -131,7 +135,14 @@ class Task(LightningDataModule, ABC):
     @classmethod
     def fetch(cls, folder: Path) -> str:
         """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
+        from bench.tasks.fetch.hub import fetch
+        from bench.tasks.fetch.hub_copies import HUB
+
         return fetch(HUB[cls.name], folder)
+
+    def source_from(self, source: Source) -> Source:
+        """Return where rows come from, given where a run has found the task's folder."""
+        return source
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
@@ -163,9 +174,24 @@ class Task(LightningDataModule, ABC):
 
     # Done here --------------------------------------------------------------------------------------------------
 
-    def load(self, source: Source, limit: int | None = None) -> None:
-        """Set where rows come from; `limit` keeps the first rows of each split, for debugging only."""
-        self.source, self.limit = source, limit
+    def load(
+        self,
+        source: Source,
+        limit: int | None = None,
+        *,
+        on_bad_row: OnBadRow = "fail",
+        on_search: OnSearch | None = None,
+    ) -> None:
+        """Say where rows come from; they are read when they are first asked for.
+
+        Args:
+            source: a folder, or the built-in sample.
+            limit: keeps the first rows of each split, for debugging only.
+            on_bad_row: what becomes of training rows that cannot be used.
+            on_search: told how a search for exemplars goes on.
+        """
+        self.source, self.limit = self.source_from(source), limit
+        self.on_bad_row, self.on_search = on_bad_row, on_search
 
     def split(self, name: str) -> Split:
         """Return a split, read when it is first asked for."""
@@ -229,11 +255,15 @@ class Task(LightningDataModule, ABC):
             self._exemplars[key] = self._nearest(split, equal_targets or split != "train")
         nearest = self._exemplars[key].indices
         if swap:
+            from bench.tasks.exemplars.retrieve import swapped
+
             nearest = swapped(nearest, [e.id for e in rows])
         train = self.split("train").examples
         return {e.id: train[i].target for e, i in zip(rows, nearest.tolist(), strict=True)}
 
     def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
+        from bench.tasks.exemplars.retrieve import retrieve
+
         train, rows = self.split("train").examples, self.split(split).examples
         return retrieve(
             [self.plain_source(e) for e in train],
@@ -248,6 +278,8 @@ class Task(LightningDataModule, ABC):
 
     def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:
         """Return a warning when exemplars are the gold target far more often in training than in a split."""
+        from bench.tasks.exemplars.retrieve import gold_share, leak
+
         shares, train = [], [e.target for e in self.split("train").examples]
         for name in ("train", split):
             self.exemplars(name, equal_targets)
@@ -326,9 +358,20 @@ class Task(LightningDataModule, ABC):
         return {e.id: {name: known[name](e) if name in known else plain(e.fields.get(name)) for name in wanted}
                 for e in examples}  # fmt: skip
 
+    def setup_run(self, feed: Feed) -> None:
+        """Take over how a training is fed; the end of the training forgets it."""
+        self._feed = feed
+
+    def teardown(self, stage: str) -> None:
+        """Let go of the rows of a training that has ended."""
+        if stage == "fit":
+            self._feed = None
+
     def train_dataloader(self) -> Iterable[dict[str, Any]]:
         """Micro-batches of this rank; item i is a pure function of seed and i."""
-        feed = self._feed()
+        feed = self._feed
+        if feed is None:
+            raise RuntimeError("call task.setup_run(Feed(...)) before asking for batches")
         trainer = self.trainer
         batches = MicroBatches(
             feed.rows, Order(len(feed.rows), feed.batch, feed.seed, feed.lengths), feed.steps, feed.codec.picked,
@@ -338,8 +381,3 @@ class Task(LightningDataModule, ABC):
         if not feed.workers:
             return batches
         return DataLoader(batches, batch_size=None, shuffle=False, num_workers=feed.workers, collate_fn=unchanged)
-
-    def _feed(self) -> Feed:
-        if self.feed is None:
-            raise RuntimeError("set task.feed before asking for batches")
-        return self.feed

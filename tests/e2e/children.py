@@ -23,10 +23,9 @@ import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
 import bench.cells.generation
-import bench.cells.launch
 import bench.cells.run
 import bench.cells.work
-import bench.cells.worker
+import bench.cells.workers
 import bench.commands.report
 import bench.commands.run
 import bench.metrics.overlap.table_bleu
@@ -98,7 +97,7 @@ class Rival:
 
 
 class Forked:
-    """A worker of `bench.cells.launch` forked from its parent, which costs nothing, in place of a fresh interpreter."""
+    """A worker of `bench.cells.workers`, forked from its parent in place of a fresh interpreter, which takes seconds."""
 
     def __init__(self, scratch: Path, rank: int, environment: dict[str, str]) -> None:
         self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(scratch, rank, environment))
@@ -108,7 +107,7 @@ class Forked:
     def work(scratch: Path, rank: int, environment: dict[str, str]) -> None:
         redirect(scratch / f"log.{rank}")
         os.environ |= environment
-        bench.cells.worker.main(str(scratch / "job.json"))
+        bench.cells.workers.main(str(scratch / "job.json"))
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -129,7 +128,7 @@ class ForkedWorkers:
     """Let `--devices` fork its workers."""
 
     def arm(self) -> None:
-        bench.cells.launch.start = Forked  # type: ignore[assignment]
+        bench.cells.workers.start = Forked  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

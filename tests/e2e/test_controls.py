@@ -98,7 +98,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("exemplars")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.tasks.core.task.retrieve", in_turn)
+        patch.setattr("bench.tasks.exemplars.retrieve.retrieve", in_turn)
         forget_data(patch, folder / "no-cache")
         ended = call(*recurrent(folder / "results", "adadec,adadec.swapped,adadec.const", task=request.param))
     assert ended.code == 0, ended.err
@@ -261,7 +261,7 @@ class TestExemplars:
     def test_a_leak_is_told_before_the_training_on_any_number_of_devices(
         self, bench: Bench, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bench.tasks.core.task.leak", lambda *_: "exemplars leak")
+        monkeypatch.setattr("bench.tasks.exemplars.retrieve.leak", lambda *_: "exemplars leak")
         (warning,) = bench(*recurrent(tmp_path / "one", "adadec")).err.splitlines()
         assert warning == "warning: logicnlg · adadec · bilstm · seed 0: exemplars leak"
         again = bench(*recurrent(tmp_path / "one", "adadec", "--decode", "topk=3"))
@@ -275,6 +275,6 @@ class Leaking(children.ForkedWorkers):
 
     def arm(self) -> None:
         super().arm()
-        import bench.tasks.core.task
+        import bench.tasks.exemplars.retrieve
 
-        bench.tasks.core.task.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]
+        bench.tasks.exemplars.retrieve.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]

@@ -18,10 +18,10 @@ from safetensors.torch import load
 from torch import Tensor
 
 from bench.cells.evaluation import evaluate, merge
-from bench.cells.evaluators import Evaluation
-from bench.cells.launch import free_port
 from bench.cells.score import score_cell
+from bench.cells.wanted import Evaluation
 from bench.cells.work import store_rows
+from bench.cells.workers import free_port
 from bench.config.decoding import parse
 from bench.errors import BenchError
 from bench.models.mle import MLE

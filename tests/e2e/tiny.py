@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+from bench.cells.build import optimiser_of
 from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.models.backbones.small import small_causal, small_encdec
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Objective, RunContext
 from bench.store.checkpoints import save_checkpoint
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
@@ -47,6 +48,7 @@ class Training:
         config = TrainerConfig(
             steps=self.steps, batch_size=self.batch, lr=self.lr, precision=self.precision, **SHORT  # type: ignore[arg-type]
         )  # fmt: skip
+        objective.setup_run(RunContext(optimiser=optimiser_of(config)))
         return objective, train(objective, task, codec, config, 0, world=self.world, accumulate=self.accumulate)
 
     def as_rank(self, rank: int, port: int, out: Path) -> None:

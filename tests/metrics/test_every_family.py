@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from bench.cells.evaluation import merge
-from bench.cells.launch import free_port
+from bench.cells.workers import free_port
 from bench.errors import BenchError
 from bench.metrics import METRICS, columns
 from bench.metrics.classes import class_named, names

@@ -11,6 +11,7 @@ from torch import Tensor
 from bench.cells.generation import generate
 from bench.config.decoding import parse
 from bench.errors import UsageError
+from bench.models.core.objective import RunContext
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.mle import MLE
@@ -80,7 +81,7 @@ class TestDecoding:
     def test_beams_of_other_methods(self, mode: str) -> None:
         """`decoupled:` searches any model so."""
         objective, given = MLE(tiny.backbone("gpt2")).eval(), tiny.texts(4)
-        objective.token_counts = counts()
+        objective.setup_run(RunContext(token_counts=counts))
         decoding = parse(f"decoupled:{mode}")[0]
         found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
         assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]

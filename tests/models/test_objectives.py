@@ -14,7 +14,7 @@ from bench.config.resolve import EvaluationVariant, find_method
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Objective, RunContext
 from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
@@ -318,7 +318,7 @@ class TestBatches:
         objective, every = made("small-causal", "trime"), rows("small-causal")
         tokens = sum(len(row.target) for row in every)
         whole = objective.training_step({**batch_of("small-causal", every), "step_tokens": tokens}, 0)
-        objective.copies_of_step = 2
+        objective.setup_run(RunContext(copies_of_step=2))
         uneven = [every[:3], every[3:]]
         parts = [objective.training_step({**batch_of("small-causal", p), "step_tokens": tokens}, 0) for p in uneven]
         torch.testing.assert_close(torch.stack(parts).mean(), whole, **EXACT)

@@ -6,6 +6,7 @@ distribution it was drawn from.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.continuations import Cut, write
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Continue, Objective, RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.ul_seq import Sequences, ULSeq, draw
@@ -40,8 +41,13 @@ def made(kind: str, method: Any = ULSeq, *, mix: float = 1.0, ngram: int = 2, **
     names = ("seed", *still.STILL[kind])
     backbone = still.backbone(kind, **{name: options.pop(name) for name in names if name in options})
     objective: Objective = method(backbone, mix=mix, ngram=ngram, **options)
-    objective.continue_greedily, objective.max_target = continue_with(objective), MOST
+    objective.setup_run(RunContext(continue_greedily=continue_with(objective), max_target=MOST))
     return objective
+
+
+def continues_so(objective: Objective, continued: Continue) -> None:
+    """Let an objective continue prompts in this way."""
+    objective.setup_run(replace(objective.run_context, continue_greedily=continued))
 
 
 def running(rows: slice = slice(None)) -> Batch:
@@ -122,7 +128,7 @@ class TestEqualsPlain:
     def test_four_grams(self) -> None:
         """The paper's own n, where a model loops."""
         objective = made("gpt2", ngram=4)
-        objective.max_target = 30
+        objective.setup_run(replace(objective.run_context, max_target=30))
         expected = plain(objective, still.batch("gpt2"), n=4)
         found = stepped(objective, still.batch("gpt2"))
         assert expected > 0
@@ -148,7 +154,7 @@ class TestEqualsPlain:
             written.append([tokens[: 3 * at] for at, tokens in enumerate(found)])
             return written[-1]
 
-        objective.continue_greedily = cut_short
+        continues_so(objective, cut_short)
         found = stepped(objective, still.batch(what))
         assert written[0][0] == []
         assert found.total.isfinite()
@@ -164,7 +170,7 @@ class TestGolden:
         (tokens,) = given["tokens"]
         backbone = GivenLogits(torch.tensor(given["logits"][0], dtype=torch.float64), bos=0)
         objective = ULSeq(backbone, mix=1.0, ngram=given["n"], variant=variant)
-        objective.continue_greedily = lambda batch, most: [tokens[:most] for _ in batch["input_ids"]]
+        continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
         text = torch.zeros(1, 3 * len(tokens) // 2 + 1, dtype=torch.long)
         wanted = expected["loss_paper" if variant == "paper" else "loss_code"]
         if wanted:
@@ -178,7 +184,7 @@ class TestGolden:
         (tokens,) = given["tokens"]
         backbone = GivenLogits(torch.tensor(given["logits"][0], dtype=torch.float64), bos=0)
         objective = ULSeq(backbone, mix=1.0, variant=variant)
-        objective.continue_greedily = lambda batch, most: [tokens for _ in batch["input_ids"]]
+        continues_so(objective, lambda batch, most: [tokens for _ in batch["input_ids"]])
         stepped(objective, batch_of(torch.zeros(1, 24, dtype=torch.long))).total.backward()
         assert backbone.logits.grad is not None
         assert bool(backbone.logits.grad.any()) == (variant == "paper")
@@ -228,7 +234,7 @@ class TestNothingRepeats:
     @pytest.mark.parametrize("what", WHAT)
     def test_zero_that_reaches_parameters(self, what: str, tokens: list[int]) -> None:
         objective = made(backbone_of(what), ngram=4)
-        objective.continue_greedily = lambda batch, most: [tokens[:most] for _ in batch["input_ids"]]
+        continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
         total = stepped(objective, batches(what)).total
         assert total == 0
         total.backward()
@@ -239,7 +245,8 @@ class TestNothingRepeats:
     def test_rows_without_repetition_are_not_scored(self) -> None:
         """Two of five rows repeat, so the scoring pass has two rows."""
         objective = made("gpt2")
-        objective.continue_greedily = lambda batch, most: [[5, 6, 5, 6] if row < 2 else [5, 6, 7] for row in range(5)]
+        written = [[5, 6, 5, 6]] * 2 + [[5, 6, 7]] * 3
+        continues_so(objective, lambda batch, most: written)
         seen = []
         original = objective.backbone.states
         objective.backbone.states = lambda batch: seen.append(len(batch["labels"])) or original(batch)  # type: ignore

@@ -26,8 +26,7 @@ def real(name: str) -> pytest.MarkDecorator:
 
 def loaded(kind: type[Task], folder: Path | None, policy: str = "fail", **options: Any) -> Task:
     task = kind(**options)
-    task.load(Source(folder, "test"))
-    task.on_bad_row = policy  # type: ignore[assignment]
+    task.load(Source(folder, "test"), on_bad_row=policy)  # type: ignore[arg-type]
     return task
 
 

@@ -70,7 +70,7 @@ def test_a_line_that_is_no_text_is_named_and_may_be_skipped_in_training(tmp_path
     task = loaded(tmp_path)
     with pytest.raises(DataError, match=r"wiki\.train\.tokens, line 4: byte 3 is not UTF-8"):
         task.split("train")
-    task.on_bad_row = "skip"
+    task.load(task.source, on_bad_row="skip")
     assert task.split("train").skipped[0][:2] == ("wiki.train.tokens", "line 4")
     assert task.manifest("train").skipped == 1
     with pytest.raises(DataError, match="a test split never skips"):

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from bench.base.entries import all_names
-from bench.cells.cell import LADDER, described
+from bench.cells.cell import described
 from bench.cells.plan import make_plan
+from bench.cells.wanted import LADDER
 from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect

@@ -17,7 +17,7 @@ from bench.cells.generation import Generator, RowCache, SharedByBeams, generate
 from bench.config.decoding import Decoding, parse
 from bench.errors import UsageError
 from bench.models.backbones import causal
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Objective, RunContext
 from bench.models.mle import MLE
 from tests.bench.cells.decoding_oracle import decode, next_token
 from tests.bench.cells.tiny_decoders import END, KINDS, VOCABULARY, CacheLM, backbone, collate, texts
@@ -141,7 +141,7 @@ def worst_step(objective: Objective, given: list[list[int]], decoding: str, limi
     """The largest difference, over all steps and rows, between decoding and a full forward pass."""
     objective.eval()
     full = type(objective)(objective.backbone).eval()
-    full.token_counts = objective.token_counts
+    full.setup_run(objective.run_context)
     check = Stepwise(full, given, one(decoding))
     with recorded(objective, check.answered):
         run(objective, given, decoding, limit, processors=[check], seeds=range(len(given)))
@@ -150,7 +150,7 @@ def worst_step(objective: Objective, given: list[list[int]], decoding: str, limi
 
 
 def counted(objective: Objective) -> Objective:
-    objective.token_counts = 1000 / (1 + torch.arange(VOCABULARY))
+    objective.setup_run(RunContext(token_counts=lambda: 1000 / (1 + torch.arange(VOCABULARY))))
     return objective
 
 

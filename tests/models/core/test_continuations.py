@@ -12,6 +12,7 @@ from torch import nn
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Cut, Written, scoring_batch, texts, without_dropout, write
+from bench.models.core.objective import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from tests.models import still
@@ -31,7 +32,7 @@ class Recorded:
 
 def objective(kind: str, tokens: list[int] | None = None) -> tuple[MLE, Recorded]:
     made, recorded = MLE(still.backbone(kind)), Recorded(tokens or list(range(5, 60)))
-    made.continue_greedily, made.max_target = recorded, 7
+    made.setup_run(RunContext(continue_greedily=recorded, max_target=7))
     return made, recorded
 
 
@@ -124,7 +125,7 @@ class TestWrite:
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_without_generation(self, kind: str) -> None:
-        with pytest.raises(UsageError, match="mle needs objective.continue_greedily"):
+        with pytest.raises(UsageError, match=r"mle writes texts .* RunContext\(continue_greedily=\.\.\.\)"):
             write(MLE(still.backbone(kind)), still.batch(kind), Cut(), 0.5)
 
 

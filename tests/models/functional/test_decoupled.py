@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bench.config.decoding import Decoding, parse
 from bench.errors import UsageError
+from bench.models.core.objective import RunContext
 from bench.models.core.states import last_rows
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.mefmax import mefmax
@@ -197,8 +198,9 @@ class TestObjective:
     def test_decoupled(self, name: str, cut: dict[str, Any]) -> None:
         rows, log_probs = self.rows()
         objective = MLE(FixedHead())  # type: ignore[arg-type]
-        objective.token_counts = (1000 / torch.arange(1, 61)).long().flip(0)
-        classes = mefmax(objective.token_counts).of_token
+        counts = (1000 / torch.arange(1, 61)).long().flip(0)
+        objective.setup_run(RunContext(token_counts=lambda: counts))
+        classes = mefmax(counts).of_token
         assert len(classes.unique()) > 2
         expected = decoupled_log_probs(log_probs, classes, **cut)
         torch.testing.assert_close(objective.decode_log_probs(rows, parse(name)[0]), expected)

@@ -151,7 +151,7 @@ def test_exemplars_are_found_once_and_kept_on_disk(monkeypatch, cache):
     assert list((cache / "exemplars").iterdir())
     task = Toy()
     assert task.exemplars("train") == first
-    monkeypatch.setattr("bench.tasks.core.task.retrieve", None)
+    monkeypatch.setattr("bench.tasks.exemplars.retrieve.retrieve", None)
     assert task.exemplars("train") == first
 
 
@@ -187,7 +187,7 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
     task = Toy()
     found, exemplars = codec(task), task.exemplars("train") if read else None
     rows = task.encoded("train", found, exemplars=exemplars)
-    task.feed = Feed(found, batch=3, steps=2, seed=0, accumulate=2, rows=rows)
+    task.setup_run(Feed(found, batch=3, steps=2, seed=0, accumulate=2, rows=rows))
     batches = list(task.train_dataloader())
     assert [(b["step"], b["step_rows"], len(b["input_ids"])) for b in batches] == [
         (0, 3, 2), (0, 3, 1), (1, 3, 2), (1, 3, 1)]  # fmt: skip
@@ -199,5 +199,5 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
 
 
 def test_a_feed_has_to_be_set():
-    with pytest.raises(RuntimeError, match="^set task.feed before asking for batches$"):
+    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(Feed\(\.\.\.\)\) before asking for batches$"):
         Toy().train_dataloader()

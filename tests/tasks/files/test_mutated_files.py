@@ -89,8 +89,7 @@ def test_a_damaged_file_gives_rows_or_says_which_and_why(
         written(tmp_path, task)
     (folder / damaged).write_bytes(MUTATIONS[what](raw, int(place * len(raw))))
     found = TASKS[task].load()()
-    found.on_bad_row = policy
-    found.load(Source(folder, "test"))
+    found.load(Source(folder, "test"), on_bad_row=policy)
     try:
         split = found.split("train")
     except BenchError as error:

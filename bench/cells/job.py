@@ -1,0 +1,114 @@
+"""Job: a resolved cell as plain content, from which a worker makes the very same cell without planning."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench.cells.cell import Cell, rows_key_of, trained_key_of
+from bench.cells.evaluators import Evaluation
+from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
+from bench.config.decoding import Decoding
+from bench.config.resolve import find_method
+from bench.errors import BenchError
+from bench.store.store import CellFolder
+from bench.tasks import TASKS
+from bench.tasks.core.task import Task
+from bench.tasks.fetch.sources import Source
+
+
+def content_of(cell: Cell) -> dict[str, Any]:
+    """Return a cell as content for JSON; `cell_of` undoes it."""
+    source = cell.task.source
+    return {
+        **ancestry_of(cell),
+        "evaluations": {key: asdict(what) for key, what in cell.evaluations.items()},
+        "data": {
+            "folder": None if source.folder is None else str(source.folder),
+            "why": source.why,
+            "on_bad_row": cell.task.on_bad_row,
+        },
+    }
+
+
+def ancestry_of(cell: Cell) -> dict[str, Any]:
+    """Return what a cell is, and what it is fine-tuned from, without evaluations and data."""
+    return {
+        "key": cell.key,
+        "method": cell.method.asked,
+        "config": asdict(cell.config),
+        "folder": str(cell.folder.path),
+        "parent": None if cell.parent is None else ancestry_of(cell.parent),
+        "donor": None if cell.donor is None else str(cell.donor.path),
+    }
+
+
+def cell_of(content: dict[str, Any]) -> Cell:
+    """Make the cell that `content_of` described; its data is read from the same place.
+
+    Raises:
+        BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
+    """
+    config, data = config_of(content["config"]), content["data"]
+    folder = None if data["folder"] is None else Path(data["folder"])
+    kind: type[Task] = TASKS[config.task].load()
+    task = kind(**config.task_options)
+    task.load(Source(folder, data["why"]), config.trainer.limit, on_bad_row=data["on_bad_row"])
+    evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
+    cell = related_cell(content, task, evaluations)
+    parent_key = "" if cell.parent is None else cell.parent.key
+    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, parent_key))
+    for key, what in evaluations.items():
+        expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
+    return cell
+
+
+def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
+    """Make a cell behind those it is fine-tuned from; those want no evaluations."""
+    parent, donor = None, None
+    if content["parent"] is not None:
+        parent = related_cell(content["parent"], task, {})
+    if content["donor"] is not None:
+        donor = CellFolder(Path(content["donor"]))
+    return Cell(
+        config=config_of(content["config"]),
+        method=find_method(content["method"]),
+        task=task,
+        key=content["key"],
+        folder=CellFolder(Path(content["folder"])),
+        evaluations=evaluations,
+        parent=parent,
+        donor=donor,
+    )
+
+
+def config_of(content: dict[str, Any]) -> CellConfig:
+    """Return a configuration from its content."""
+    sections: dict[str, Any] = {
+        "trainer": TrainerConfig(**content["trainer"]),
+        "evaluation": EvaluationConfig(**content["evaluation"]),
+        "decodings": tuple(Decoding(**decoding) for decoding in content["decodings"]),
+    }
+    return CellConfig(**{**content, **sections})
+
+
+def evaluation_of(content: dict[str, Any]) -> Evaluation:
+    """Return an evaluation from its content."""
+    decoding = None
+    if content["decoding"] is not None:
+        decoding = Decoding(**content["decoding"])
+    return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
+
+
+def expect(cell: Cell, what: str, given: str, computed: str) -> None:
+    """Refuse a key that is not the one a worker computes.
+
+    Raises:
+        BenchError: naming the cell and both keys.
+    """
+    if given != computed:
+        raise BenchError(
+            f"{cell.label}: the key of {what} is {given} in the job and {computed} in the worker; code or data have "
+            f"changed since the run was planned, so start it again"
+        )

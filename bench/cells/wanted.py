@@ -1,0 +1,140 @@
+"""Wanted: the evaluations a cell wants, and the keys of their rows. Nothing is loaded that trains or generates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.config.config import CellConfig
+from bench.config.decoding import Decoding
+from bench.config.resolve import Method, Reading
+from bench.errors import UsageError
+from bench.tasks.core.example import Example
+from bench.tasks.core.task import Task
+from bench.tasks.encode.batches import chosen
+
+VERSION = 3
+"""In the key of every rows file; raise it when rows of the same model would come out otherwise."""
+
+LADDER = (1, 2, 3, 5, 10, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
+"""The k of top-k sampling that a matched control tries."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of one trained cell.
+
+    Args:
+        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        ids: the rows, a declared subset or a whole split.
+        decoding: for generation only.
+        of_rows: hash of the ids of the subset or split this belongs to (a probe takes one row a prompt of them).
+        exemplars: `own` or, for a control, `swapped`: another row's; empty for methods that read none.
+        shown_as: the method its numbers stand under, where that is a control of the trained one.
+        references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
+        cut: where rows are cut from running text, which the tokenizer decides, how many of them; 0 for all. `ids` is
+            empty then, and known once the model is.
+    """
+
+    kind: str
+    split: str
+    ids: tuple[str, ...]
+    batch_size: int
+    max_new_tokens: int = 0
+    decoding: Decoding | None = None
+    seed: int = 0
+    precision: str = "32-true"
+    of_rows: str = ""
+    exemplars: str = ""
+    shown_as: str = ""
+    references: bool = False
+    cut: int | None = None
+
+
+def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
+    """Return the hash of everything that decides the rows of an evaluation."""
+    split_sha256 = task.manifest(what.split).sha256
+    return key_of({
+        "trained": trained_key, "version": VERSION, "split_sha256": split_sha256, **evaluation_content(what)
+    })  # fmt: skip
+
+
+def evaluation_content(what: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
+    content = asdict(what)
+    content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
+    if what.cut is None:
+        del content["cut"]
+    if what.decoding is not None:
+        content["decoding"] = {"name": what.decoding.name, **what.decoding.as_dict()}
+    return content
+
+
+def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluation]:
+    """Return the evaluations of a cell: likelihood, probe and spectrum once, generation once per decoding.
+
+    A control that reads another method's cell wants only what it would see differently.
+    """
+    evaluation, reading = config.evaluation, method.evaluation_variant
+    if task.stream is None:
+        cut = None
+        examples = task.evaluation_examples(evaluation.split, evaluation.rows)
+        of_rows = key_of([example.id for example in examples])
+    else:  # rows are cut from running text, and known once the tokenizer is
+        cut, examples = evaluation.rows or 0, []
+        of_rows = key_of(["cut", cut])
+    shared = Evaluation(
+        kind="",
+        split=evaluation.split,
+        ids=(),
+        batch_size=evaluation.batch_size,
+        seed=config.seed,
+        precision=config.trainer.precision,
+        of_rows=of_rows,
+        exemplars=reading.exemplars if method.reads_exemplars else "",
+        shown_as=method.name if method.only_reads else "",
+        cut=cut,
+    )
+    evaluations = []
+    for kind in kinds_of(method, task):
+        what = replace(shared, kind=kind, ids=ids_of(kind, config, task, examples))
+        if kind != "generation":
+            evaluations.append(what)
+            continue
+        what = replace(what, references=task.info.open_ended)
+        for decoding in decodings_of(config, reading):
+            longest = decoding.max_new_tokens or config.trainer.max_target
+            evaluations.append(replace(what, decoding=decoding, max_new_tokens=longest))
+    return evaluations
+
+
+def ids_of(kind: str, config: CellConfig, task: Task, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Return the rows of a kind of evaluation: one for each prompt of a probe, a declared number of a spectrum."""
+    if kind in ("probe", "spectrum"):
+        examples = task.probe_examples(examples)
+    ids = [example.id for example in examples]
+    return tuple(chosen(ids, config.evaluation.spectrum_rows if kind == "spectrum" else None))
+
+
+def kinds_of(method: Method, task: Task) -> Sequence[str]:
+    """Return the kinds of evaluation a method has: a baseline and another decoding of a cell only write."""
+    if method.is_baseline or method.evaluation_variant.distribution or method.evaluation_variant.matched:
+        return [kind for kind in task.info.evaluations if kind == "generation"]
+    return task.info.evaluations
+
+
+def decodings_of(config: CellConfig, reading: Reading) -> Sequence[Decoding]:
+    """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
+    if reading.matched:
+        longest = config.decodings[0].max_new_tokens if config.decodings else None
+        return [Decoding("topk", k=k, max_new_tokens=longest) for k in LADDER]
+    if not reading.distribution:
+        return config.decodings
+    decodings = []
+    for decoding in config.decodings:
+        with suppress(UsageError):
+            decodings.append(replace(decoding, distribution=reading.distribution))  # type: ignore[arg-type]
+    return decodings
