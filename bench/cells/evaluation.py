@@ -7,20 +7,22 @@ split. So any number of processes gives the same rows, also more processes than 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from bench.cells.evaluators import MAKERS, Context, Examples, autocast
+from bench.cells.evaluators import EVALUATORS, Context, Examples, autocast
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
 from bench.metrics.diversity.frequency_groups import group_of_tokens
 from bench.metrics.diversity.ngrams import Integers
-from bench.models.baselines import Baseline
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
+
+if TYPE_CHECKING:
+    from bench.models.baselines import Baseline
 
 
 def evaluate(
@@ -37,16 +39,20 @@ def evaluate(
         world: number of processes.
     """
     examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
-    context = Context(examples, codec, what, groups_of(task, codec) if what.references else None)
-    size = len(encoded) if what.kind == "spectrum" else what.batch_size
-    batches = evaluation_batches(encoded, max(1, size))
+    context = Context(examples, codec, what)
+    if what.references:
+        context = Context(examples, codec, what, groups_of(task, codec))
+    size = what.batch_size
+    if what.kind == "spectrum":  # one row: the singular values of all of them together
+        size = max(1, len(encoded))
+    batches = evaluation_batches(encoded, size)
     was_training = objective.training
     objective.eval()
     try:
         for number, batch in enumerate(batches):
             if number % world == rank:
                 with torch.no_grad(), autocast(what.precision, objective.device):
-                    yield from MAKERS[what.kind](objective, context, batch)
+                    yield from EVALUATORS[what.kind](objective, context, batch)
     finally:
         objective.train(was_training)
 

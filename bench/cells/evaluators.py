@@ -1,4 +1,4 @@
-"""Row makers: a batch of one kind of evaluation to its rows. Rows hold sums, counts and texts, never an average."""
+"""Evaluators: a batch of one kind of evaluation to its rows. Rows hold sums, counts and texts, never an average."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from bench.tasks.encode.encoded import Tokens
 TOP = 25
 """Tokens kept of each ranking of a probe row."""
 
+MIXED = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+"""Precisions that run float32 weights under autocast of this type."""
 
 Examples = Mapping[str, Example]
 
@@ -58,9 +60,16 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
         sums.index_add_(0, at, nll.double())
         seen.index_add_(1, at, torch.stack([rows.positive.any(1), hits(rows)]).long())
     for row, nll_sum, cached, hit in zip(batch, sums.tolist(), *seen.tolist(), strict=True):
-        yield {"id": row.id, "nll_sum": nll_sum, "n_tokens": len(row.target), "n_words": row.n_words,
-               "n_bytes": row.n_bytes, "n_cached": cached, "n_cache_hits": hit,
-               "truncated": row.truncated}  # fmt: skip
+        yield {
+            "id": row.id,
+            "nll_sum": nll_sum,
+            "n_tokens": len(row.target),
+            "n_words": row.n_words,
+            "n_bytes": row.n_bytes,
+            "n_cached": cached,
+            "n_cache_hits": hit,
+            "truncated": row.truncated,
+        }
 
 
 def hits(rows: Rows) -> Tensor:
@@ -78,14 +87,19 @@ def hits(rows: Rows) -> Tensor:
 def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
     """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
     codec = context.codec
-    before = len(codec.frame[0]) if codec.architecture == "encoder-decoder" else 0  # e.g. the <s> of BART's targets
+    reads_source = codec.architecture == "encoder-decoder"
+    before = 0
+    if reads_source:
+        before = len(codec.frame[0])  # e.g. the <s> of BART's targets
     first = [replace(row, target=row.target[: before + 1]) for row in batch]
     states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
         for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):
             row = batch[rows.start + group]
-            if position - (0 if codec.architecture == "encoder-decoder" else len(row.source) - 1) != before:
+            if not reads_source:
+                position -= len(row.source) - 1
+            if position != before:
                 continue
             wanted = [first_pieces(word, codec) for word in context.examples[row.id].fields["words"]]
             yield {"id": row.id, **{mode: ids[at] for mode, ids in ranked.items()}, "wanted": wanted}
@@ -114,11 +128,12 @@ def generation(objective: Objective, context: Context, batch: list[Encoded]) -> 
     assert what.decoding is not None
     seeds = [seed_of(what.seed, "sample", what.decoding.name, row.id) for row in batch]
     prompts = to_device(codec.prompt_batch(batch), objective.device)
-    found = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
-    for row, ids in zip(batch, found, strict=True):
-        text = text_of(codec, ids)
-        truth = true_continuation(context, row, ids) if what.references else {}
-        yield {"id": row.id, "text": text, "token_ids": ids, **truth, "truncated": row.truncated}
+    written = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
+    for row, ids in zip(batch, written, strict=True):
+        made = {"id": row.id, "text": text_of(codec, ids), "token_ids": ids, "truncated": row.truncated}
+        if what.references:
+            made |= true_continuation(context, row, ids)
+        yield made
 
 
 def true_continuation(context: Context, row: Encoded, written: Tokens) -> dict[str, Any]:
@@ -127,12 +142,21 @@ def true_continuation(context: Context, row: Encoded, written: Tokens) -> dict[s
     The frequency groups of F2-Softmax section 4.3 are of the tokens of the training text.
     """
     ids = [int(token) for token in row.target[: context.what.max_new_tokens]]
-    counts = {} if context.groups is None else {
-        name: np.bincount(context.groups[np.asarray(tokens, np.int64)], minlength=len(GROUPS)).tolist()
-        for name, tokens in (("groups", written), ("reference_groups", ids))
-    }  # fmt: skip
-    return {"prompt": text_of(context.codec, row.source), "reference": text_of(context.codec, ids),
-            "reference_ids": ids, **counts}  # fmt: skip
+    made: dict[str, Any] = {
+        "prompt": text_of(context.codec, row.source),
+        "reference": text_of(context.codec, ids),
+        "reference_ids": ids,
+    }
+    if context.groups is not None:
+        made["groups"] = group_counts(context.groups, written)
+        made["reference_groups"] = group_counts(context.groups, ids)
+    return made
+
+
+def group_counts(groups: Integers, tokens: Tokens) -> list[int]:
+    """Return how many tokens are of each frequency group."""
+    counts: list[int] = np.bincount(groups[np.asarray(tokens, np.int64)], minlength=len(GROUPS)).tolist()
+    return counts
 
 
 def text_of(codec: Codec, ids: Tokens) -> str:
@@ -148,9 +172,9 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
     """
     codec, what = context.codec, context.what
     exact = deepcopy(objective).double()
-    full = [replace(row, source=row.source[:1], target=(*row.source[1:], *row.target)) for row in batch]
-    if codec.architecture == "encoder-decoder":
-        full = batch
+    full = batch
+    if codec.architecture == "decoder-only":  # every position of the row, the source's too
+        full = [replace(row, source=row.source[:1], target=(*row.source[1:], *row.target)) for row in batch]
     parts = []
     with torch.autocast(objective.device.type, enabled=False):
         for at in range(0, len(full), what.batch_size):
@@ -164,17 +188,18 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
     """Return the autocast context of a precision setting."""
-    if precision.endswith("-mixed"):
-        return torch.autocast(device.type, dtype=torch.bfloat16 if precision.startswith("bf16") else torch.float16)
+    if precision in MIXED:
+        return torch.autocast(device.type, dtype=MIXED[precision])
     return nullcontext()
 
 
 def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
     """Move a batch's tensors."""
-    return {name: value.to(device) if isinstance(value, Tensor) else value for name, value in batch.items()}
+    tensors = {name: value.to(device) for name, value in batch.items() if isinstance(value, Tensor)}
+    return {**batch, **tensors}
 
 
-MAKERS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dict[str, Any]]]] = {
+EVALUATORS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dict[str, Any]]]] = {
     "likelihood": likelihood,
     "probe": probe,
     "generation": generation,

@@ -56,12 +56,14 @@ def generate(
     """
     decoding = objective.resolved(decoding)
     limit = decoding.max_new_tokens or max_new_tokens
-    ids, mask = batch["input_ids"], batch["attention_mask"]
-    _check(objective.backbone, mask, limit, len(seeds) if decoding.samples else len(ids))
-    settings = _settings(decoding, objective.backbone.model.config, limit)
-    sampler = [SeededSampler(decoding, seeds, limit)] if decoding.samples else []
+    _check(objective.backbone, batch["attention_mask"], limit)
+    settings, steps = _settings(decoding, objective.backbone.model.config, limit), list(processors)
+    if decoding.samples:
+        if len(seeds) != len(batch["input_ids"]):
+            raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
+        steps.append(SeededSampler(decoding, seeds, limit))
     with torch.no_grad(), _evaluating(objective):
-        texts = Generator(objective, decoding).continued(batch, settings, [*processors, *sampler])
+        texts = Generator(objective, decoding).continued(batch, settings, steps)
     return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
 
 
@@ -80,8 +82,10 @@ class RowCache(DynamicCache):
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
-        self.rows[name] = torch.cat([self.rows[name], new], dim=1) if name in self.rows else new
-        return self.rows[name]
+        if name in self.rows:
+            new = torch.cat([self.rows[name], new], dim=1)
+        self.rows[name] = new
+        return new
 
     def put(self, rows: Mapping[str, Tensor]) -> None:
         """Set named tensors, [B, ...], in place of what they held."""
@@ -144,11 +148,11 @@ class Generator(PreTrainedModel, GenerationMixin):
             cache: Any = EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
             given, start = {"decoder_source_ids": ids}, 1
             if "exemplar_ids" in batch:
-                given |= {"decoder_exemplar_ids": batch["exemplar_ids"],
-                          "decoder_exemplar_mask": batch["exemplar_mask"]}  # fmt: skip
+                given["decoder_exemplar_ids"] = batch["exemplar_ids"]
+                given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
             cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
-        found: Tensor = self.generate(
+        texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
             past_key_values=cache,
@@ -156,7 +160,7 @@ class Generator(PreTrainedModel, GenerationMixin):
             logits_processor=processors,
             **given,
         )
-        return found[:, start:]
+        return texts[:, start:]
 
     def forward(
         self,
@@ -176,9 +180,15 @@ class Generator(PreTrainedModel, GenerationMixin):
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
         step = Step(
-            ids, past_key_values, attention_mask, position_ids, decoder_source_ids, encoder_outputs,
-            decoder_exemplar_ids, decoder_exemplar_mask,
-        )  # fmt: skip
+            ids=ids,
+            cache=past_key_values,
+            mask=attention_mask,
+            positions=position_ids,
+            source=decoder_source_ids,
+            encoded=encoder_outputs,
+            exemplar=decoder_exemplar_ids,
+            exemplar_mask=decoder_exemplar_mask,
+        )
         log_probs = self.objective.decode_log_probs(self.objective.backbone.extend(step), self.decoding)
         return CausalLMOutputWithPast(logits=log_probs[:, None], past_key_values=past_key_values)
 
@@ -202,13 +212,15 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 def _settings(decoding: Decoding, config: Any, limit: int) -> GenerationConfig:
     """The library's settings; only those of the mode, because it warns about the others."""
-    beam = {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping}
+    beam: dict[str, Any] = {}
+    if decoding.mode == "beam":
+        beam = {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping}
     return GenerationConfig(
         max_new_tokens=limit,
         num_beams=decoding.beams,
         do_sample=False,  # a sampler leaves one token, so that the largest score is the draw
         no_repeat_ngram_size=decoding.no_repeat_ngram,
-        **(beam if decoding.mode == "beam" else {}),
+        **beam,
         **_special_ids(config),
     )
 
@@ -218,12 +230,11 @@ def _special_ids(config: Any) -> dict[str, Any]:
     return {name: getattr(config, name, None) for name in names}
 
 
-def _check(backbone: Backbone, mask: Tensor, limit: int, seeds: int) -> None:
+def _check(backbone: Backbone, mask: Tensor, limit: int) -> None:
     """Refuse a batch that would be continued wrongly or would end in the middle of it."""
-    if seeds != len(mask):
-        raise UsageError(f"sampling needs one seed per row: {len(mask)} rows, {seeds} seeds")
-    config = backbone.model.config
-    prompt = 1 if config.is_encoder_decoder else int(mask.sum(1).max())
+    config, prompt = backbone.model.config, 1
+    if not config.is_encoder_decoder:
+        prompt = int(mask.sum(1).max())
     room = getattr(config, "max_position_embeddings", None)
     if room is not None and prompt + limit - 1 > room:  # the last token is never read
         raise UsageError(f"{prompt} given and {limit} new tokens need more than the backbone's {room} positions")
@@ -234,4 +245,7 @@ def _check(backbone: Backbone, mask: Tensor, limit: int, seeds: int) -> None:
 def _until_end(tokens: list[int], end: int | list[int] | None) -> list[int]:
     """Cut a row at its first end token; behind it the library writes padding or, in a beam, more end tokens."""
     ends = end if isinstance(end, list) else [end]
-    return tokens[: next((at for at, token in enumerate(tokens) if token in ends), len(tokens))]
+    for at, token in enumerate(tokens):
+        if token in ends:
+            return tokens[:at]
+    return tokens

@@ -19,7 +19,6 @@ from bench.cells.run import Outcome, execute
 from bench.config.arguments import RunArguments
 from bench.config.config import override
 from bench.errors import UsageError
-from bench.models import METHODS
 from bench.store.provenance import provenance
 
 
@@ -37,6 +36,11 @@ class Tried:
     keys: dict[int, str]
     nll: float | None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, keys by seed in their order."""
+        keys = {str(seed): key for seed, key in sorted(self.keys.items())}
+        return {"sets": list(self.sets), "keys": keys, "nll": self.nll}
+
 
 def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
     """Return every combination of a grid as `--set` texts.
@@ -47,18 +51,17 @@ def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
     Raises:
         UsageError: for an axis without values, or given twice.
     """
-    read: dict[str, list[str]] = {}
+    sets_of: dict[str, list[str]] = {}
     for axis in axes:
         name, _, values = axis.partition("=")
         override(name, values)  # refuses what is no section.name
-        found = [value.strip() for value in values.split(",") if value.strip()]
-        if not found:
+        sets = [f"{name}={value.strip()}" for value in values.split(",") if value.strip()]
+        if not sets:
             raise UsageError(f"--grid takes section.name=value,value, not '{axis}'")
-        if name in read:
+        if name in sets_of:
             raise UsageError(f"--grid has '{name}' twice; give all its values at once, with commas")
-        read[name] = found
-    return [tuple(f"{name}={value}" for name, value in zip(read, values, strict=True))
-            for values in itertools.product(*read.values())]  # fmt: skip
+        sets_of[name] = sets
+    return list(itertools.product(*sets_of.values()))
 
 
 def run_grid(axes: Sequence[str], arguments: RunArguments, progress: Progress) -> tuple[Plan, Outcome]:
@@ -75,11 +78,12 @@ def run_grid(axes: Sequence[str], arguments: RunArguments, progress: Progress) -
     for number, sets in enumerate(chosen, start=1):
         progress.say(f"grid {number} of {len(chosen)}: {', '.join(sets)}")
         tuning = (*sets, "evaluation.split=valid", "evaluation.rows=all")
-        plan = make_plan(replace(arguments, sets=(*arguments.sets, *tuning), kinds=("likelihood",)))
+        tuned = replace(arguments, sets=(*arguments.sets, *tuning), kinds=("likelihood",))
+        plan = make_plan(tuned, on_search=progress.search)
         outcome.add(execute(plan, arguments, progress))
         for name, cells in by_method(plan).items():
             tried.setdefault(name, []).append(valid_loss(sets, cells))
-    picked = {name: best(found) for name, found in tried.items()}
+    picked = {name: best(combined) for name, combined in tried.items()}
     whole = Plan(arguments.preset)
     for plan in picked_plans(arguments, picked, progress):
         whole.join(plan)
@@ -93,11 +97,11 @@ def run_grid(axes: Sequence[str], arguments: RunArguments, progress: Progress) -
 
 def by_method(plan: Plan) -> dict[tuple[str, str], list[Cell]]:
     """Return the cells a grid tunes, by task and method."""
-    found: dict[tuple[str, str], list[Cell]] = {}
+    cells: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
         if cell.evaluations:
-            found.setdefault((cell.config.task, cell.method.trained_name), []).append(cell)
-    return found
+            cells.setdefault((cell.config.task, cell.method.trained_name), []).append(cell)
+    return cells
 
 
 def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
@@ -108,32 +112,41 @@ def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
             if stored := cell.folder.rows(key):
                 nll = sum(row["nll_sum"] for row in stored.rows)
                 losses.append(nll / sum(row["n_tokens"] for row in stored.rows))
-    whole = len(losses) == len(cells) > 0
-    return Tried(sets, {c.config.seed: c.key for c in cells}, sum(losses) / len(losses) if whole else None)
+    keys = {cell.config.seed: cell.key for cell in cells}
+    if not cells or len(losses) != len(cells):
+        return Tried(sets, keys, None)
+    return Tried(sets, keys, sum(losses) / len(losses))
 
 
 def best(tried: Sequence[Tried]) -> Tried | None:
     """Return the combination with the lowest validation loss, the first of equal ones; None when none has any."""
-    held = [one for one in tried if one.nll is not None]
-    return min(held, key=lambda one: one.nll) if held else None  # type: ignore[arg-type, return-value]
+    picked = None
+    for combination in tried:
+        if combination.nll is None:
+            continue
+        if picked is None or picked.nll is None or combination.nll < picked.nll:
+            picked = combination
+    return picked
 
 
 def picked_plans(
     arguments: RunArguments, picked: dict[tuple[str, str], Tried | None], progress: Progress
 ) -> list[Plan]:
     """Plan every method with what was picked for it; a control that reads another's cell takes that one's."""
-    found = []
-    whole = make_plan(arguments, progress.say)
-    names = dict.fromkeys((cell.config.task, cell.method.asked, cell.method.trained_name) for cell in whole.cells
-                          if cell.evaluations)  # fmt: skip
-    for task, asked, trained in names:
-        one = picked.get((task, trained))
-        if one is None and not METHODS[trained].baseline if trained in METHODS else one is None:
+    plans = []
+    whole = make_plan(arguments, progress.say, progress.search)
+    methods = {(cell.config.task, cell.method.asked): cell.method for cell in whole.cells if cell.evaluations}
+    for (task, asked), method in methods.items():
+        combination = picked.get((task, method.trained_name))
+        sets = arguments.sets
+        if combination is not None:
+            sets = (*sets, *combination.sets)
+        elif not method.is_baseline:
             progress.warn(f"{task} · {asked}: no combination of the grid has a validation loss")
             continue
-        sets = one.sets if one is not None else ()
-        found.append(make_plan(replace(arguments, tasks=(task,), methods=(asked,), sets=(*arguments.sets, *sets))))
-    return found
+        picked_only = replace(arguments, tasks=(task,), methods=(asked,), sets=sets)
+        plans.append(make_plan(picked_only, on_search=progress.search))
+    return plans
 
 
 def record(cell: Cell, axes: Sequence[str], tried: Sequence[Tried]) -> None:
@@ -142,8 +155,7 @@ def record(cell: Cell, axes: Sequence[str], tried: Sequence[Tried]) -> None:
         "axes": list(axes),
         "picked": cell.key,
         "by": "mean over seeds of nats per target token on the validation split",
-        "tried": [{"sets": list(one.sets), "keys": {str(s): k for s, k in sorted(one.keys.items())}, "nll": one.nll}
-                  for one in tried],
-    }  # fmt: skip
+        "tried": [combination.as_dict() for combination in tried],
+    }
     if cell.folder.trained() is not None:
         cell.folder.write_grid(key_of(content), content, provenance())

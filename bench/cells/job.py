@@ -24,23 +24,24 @@ def content_of(cell: Cell) -> dict[str, Any]:
     return {
         **ancestry_of(cell),
         "evaluations": {key: asdict(what) for key, what in cell.evaluations.items()},
-        "data": {
-            "folder": None if source.folder is None else str(source.folder),
-            "why": source.why,
-            "on_bad_row": cell.task.on_bad_row,
-        },
+        "data": {"folder": text_of(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
     }
 
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
     """Return what a cell is, and what it is fine-tuned from, without evaluations and data."""
+    parent, donor = None, None
+    if cell.parent is not None:
+        parent = ancestry_of(cell.parent)
+    if cell.donor is not None:
+        donor = cell.donor.path
     return {
         "key": cell.key,
         "method": cell.method.asked,
         "config": asdict(cell.config),
         "folder": str(cell.folder.path),
-        "parent": None if cell.parent is None else ancestry_of(cell.parent),
-        "donor": None if cell.donor is None else str(cell.donor.path),
+        "parent": parent,
+        "donor": text_of(donor),
     }
 
 
@@ -51,10 +52,10 @@ def cell_of(content: dict[str, Any]) -> Cell:
         BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
     """
     config, data = config_of(content["config"]), content["data"]
-    folder = None if data["folder"] is None else Path(data["folder"])
     kind: type[Task] = TASKS[config.task].load()
     task = kind(**config.task_options)
-    task.load(Source(folder, data["why"]), config.trainer.limit, on_bad_row=data["on_bad_row"])
+    source = Source(path_of(data["folder"]), data["why"])
+    task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"])
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
     parent_key = "" if cell.parent is None else cell.parent.key
@@ -99,6 +100,16 @@ def evaluation_of(content: dict[str, Any]) -> Evaluation:
     if content["decoding"] is not None:
         decoding = Decoding(**content["decoding"])
     return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
+
+
+def text_of(path: Path | None) -> str | None:
+    """Return a path as text, no path as None."""
+    return None if path is None else str(path)
+
+
+def path_of(text: str | None) -> Path | None:
+    """Undo `text_of`."""
+    return None if text is None else Path(text)
 
 
 def expect(cell: Cell, what: str, given: str, computed: str) -> None:

@@ -23,8 +23,15 @@ class Progress:
         self.console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
         self.quiet = quiet
         self.live = self.console.is_terminal and not quiet
-        self.bar = Bar(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
-                       TimeElapsedColumn(), console=self.console, transient=True, disable=not self.live)  # fmt: skip
+        self.bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.live,
+        )
         self.task = self.bar.add_task("", total=1, note="")
         self.label = ""
         self.started = time.monotonic()

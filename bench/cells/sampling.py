@@ -36,9 +36,9 @@ class SeededSampler(LogitsProcessor):
     """
 
     def __init__(self, decoding: Decoding, seeds: Sequence[int], steps: int) -> None:
-        cut = decoding.distribution != "decoupled"
-        self.k = decoding.k if cut else 0
-        self.p = decoding.p if cut else 1.0
+        self.k, self.p = decoding.k, decoding.p
+        if decoding.distribution == "decoupled":  # cut already, within a class
+            self.k, self.p = 0, 1.0
         self.temperature = decoding.temperature
         self.uniforms = torch.stack([_uniforms(seed, steps) for seed in seeds])  # [B, steps]
         self.step = 0
@@ -48,7 +48,10 @@ class SeededSampler(LogitsProcessor):
         self.uniforms = self.uniforms.to(scores.device)
         uniform = self.uniforms[:, self.step]
         self.step += 1
-        tokens = self.draw(scores / self.temperature if self.temperature != 1 else scores, uniform)
+        warmed = scores
+        if self.temperature != 1:
+            warmed = scores / self.temperature
+        tokens = self.draw(warmed, uniform)
         return torch.full_like(scores, -math.inf).scatter_(1, tokens[:, None], 0.0)
 
     def draw(self, scores: Tensor, uniform: Tensor) -> Tensor:

@@ -30,16 +30,14 @@ __all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_ce
 
 def score_cell(cell: Cell) -> list[dict[str, Any]]:
     """Score every rows file of a cell that this run asks for, unless it is scored already."""
-    found = []
+    contents = []
     for key, what in cell.evaluations.items():
         stored = cell.folder.rows(key)
         if stored is None:
             continue
-        for family in cell.task.info.metrics:
-            metric = METRICS[family]
-            if metric.kind == what.kind:
-                found.append(score_rows(cell.folder, cell.task, family, stored)[0])
-    return found
+        families = [family for family in cell.task.info.metrics if METRICS[family].kind == what.kind]
+        contents += [score_rows(cell.folder, cell.task, family, stored)[0] for family in families]
+    return contents
 
 
 def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) -> tuple[dict[str, Any], bool]:
@@ -89,14 +87,17 @@ def computed(
     """Return `values_of` a family, and what the values are made of, rows that a task says belong together as one."""
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
-    found = {"values": [value.as_dict() for value in scores]}
+    values = {"values": [value.as_dict() for value in scores]}
     items = {value.name: value.sums for value in scores if value.sums is not None}
     if task is not None and items and "cut" not in stored.content:
-        groups = [task.cluster_of(name) for name in sorted(str(row["id"]) for row in stored.rows)]
-        items = {name: one.together(groups) if len(set(groups)) < len(groups) else one for name, one in items.items()}
+        ids = sorted(str(row["id"]) for row in stored.rows)
+        groups = [task.cluster_of(name) for name in ids]
+        if len(set(groups)) < len(groups):
+            items = {name: column.together(groups) for name, column in items.items()}
     if metric.human and all("reference_ids" in row for row in stored.rows):
-        found["human"] = [value.as_dict() for value in score([by_people(row) for row in stored.rows], gold)]
-    return found, items
+        by_humans = [by_people(row) for row in stored.rows]
+        values["human"] = [value.as_dict() for value in score(by_humans, gold)]
+    return values, items
 
 
 def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def gold_of(task: Task, stored: StoredRows, wanted: Sequence[str]) -> Gold:
     if "cut" in stored.content:
         return {name: {} for name in sorted(ids)}
     split = task.split(stored.content["split"])
-    return task.gold([e for e in split.examples if e.id in ids], wanted)
+    return task.gold([example for example in split.examples if example.id in ids], wanted)
 
 
 @dataclass
@@ -139,10 +140,11 @@ class Tasks:
         if name not in self.known:
             self.known[name] = self._made(config)
         task, split = self.known[name], stored.content["split"]
-        if (found := task.manifest(split).sha256) != stored.content["split_sha256"]:
+        here, there = task.manifest(split).sha256, stored.content["split_sha256"]
+        if here != there:
             raise DataError(
-                f"{config['task']}: rows were made from a {split} split {stored.content['split_sha256'][:12]}, here is "
-                f"{found[:12]} ({task.source.why}); name the data with --data-dir or --set task.path=..."
+                f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
+                f"({task.source.why}); name the data with --data-dir or --set task.path=..."
             )
         return task
 
@@ -151,7 +153,8 @@ class Tasks:
             raise MissingError(f"there is no task '{config['task']}' in this version; its rows cannot be scored")
         kind: type[Task] = TASKS[config["task"]].load()
         options = options_of(kind)
-        places = {one.name: one.value for one in self.sets if one.section == "task" and one.name in kind.places}
+        given = [override for override in self.sets if override.section == "task"]
+        places = {override.name: override.value for override in given if override.name in kind.places}
         task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
         task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
         return task
@@ -164,21 +167,33 @@ def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
         MissingError: a folder is not there or has none.
     """
     for place in places:
-        found = [CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))]
-        if not found:
+        cells = [CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))]
+        if not cells:
             raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
-        yield from found
+        yield from cells
 
 
-def differences(stored: Mapping[str, Any], computed: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+Columns = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The `values` of a metric family and, of what people wrote, the `human` ones."""
+
+
+def differences(stored: Columns, computed: Columns) -> list[str]:
     """Say how values computed anew differ from stored ones."""
-    old, new = ({(of, value["name"]): value for of in ("values", "human") for value in every.get(of, ())}
-                for every in (stored, computed))  # fmt: skip
-    shown = {key: f"human {key[1]}" if key[0] == "human" else key[1] for key in (*old, *new)}
-    found = [f"{shown[key]}: is not computed any more" for key in old if key not in new]
-    found += [f"{shown[key]}: was not computed then" for key in new if key not in old]
-    for key in (key for key in old if key in new):
+    old, new = by_column(stored), by_column(computed)
+    lines = [f"{column}: is not computed any more" for column in old if column not in new]
+    lines += [f"{column}: was not computed then" for column in new if column not in old]
+    for column in old:
+        if column not in new:
+            continue
         for what in ("value", "n", "signature"):
-            if old[key][what] != new[key][what]:
-                found.append(f"{shown[key]}: {what} stored {old[key][what]!r}, computed {new[key][what]!r}")
-    return found
+            before, now = old[column][what], new[column][what]
+            if before != now:
+                lines.append(f"{column}: {what} stored {before!r}, computed {now!r}")
+    return lines
+
+
+def by_column(content: Columns) -> dict[str, Mapping[str, Any]]:
+    """Return values by their column's name; those of people's texts as `human <name>`."""
+    values = {value["name"]: value for value in content.get("values", ())}
+    human = {f"human {value['name']}": value for value in content.get("human", ())}
+    return {**values, **human}

@@ -46,8 +46,8 @@ def opened(
     options = options_of(kind)
     given = known(section_values(list(sets), "task", {kind.name}), options)
     task = kind(**fill(options, given, f"task '{kind.name}'"))
-    source = resolve(kind.name, data_dir, kind.fetch if fetch and kind.info.hub else None, kind.info.folders)
-    task.load(source, on_bad_row=on_bad_row)
+    bring = kind.fetch if fetch and kind.info.hub else None
+    task.load(resolve(kind.name, data_dir, bring, kind.info.folders), on_bad_row=on_bad_row)
     return task
 
 
@@ -88,13 +88,14 @@ def prepare(task: Task) -> dict[str, Manifest]:
         raise MissingError(
             f"{task.name}: {task.source.why}; get it from {task.info.source or 'your files'} and {place}"
         )
-    found = {name: task.manifest(name) for name in SPLITS if readable(task, name)}
-    if not found:
-        raise MissingError(f"{task.name}: {task.source.folder} has none of the splits {', '.join(SPLITS)}: "
-                           f"{problem(task, 'test')}")  # fmt: skip
-    content = {"task": task.name, "splits": {name: manifest.as_dict() for name, manifest in found.items()}}
+    manifests = {name: task.manifest(name) for name in SPLITS if readable(task, name)}
+    if not manifests:
+        raise MissingError(
+            f"{task.name}: {task.source.folder} has none of the splits {', '.join(SPLITS)}: {problem(task, 'test')}"
+        )
+    content = {"task": task.name, "splits": {name: manifest.as_dict() for name, manifest in manifests.items()}}
     write_atomic(_record(task), json.dumps(content, indent=1).encode(), replace=True)
-    return found
+    return manifests
 
 
 def readable(task: Task, split: str) -> bool:
@@ -130,21 +131,26 @@ def differences(task: Task, split: str) -> list[str]:
     """Say exactly how a split differs from the published one, and from what it was when it was prepared."""
     if (why := problem(task, split)) is not None:
         return [f"is not there: {why}"]
-    manifest, found = task.manifest(split), []
+    manifest, lines = task.manifest(split), []
     official = task.info.sizes.get(split)
     if official is not None and manifest.rows != official:
-        found.append(f"has {manifest.rows:,} rows, published are {official:,} ({manifest.rows - official:+,})")
-    rows = known_rows(task.name, split)
-    if rows and manifest.rows == official and manifest.sha256 not in rows:
-        found.append(f"has as many rows as published, but others: their SHA-256 is {manifest.sha256[:16]}..., that of "
-                     f"the published ones {' or '.join(one[:16] for one in rows)}...")  # fmt: skip
+        lines.append(f"has {manifest.rows:,} rows, published are {official:,} ({manifest.rows - official:+,})")
+    published = known_rows(task.name, split)
+    if published and manifest.rows == official and manifest.sha256 not in published:
+        hashes = " or ".join(sha256[:16] for sha256 in published)
+        lines.append(
+            f"has as many rows as published, but others: their SHA-256 is {manifest.sha256[:16]}..., that of "
+            f"the published ones {hashes}..."
+        )
     if manifest.skipped:
-        found.append(f"left out {manifest.skipped:,} rows, e.g. {', '.join(task.split(split).skipped[0])}")
+        lines.append(f"left out {manifest.skipped:,} rows, e.g. {', '.join(task.split(split).skipped[0])}")
     before = prepared(task).get(split)
-    if before is not None:
-        found += [f"has changed since it was prepared: {name} was {before[name]}, is {value}"
-                  for name, value in manifest.as_dict().items() if before.get(name) != value]  # fmt: skip
-    return found
+    if before is None:
+        return lines
+    for name, value in manifest.as_dict().items():
+        if before.get(name) != value:
+            lines.append(f"has changed since it was prepared: {name} was {before[name]}, is {value}")
+    return lines
 
 
 @dataclass(frozen=True)
@@ -197,18 +203,33 @@ class SplitStats:
 
 def stats(task: Task, split: str) -> SplitStats:
     """Count a split."""
-    found: Split = task.split(split)
-    texts = [(task.plain_source(e), e.target) for e in found.examples]
-    train = None
+    counted = task.split(split)
+    texts = texts_of(task, counted)
+    in_train = None
     if split != "train" and readable(task, "train"):
-        train = {(task.plain_source(e), e.target) for e in task.split("train").examples}
+        train = set(texts_of(task, task.split("train")))
+        in_train = sum(text in train for text in texts)
     targets = [task.words_of(target) for _, target in texts]
+    references = [len(example.references) for example in counted.examples]
     return SplitStats(
-        split, found.status, len(texts), task.info.sizes.get(split), len(found.skipped),
-        Lengths.of([len(source.split()) for source, _ in texts]), Lengths.of(targets), sum(targets),
-        len(texts) - len(set(texts)), None if train is None else sum(text in train for text in texts),
-        round(statistics.fmean([len(e.references) for e in found.examples] or [0]), 2), task.manifest(split).sha256,
-    )  # fmt: skip
+        split=split,
+        status=counted.status,
+        rows=len(texts),
+        official=task.info.sizes.get(split),
+        skipped=len(counted.skipped),
+        source=Lengths.of([len(source.split()) for source, _ in texts]),
+        target=Lengths.of(targets),
+        words=sum(targets),
+        repeated=len(texts) - len(set(texts)),
+        in_train=in_train,
+        references=round(statistics.fmean(references or [0]), 2),
+        sha256=task.manifest(split).sha256,
+    )
+
+
+def texts_of(task: Task, split: Split) -> list[tuple[str, str]]:
+    """Return the source that a model would read and the target of every row."""
+    return [(task.plain_source(example), example.target) for example in split.examples]
 
 
 def where(kind: type[Task], data_dir: Path | None) -> Source:

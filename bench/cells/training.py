@@ -133,8 +133,9 @@ class Recorder(Callback):
 
     def _look_at(self, loss: torch.Tensor) -> None:
         """Note the first step whose loss is not finite, without waiting for the device."""
-        before = torch.full_like(loss, math.inf) if self.bad_at is None else self.bad_at
-        self.bad_at = torch.where(loss.isfinite(), before, before.clamp(max=self.step))
+        if self.bad_at is None:
+            self.bad_at = torch.full_like(loss, math.inf)
+        self.bad_at = torch.where(loss.isfinite(), self.bad_at, self.bad_at.clamp(max=self.step))
 
     def _record(self, trainer: Trainer, module: LightningModule) -> None:
         """Average over ranks (each holds its share times the number of copies), unless one has diverged."""

@@ -56,10 +56,9 @@ class Evaluation:
 
 def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
     """Return the hash of everything that decides the rows of an evaluation."""
-    split_sha256 = task.manifest(what.split).sha256
-    return key_of({
-        "trained": trained_key, "version": VERSION, "split_sha256": split_sha256, **evaluation_content(what)
-    })  # fmt: skip
+    content = evaluation_content(what)
+    content |= {"trained": trained_key, "version": VERSION, "split_sha256": task.manifest(what.split).sha256}
+    return key_of(content)
 
 
 def evaluation_content(what: Evaluation) -> dict[str, Any]:
@@ -116,7 +115,9 @@ def ids_of(kind: str, config: CellConfig, task: Task, examples: Sequence[Example
     if kind in ("probe", "spectrum"):
         examples = task.probe_examples(examples)
     ids = [example.id for example in examples]
-    return tuple(chosen(ids, config.evaluation.spectrum_rows if kind == "spectrum" else None))
+    if kind == "spectrum":
+        ids = chosen(ids, config.evaluation.spectrum_rows)
+    return tuple(ids)
 
 
 def kinds_of(method: Method, task: Task) -> Sequence[str]:
@@ -129,7 +130,7 @@ def kinds_of(method: Method, task: Task) -> Sequence[str]:
 def decodings_of(config: CellConfig, reading: Reading) -> Sequence[Decoding]:
     """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
     if reading.matched:
-        longest = config.decodings[0].max_new_tokens if config.decodings else None
+        longest = config.decodings[0].max_new_tokens
         return [Decoding("topk", k=k, max_new_tokens=longest) for k in LADDER]
     if not reading.distribution:
         return config.decodings

@@ -97,7 +97,7 @@ class Rival:
 
 
 class Forked:
-    """A worker of `bench.cells.workers`, forked from its parent in place of a fresh interpreter, which takes seconds."""
+    """A worker of `bench.cells.workers`, forked from its parent in place of a fresh interpreter, for speed."""
 
     def __init__(self, scratch: Path, rank: int, environment: dict[str, str]) -> None:
         self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(scratch, rank, environment))

@@ -125,7 +125,7 @@ class TestWrite:
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_without_generation(self, kind: str) -> None:
-        with pytest.raises(UsageError, match=r"mle writes texts .* RunContext\(continue_greedily=\.\.\.\)"):
+        with pytest.raises(UsageError, match=r"mle writes texts .*RunContext\(continue_greedily=\.\.\.\)"):
             write(MLE(still.backbone(kind)), still.batch(kind), Cut(), 0.5)
 
 
