@@ -14,14 +14,13 @@ import torch
 from bench.cells.evaluators import EVALUATORS, Context, Examples, autocast
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
-from bench.metrics.diversity.frequency_groups import group_of_tokens
-from bench.metrics.diversity.ngrams import Integers
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
 
 if TYPE_CHECKING:
+    from bench.metrics.diversity.ngrams import Integers
     from bench.models.baselines import Baseline
 
 
@@ -79,6 +78,8 @@ def cut_rows(task: Task, codec: Codec, what: Evaluation) -> tuple[list[Encoded],
 
 def groups_of(task: Task, codec: Codec) -> Integers:
     """Return the frequency group of every token id in the training text, [V]."""
+    from bench.metrics.diversity.frequency_groups import group_of_tokens
+
     return group_of_tokens(task.encoded("train", codec).target_counts(len(codec.tokenizer)))
 
 

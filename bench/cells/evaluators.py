@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,14 +14,14 @@ from torch import Tensor
 
 from bench.base.seeds import seed_of
 from bench.cells.wanted import Evaluation
-from bench.metrics.diversity.frequency_groups import GROUPS
-from bench.metrics.diversity.ngrams import Integers
-from bench.metrics.likelihood.matrix_rank import singular_values
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, slices
 from bench.tasks.core.example import Example
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.encoded import Tokens
+
+if TYPE_CHECKING:
+    from bench.metrics.diversity.ngrams import Integers
 
 TOP = 25
 """Tokens kept of each ranking of a probe row."""
@@ -155,6 +155,8 @@ def true_continuation(context: Context, row: Encoded, written: Tokens) -> dict[s
 
 def group_counts(groups: Integers, tokens: Tokens) -> list[int]:
     """Return how many tokens are of each frequency group."""
+    from bench.metrics.diversity.frequency_groups import GROUPS
+
     counts: list[int] = np.bincount(groups[np.asarray(tokens, np.int64)], minlength=len(GROUPS)).tolist()
     return counts
 
@@ -170,6 +172,8 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
     The model runs in float64: from float32 states the rounding itself would have full rank.
     Source: HistAlign section 4.1 and Table 1 (500 examples).
     """
+    from bench.metrics.likelihood.matrix_rank import singular_values
+
     codec, what = context.codec, context.what
     exact = deepcopy(objective).double()
     full = batch

@@ -87,7 +87,6 @@ def run(given: argparse.Namespace) -> int:
     arguments = collect(given)
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
-    from bench.cells.run import execute
 
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:
@@ -105,6 +104,8 @@ def run(given: argparse.Namespace) -> int:
             return 0
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
+        from bench.cells.run import execute
+
         outcome = execute(plan, arguments, progress)
     return ended(plan, outcome, arguments, given.json)
 

@@ -1,0 +1,54 @@
+"""A plan imports nothing that trains, and a run only what its cells ask for: read from the syntax, by what is imported
+when a module is.
+"""
+
+import ast
+
+import pytest
+
+from tests.shipped import MODULES
+
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+ON_REQUEST = {
+    "bench.cells.grid": "--grid",
+    "bench.cells.job": "--devices",
+    "bench.cells.wandb_logger": "--wandb",
+    "bench.cells.workers": "--devices",
+    "bench.metrics.diversity.frequency_groups": "open-ended tasks",
+    "bench.metrics.likelihood.matrix_rank": "a spectrum",
+    "bench.models.backbones.hub": "pretrained backbones",
+    "bench.models.baselines": "baselines",
+    "bench.tasks.exemplars.retrieve": "methods that read exemplars",
+    "bench.tasks.fetch.hub": "data of the hub",
+}
+TRAINING = ("build", "evaluation", "evaluators", "generation", "run", "sampling", "score", "training", "work")
+
+
+def imported_with(start):
+    """Every module of ours that is imported when one is: imports inside functions and for type checkers are not."""
+    seen, left = set(), [start]
+    while left:
+        name = left.pop()
+        if name in seen or name not in TREES:
+            continue
+        seen.add(name)
+        for node in TREES[name].body:
+            if isinstance(node, ast.ImportFrom):
+                left += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return seen
+
+
+@pytest.mark.parametrize("start", ["bench.cells.plan", "bench.cells.run", "bench.commands.run"])
+@pytest.mark.parametrize("name", ON_REQUEST)
+def test_what_few_runs_need_is_imported_where_it_is_needed(start, name):
+    assert name in TREES
+    assert name not in imported_with(start), f"{name} is for {ON_REQUEST[name]}"
+
+
+def test_a_plan_imports_nothing_that_trains_or_scores():
+    planned = imported_with("bench.cells.plan") | imported_with("bench.commands.run")
+    assert not planned & {f"bench.cells.{name}" for name in TRAINING}
+    assert not {name for name in planned if name.startswith("bench.metrics.")}
+    assert {f"bench.cells.{name}" for name in TRAINING} - {"bench.cells.generation", "bench.cells.sampling"} <= (
+        imported_with("bench.cells.run")
+    ), "what trains is found by this test"

@@ -1,0 +1,101 @@
+"""What a run knows reaches an objective in one call; who calls nothing has defaults that a trainer completes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from lightning.pytorch import Trainer
+
+from bench.cells.training import quiet, train
+from bench.config.config import TrainerConfig
+from bench.config.decoding import Decoding
+from bench.models.core.objective import Objective, Optimiser, RunContext
+from bench.models.mle import MLE
+from bench.tasks.core.task import Feed
+from tests.e2e.tiny import SHORT, small
+
+STEPS, BATCH, ACCUMULATE = 4, 4, 2
+
+
+def plainly_trained() -> Objective:
+    """An objective that was trained by a Trainer of Lightning, without a word from the program."""
+    objective, task, codec = small(MLE)
+    rows = task.encoded("train", codec)
+    task.setup_run(Feed(codec, BATCH, STEPS, 0, rows, ACCUMULATE, rows.lengths))
+    with quiet():
+        trainer = Trainer(
+            max_epochs=1,
+            accumulate_grad_batches=ACCUMULATE,
+            gradient_clip_val=1.0,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            accelerator="cpu",
+        )
+        trainer.fit(objective, datamodule=task)
+    return objective
+
+
+def test_a_plain_trainer_trains_as_the_program_does() -> None:
+    """Its steps end the decay, and its micro-batches are added up."""
+    objective, task, codec = small(MLE)
+    config: Any = TrainerConfig(steps=STEPS, batch_size=BATCH, **SHORT)
+    train(objective, task, codec, config, 0, accumulate=ACCUMULATE)
+    plain = plainly_trained()
+    assert plain.copies_of_step == ACCUMULATE
+    for name, tensor in plain.state_dict().items():
+        assert torch.equal(tensor, objective.state_dict()[name]), name
+
+
+def test_the_rows_of_a_training_are_let_go_with_its_end() -> None:
+    _, task, codec = small(MLE)
+    config: Any = TrainerConfig(steps=1, batch_size=BATCH, **SHORT)
+    train(small(MLE)[0], task, codec, config, 0)
+    with pytest.raises(RuntimeError, match="setup_run"):
+        task.train_dataloader()
+
+
+def test_without_a_trainer_nothing_decays_and_nothing_is_added_up() -> None:
+    objective, _, _ = small(MLE)
+    made = objective.configure_optimizers()
+    factor = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [factor(step) for step in (0, 10, 10**6)] == [1.0, 1.0, 1.0]
+    assert (objective.copies_of_step, objective.run_seed) == (1, 0)
+
+
+def test_what_a_run_says_is_taken() -> None:
+    objective, _, _ = small(MLE)
+    optimiser = Optimiser(lr=0.5, warmup=0.5, weight_decay=0.25, steps=4)
+    objective.setup_run(RunContext(seed=7, copies_of_step=3, optimiser=optimiser))
+    made = objective.configure_optimizers()
+    assert (objective.run_seed, objective.copies_of_step) == (7, 3)
+    assert [group["weight_decay"] for group in made["optimizer"].param_groups] == [0.25, 0.0]
+    assert made["optimizer"].param_groups[0]["initial_lr"] == 0.5
+    factor = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [factor(step) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
+
+
+def test_classes_are_those_of_the_last_counts() -> None:
+    """And counted only when decoding asks for them."""
+    objective, _, _ = small(MLE)
+    asked = []
+
+    def counts_of(kind: int) -> Any:
+        def counts() -> torch.Tensor:
+            asked.append(kind)
+            ranks = torch.arange(1, objective.backbone.vocabulary_size + 1)
+            return 1000 // (ranks if kind else ranks.flip(0))
+
+        return counts
+
+    objective.setup_run(RunContext(token_counts=counts_of(0)))
+    objective.resolved(Decoding("greedy"))
+    assert asked == []
+    first = objective.classes
+    assert objective.classes is first
+    objective.setup_run(RunContext(token_counts=counts_of(1)))
+    assert not torch.equal(objective.classes, first)
+    assert asked == [0, 1]
