@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.cells.cell import Cell, rows_key_of, trained_key_of
-from bench.cells.evaluators import Evaluation
+from bench.cells.cell import Cell, trained_key_of
+from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import Decoding
 from bench.config.resolve import find_method

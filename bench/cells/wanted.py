@@ -10,7 +10,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.config.config import CellConfig
 from bench.config.decoding import Decoding
-from bench.config.resolve import Method, Reading
+from bench.config.resolve import EvaluationVariant, Method
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
@@ -77,7 +77,7 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
 
     A control that reads another method's cell wants only what it would see differently.
     """
-    evaluation, reading = config.evaluation, method.evaluation_variant
+    evaluation, variant = config.evaluation, method.evaluation_variant
     if task.stream is None:
         cut = None
         examples = task.evaluation_examples(evaluation.split, evaluation.rows)
@@ -93,7 +93,7 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
         seed=config.seed,
         precision=config.trainer.precision,
         of_rows=of_rows,
-        exemplars=reading.exemplars if method.reads_exemplars else "",
+        exemplars=variant.exemplars if method.reads_exemplars else "",
         shown_as=method.name if method.only_reads else "",
         cut=cut,
     )
@@ -104,7 +104,7 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
             evaluations.append(what)
             continue
         what = replace(what, references=task.info.open_ended)
-        for decoding in decodings_of(config, reading):
+        for decoding in decodings_of(config, variant):
             longest = decoding.max_new_tokens or config.trainer.max_target
             evaluations.append(replace(what, decoding=decoding, max_new_tokens=longest))
     return evaluations
@@ -127,15 +127,15 @@ def kinds_of(method: Method, task: Task) -> Sequence[str]:
     return task.info.evaluations
 
 
-def decodings_of(config: CellConfig, reading: Reading) -> Sequence[Decoding]:
+def decodings_of(config: CellConfig, variant: EvaluationVariant) -> Sequence[Decoding]:
     """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
-    if reading.matched:
+    if variant.matched:
         longest = config.decodings[0].max_new_tokens
         return [Decoding("topk", k=k, max_new_tokens=longest) for k in LADDER]
-    if not reading.distribution:
+    if not variant.distribution:
         return config.decodings
     decodings = []
     for decoding in config.decodings:
         with suppress(UsageError):
-            decodings.append(replace(decoding, distribution=reading.distribution))  # type: ignore[arg-type]
+            decodings.append(replace(decoding, distribution=variant.distribution))  # type: ignore[arg-type]
     return decodings
