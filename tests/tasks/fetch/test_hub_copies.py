@@ -91,8 +91,8 @@ def test_a_task_that_names_a_copy_has_it_and_brings_it(task: str, monkeypatch: p
     kind = TASKS[task].load()
     assert kind.info.hub == (HUB[task].repository if task in HUB else "")
     asked = []
-    for module in ("bench.tasks.core.task", "bench.tasks.fetch.logicnlg"):
-        monkeypatch.setattr(f"{module}.fetch", lambda copy, folder, **how: asked.append(copy) or "there", raising=False)
+    for module in ("bench.tasks.fetch.hub", "bench.tasks.fetch.logicnlg"):
+        monkeypatch.setattr(f"{module}.fetch", lambda copy, folder, **how: asked.append(copy) or "there")
     if kind.info.hub and task != "logicnlg":
         assert kind.fetch(Path("folder")) == "there"
         assert asked == [HUB[task]]
