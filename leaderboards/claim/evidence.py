@@ -1,4 +1,4 @@
-"""Evidence: what stored rows say of claims, with nothing decided: effect, seeds, test over items, controls."""
+"""Evidence: what stored rows say of claims: effect, seeds, test over items, controls. No verdict is drawn from it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bench.leaderboards.statistics.significance import Comparison, compare, holm
 from bench.leaderboards.statistics.tradeoff import Tradeoff, curves
 from bench.leaderboards.statistics.tradeoff import compare as compare_at_equal
 from bench.leaderboards.table import Table, metric_name
+from bench.metrics.sums import Items
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class Evidence:
         by_seed: effect of each seed that all rows have, positive in the claimed direction; empty where there is none.
         test: over the items of all these seeds; None where the column or a row has no items.
         shares: share of the effect that each control has, by its label.
-        tradeoff: of `at_equal`, ours less theirs.
-        n: rows that were scored.
-        on: what they are rows of.
-        why: what is missing, or must be known.
+        tradeoff: of `at_equal`, the sweep of `better` less that of `than`.
+        n: examples that were scored.
+        on: the leaderboard they are from.
+        why: what is missing, or what else a reader must know.
     """
 
     by_seed: Mapping[int, float] = field(default_factory=dict)
@@ -40,20 +41,25 @@ class Evidence:
     @property
     def p(self) -> float | None:
         """Two-sided, before it is adjusted; None without a test."""
-        return self.test.p if self.test else None
+        if self.test is None:
+            return None
+        return self.test.p
 
     @property
     def effect(self) -> float | None:
-        """Mean over seeds."""
-        return statistics.fmean(self.by_seed.values()) if self.by_seed else None
+        """Mean over seeds; None without a seed."""
+        if not self.by_seed:
+            return None
+        return statistics.fmean(self.by_seed.values())
 
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """A claim with its evidence; what decides from it is under revision.
+    """A claim with its evidence; the rule that draws a verdict from it is under revision.
 
     Args:
-        evidence: of the claim.
+        claim: the claim.
+        evidence: for it.
         adjusted: p after Holm among the tests of its file; None without a test.
         corrected: evidence of the comparison without a known fault; None where the claim names no fault.
     """
@@ -65,8 +71,10 @@ class ClaimEvidence:
 
     @property
     def over_seeds(self) -> SeedMean | None:
-        """Mean effect with its interval over seeds."""
-        return seed_mean(list(self.evidence.by_seed.values())) if self.evidence.by_seed else None
+        """Mean effect with its interval over seeds; None without a seed."""
+        if not self.evidence.by_seed:
+            return None
+        return seed_mean(list(self.evidence.by_seed.values()))
 
 
 def evidence_of(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> list[ClaimEvidence]:
@@ -75,35 +83,39 @@ def evidence_of(file: ClaimFile, tables: Sequence[Table], preset: str = "small")
     Args:
         file: claims and the runs that make their rows.
         tables: of any tasks, with all columns.
-        preset: leaderboards of another are not looked at; what is claimed is a matter of scale.
+        preset: tables of another preset are left out, since scale may decide what is claimed.
     """
-    found = []
+    gathered = []
     for claim in file.claims:
         run = file.run_of(claim)
-        mine = [table for table in tables if table.task == run.task and table.preset == preset]
-        fixed = corrected(claim)
-        without_fault = gather(fixed, mine, run.where) if fixed else None
-        found.append(ClaimEvidence(claim, gather(claim, mine, run.where), corrected=without_fault))
-    return adjusted(found)
+        tables_of_claim = [table for table in tables if table.task == run.task and table.preset == preset]
+        without_fault = corrected_claim(claim)
+        corrected = None
+        if without_fault is not None:
+            corrected = gather(without_fault, tables_of_claim, run.where)
+        gathered.append(ClaimEvidence(claim, gather(claim, tables_of_claim, run.where), corrected=corrected))
+    return with_adjusted_p(gathered)
 
 
-def adjusted(found: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
-    """Return the same with p adjusted among all tests, those of corrected comparisons too."""
-    tests: list[float] = []
-    places: dict[int, int] = {}
-    for at, one in enumerate(found):
-        for evidence in (one.evidence, one.corrected):
-            if evidence is None or evidence.p is None:
-                continue
-            if evidence is one.evidence:
-                places[at] = len(tests)
-            tests.append(evidence.p)
-    p_values = holm(tests)
-    return [replace(one, adjusted=p_values[places[at]]) if at in places else one for at, one in enumerate(found)]
+def with_adjusted_p(gathered: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
+    """Return the same with p adjusted by Holm over all their tests, those of corrected comparisons included."""
+    p_values: list[float] = []
+    places: dict[int, int] = {}  # where in `p_values` the test of a claim is, by the claim's place
+    for place, of_claim in enumerate(gathered):
+        if of_claim.evidence.p is not None:
+            places[place] = len(p_values)
+            p_values.append(of_claim.evidence.p)
+        if of_claim.corrected is not None and of_claim.corrected.p is not None:
+            p_values.append(of_claim.corrected.p)
+    adjusted = holm(p_values)
+    after = list(gathered)
+    for place, test in places.items():
+        after[place] = replace(gathered[place], adjusted=adjusted[test])
+    return after
 
 
-def corrected(claim: Claim) -> Claim | None:
-    """Return the comparison without the known fault; None where the claim names none."""
+def corrected_claim(claim: Claim) -> Claim | None:
+    """Return the same claim on the rows without the known fault; None where the claim names no fault."""
     if claim.corrected is None:
         return None
     better, than = claim.corrected.better or claim.better, claim.corrected.than or claim.than
@@ -111,7 +123,7 @@ def corrected(claim: Claim) -> Claim | None:
 
 
 def gather(claim: Claim, tables: Sequence[Table], where: Settings) -> Evidence:
-    """Look a claim up on the first leaderboard that can answer it.
+    """Return the evidence of the first leaderboard that has any for a claim; else say what is missing.
 
     Args:
         claim: to look up.
@@ -120,99 +132,170 @@ def gather(claim: Claim, tables: Sequence[Table], where: Settings) -> Evidence:
     """
     missing = Evidence(why="nothing is stored for it")
     for table in tables:
-        found = looked_up(claim, table, where)
-        found = replace(found, n=table.n, on="; ".join(filter(None, [table.title, table.watermark])))
-        if found.by_seed:
-            return found
-        missing = found if missing.n == 0 or "no row" in missing.why else missing
+        on = "; ".join(filter(None, [table.title, table.watermark]))
+        evidence = replace(evidence_on(claim, table, where), n=table.n, on=on)
+        if evidence.by_seed:
+            return evidence
+        if missing.n == 0 or "no row" in missing.why:
+            missing = evidence
     return missing
 
 
-def looked_up(claim: Claim, table: Table, where: Settings) -> Evidence:
-    """Look a claim up on one leaderboard."""
+def evidence_on(claim: Claim, table: Table, where: Settings) -> Evidence:
+    """Return the evidence of one leaderboard for a claim."""
     if claim.relation == "at_equal":
         return at_equal(claim, table, where)
     rows = []
     for side in filter(None, (claim.better, claim.than)):
-        found = side.rows(table.rows, where)
-        if len(found) != 1:
-            return Evidence(why=absent(side, where) if not found else
-                            f"{len(found)} rows of {side.label}: {' | '.join(row.label for row in found)}")  # fmt: skip
-        rows += found
-    if (column := column_of(claim.column, rows)) is None:
+        matching = side.rows(table.rows, where)
+        if not matching:
+            return Evidence(why=absent(side, where))
+        if len(matching) > 1:
+            labels = " | ".join(row.label for row in matching)
+            return Evidence(why=f"{len(matching)} rows of {side.label}: {labels}")
+        rows += matching
+    column = column_of(claim.column, rows)
+    if column is None:
         return Evidence(why=f"no column '{claim.column}' that the rows share")
     values = [row.values[column] for row in rows]
     if any(value.conflict for value in values):
         return Evidence(why="unlike numbers are stored for one seed")
-    shared = sorted(set.intersection(*(set(value.by_seed) for value in values)))
-    bound = None if claim.bound is None else bound_of(claim.bound, rows[0])
-    if not shared or (claim.bound is not None and bound is None):
-        return Evidence(why="no seed that all rows have" if not shared else f"no setting '{claim.bound}'")
-    ours = {seed: values[0].by_seed[seed] for seed in shared}
-    base = {seed: values[1].by_seed[seed] if bound is None else bound for seed in shared}
-    sign = -1 if claim.relation in ("lower", "below") else 1
-    by_seed = {seed: sign * (ours[seed] - base[seed]) + 0.0 for seed in shared}  # no -0.0
-    controls = {side.label: share for side in claim.controls
-                if (share := share_of(side, table, where, column, by_seed, base, sign)) is not None}  # fmt: skip
+    seeds = sorted(set.intersection(*(set(value.by_seed) for value in values)))
+    if not seeds:
+        return Evidence(why="no seed that all rows have")
+    baseline = baseline_of(claim, rows, values, seeds)
+    if baseline is None:
+        return Evidence(why=f"no setting '{claim.bound}'")
+    effect = Effect(column, 1, baseline)
+    if claim.relation in ("lower", "below"):
+        effect = replace(effect, sign=-1)
+    by_seed = {seed: effect.of(values[0], seed) + 0.0 for seed in seeds}  # + 0.0 makes 0.0 of -0.0
+    test = None
+    if claim.relation in ("lower", "higher"):
+        test = paired_test(values[0], values[1], seeds)
+    shares = shares_of(claim.controls, table, where, effect, by_seed)
     diverged = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
-    test = tested(values[0], values[1], shared) if claim.relation in ("lower", "higher") else None
-    return Evidence(by_seed, test, controls, why="; ".join(diverged))
+    return Evidence(by_seed, test, shares, why="; ".join(diverged))
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How a claim's effect is computed from a value of its column.
+
+    Args:
+        column: the column.
+        sign: 1 where the higher value is claimed, -1 where the lower.
+        baseline: by seed, what the value is compared with.
+    """
+
+    column: str
+    sign: int
+    baseline: Mapping[int, float]
+
+    def of(self, value: Value, seed: int) -> float:
+        """Return the effect of one seed: the difference from the baseline in the claimed direction."""
+        return self.sign * (value.by_seed[seed] - self.baseline[seed])
+
+
+def baseline_of(
+    claim: Claim, rows: Sequence[TableRow], values: Sequence[Value], seeds: Sequence[int]
+) -> Mapping[int, float] | None:
+    """Return, by seed, what a claim's row is compared with; None for a bound by a setting the row does not have."""
+    if claim.bound is None:
+        return {seed: values[1].by_seed[seed] for seed in seeds}
+    bound = bound_of(claim.bound, rows[0])
+    if bound is None:
+        return None
+    return dict.fromkeys(seeds, bound)
 
 
 def absent(side: Side, where: Settings) -> str:
-    """Say which row is not there."""
+    """Say which row is not stored."""
     return f"no row of {replace(side, where={**where, **side.where}).label}"
 
 
 def column_of(name: str, rows: Sequence[TableRow]) -> str | None:
     """Return the column of a metric that all rows have; where signatures differ, the first that they share."""
-    shared = [column for column in rows[0].values if metric_name(column) == name
-              and all(column in row.values for row in rows)]  # fmt: skip
-    return name if name in shared else min(shared, default=None)
+    shared = []
+    for column in rows[0].values:
+        if metric_name(column) == name and all(column in row.values for row in rows):
+            shared.append(column)
+    if name in shared:
+        return name
+    return min(shared, default=None)
 
 
-def share_of(
-    side: Side, table: Table, where: Settings, column: str, by_seed: Mapping[int, float], base: Mapping[int, float],
-    sign: int,
-) -> float | None:  # fmt: skip
-    """Return the share of an effect that a control has, over the seeds it has too; None without one row of it."""
-    found = [row.values[column] for row in side.rows(table.rows, where) if column in row.values]
-    if len(found) != 1 or found[0].conflict:
-        return None
-    seeds = [seed for seed in by_seed if seed in found[0].by_seed]
-    whole = sum(by_seed[seed] for seed in seeds)
-    return sum(sign * (found[0].by_seed[seed] - base[seed]) for seed in seeds) / whole if whole > 0 else None
+def shares_of(
+    controls: Sequence[Side], table: Table, where: Settings, effect: Effect, by_seed: Mapping[int, float]
+) -> dict[str, float]:
+    """Return, by control, the share of a claim's effect that it has too, over the seeds that it has.
+
+    Controls without exactly one row are left out, and all of them where the effect is not positive.
+
+    Args:
+        controls: of the claim.
+        table: where their rows are looked for.
+        where: settings of the claim's run.
+        effect: of the claim.
+        by_seed: effect of the claim's own row.
+    """
+    shares = {}
+    for control in controls:
+        values = [row.values[effect.column] for row in control.rows(table.rows, where) if effect.column in row.values]
+        if len(values) != 1 or values[0].conflict:
+            continue
+        seeds = [seed for seed in by_seed if seed in values[0].by_seed]
+        whole = sum(by_seed[seed] for seed in seeds)
+        if whole > 0:
+            shares[control.label] = sum(effect.of(values[0], seed) for seed in seeds) / whole
+    return shares
 
 
-def tested(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
+def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
     """Return the paired test over the items of all seeds; None where one of them has no items, or no number."""
-    one, other = ({seed: value.items[seed].load() for seed in seeds if seed in value.items} for value in (ours, theirs))
-    mine = {seed: items for seed, items in one.items() if items is not None}
-    their = {seed: items for seed, items in other.items() if items is not None}
-    if len(mine) < len(seeds) or len(their) < len(seeds):
+    our_items, their_items = items_of(ours, seeds), items_of(theirs, seeds)
+    if our_items is None or their_items is None:
         return None
     try:
-        return compare(mine, their)
+        return compare(our_items, their_items)
     except ValueError:  # a perplexity that is infinite, or unlike forms of an older version
         return None
+
+
+def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Items] | None:
+    """Return the items of every seed; None where one of them has none."""
+    by_seed = {}
+    for seed in seeds:
+        if seed not in value.items:
+            return None
+        items = value.items[seed].load()
+        if items is None:
+            return None
+        by_seed[seed] = items
+    return by_seed
 
 
 def at_equal(claim: Claim, table: Table, where: Settings) -> Evidence:
     """Compare two sweeps of decodings where `claim.at` is the same."""
     assert claim.than is not None
-    sides = []
+    sweeps = []
     for side in (claim.better, claim.than):
         rows = side.rows(table.rows, where)
-        decodings = [row.decoding for row in rows]
-        if not rows or len(set(decodings)) < len(decodings):
-            return Evidence(why=f"several rows of one decoding of {side.label}" if rows else absent(side, where))
+        if not rows:
+            return Evidence(why=absent(side, where))
+        if len({row.decoding for row in rows}) < len(rows):
+            return Evidence(why=f"several rows of one decoding of {side.label}")
         x, y = column_of(claim.at, rows), column_of(claim.column, rows)
-        if x is None or y is None:
-            return Evidence(why=f"no column '{claim.column if x else claim.at}' that the rows share")
-        sides.append(curves(rows, x, y))
-    found = compare_at_equal(sides[0], sides[1], claim.points)
-    sign = -1 if claim.wants == "lower" else 1
-    by_seed = {seed: sign * value for seed, value in found.by_seed.items()}
+        if x is None:
+            return Evidence(why=f"no column '{claim.at}' that the rows share")
+        if y is None:
+            return Evidence(why=f"no column '{claim.column}' that the rows share")
+        sweeps.append(curves(rows, x, y))
+    tradeoff = compare_at_equal(sweeps[0], sweeps[1], claim.points)
+    sign = 1
+    if claim.wants == "lower":
+        sign = -1
+    by_seed = {seed: sign * difference for seed, difference in tradeoff.by_seed.items()}
     if not by_seed:
-        return Evidence(tradeoff=found, why=f"no overlap: the two sweeps have no {claim.at} in common")
-    return Evidence(by_seed, tradeoff=found)
+        return Evidence(tradeoff=tradeoff, why=f"no overlap: the two sweeps have no {claim.at} in common")
+    return Evidence(by_seed, tradeoff=tradeoff)

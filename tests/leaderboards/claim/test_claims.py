@@ -121,10 +121,12 @@ def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"relation": "lover"}, "no relation"),
-        ({"relation": "above"}, "takes a bound"),
-        ({"relation": "above", "than": None}, "takes"),
-        ({"bound": 3.0}, "takes"),
+        ({"relation": "lover"}, "expected a relation from lower, .* got 'lover'"),
+        ({"wants": "lover"}, "expected `wants` to be lower or higher, got 'lover'"),
+        ({"relation": "above"}, "'above' takes a `bound` and no `than`"),
+        ({"relation": "above", "than": None}, "'above' takes a `bound` and no `than`"),
+        ({"bound": 3.0}, "'lower' takes another row as `than` and no `bound`"),
+        ({"than": None}, "'lower' takes another row as `than` and no `bound`"),
         ({"relation": "at_equal"}, "holds equal"),
         ({"at": "self-bleu-2"}, "holds equal"),
     ],
@@ -133,6 +135,13 @@ def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], said:
     good = Claim("t", "s", "kld", "lower", Side("mle"), Side("face"))
     with pytest.raises(ValueError, match=said):
         replace(good, **given)
+
+
+def test_a_run_that_the_file_does_not_have_is_refused() -> None:
+    claim = Claim("t", "s", "kld", "lower", Side("mle"), Side("face"), run="long")
+    file = ClaimFile("P", (Run("text", ("mle",), (0,), 1.0, name="short"),), (claim,))
+    with pytest.raises(ValueError, match=r"P, 's': expected the name of a run \(short\), got 'long'"):
+        file.run_of(claim)
 
 
 VERDICTS = re.compile(r"\b(holds|fails|failed|explained|weak|artefact|refuted|confirmed|claimed)\b")
