@@ -13,7 +13,7 @@ PARTS: dict[str, tuple[str, ...]] = {"f2softmax/table9": ("f2softmax/table9a", "
 """Tables whose parts are tables of their own here."""
 
 COUNTED = {"f2softmax/table9a": "f2softmax/table2", "f2softmax/table9b": "f2softmax/table2"}
-"""Tables that count over the scores of another one."""
+"""Tables of wins and losses, and the table over whose scores each one counts."""
 
 Key = tuple[str, str, str]
 """Task, method, and the backbone that was asked for, empty for the recipe's own."""
@@ -21,11 +21,13 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Need:
-    """Cells that tables need: methods of one task on one backbone, read in the same ways.
+    """Cells that tables need: methods of one task on one backbone with the same decodings.
 
     Args:
+        task: of ours.
         backbone: empty for the recipe's own.
-        decodings: empty for a task whose texts no column is of.
+        methods: each once.
+        decodings: as our cells name them; empty where no column is about generated texts.
     """
 
     task: str
@@ -35,29 +37,32 @@ class Need:
 
 
 def chosen(names: Sequence[str]) -> list[PublishedTable]:
-    """Return the tables of addresses, papers, or `all`, each once.
+    """Return the tables that are named, each once.
+
+    Args:
+        names: addresses such as `histalign/table1`, short names of papers, or `all`.
 
     Raises:
-        UsageError: no paper has it, or it is one of samples.
+        UsageError: no paper has the table, or it is one of samples.
     """
-    known = {table.address: table for paper in papers() for table in paper.tables}
-    whole = {paper.tables[0].address.partition("/")[0]: [t.address for t in paper.tables] for paper in papers()}
-    shown = {address_of(short, plan["name"]) for short, plans in sample_plans().items() for plan in plans}
-    found: dict[str, PublishedTable] = {}
-    for name in (name.lower() for name in names):
-        if name in shown:
+    by_address = {table.address: table for paper in papers() for table in paper.tables}
+    by_paper = {paper.short: tuple(table.address for table in paper.tables) for paper in papers()}
+    groups: dict[str, tuple[str, ...]] = {**PARTS, **by_paper, "all": tuple(by_address)}
+    samples = {address_of(paper.short, plan["name"]) for paper in papers() for plan in paper.samples}
+    tables: dict[str, PublishedTable] = {}
+    for name in map(str.lower, names):
+        if name in samples:
             raise UsageError(f"'{name}' is a table of samples; bench samples {name} shows ours")
-        parts = list(known) if name == "all" else whole.get(name) or PARTS.get(name, (name,))
-        for part in parts:
-            if part not in known:
-                raise UsageError(f"no published table '{part}'{did_you_mean(part, [*known, *PARTS, *whole, 'all'])}")
-            found[part] = known[part]
-    return list(found.values())
+        for address in groups.get(name, (name,)):
+            if address not in by_address:
+                raise UsageError(f"no published table '{address}'{did_you_mean(address, [*by_address, *groups])}")
+            tables[address] = by_address[address]
+    return list(tables.values())
 
 
 def sample_plans() -> dict[str, Sequence[Mapping[str, object]]]:
     """Return the plans of tables of samples, by the short name of their paper."""
-    return {paper.tables[0].address.partition("/")[0]: paper.samples for paper in papers()}
+    return {paper.short: paper.samples for paper in papers()}
 
 
 def address_of(short: str, name: object) -> str:
@@ -71,18 +76,37 @@ def address_of(short: str, name: object) -> str:
 
 def needs(tables: Iterable[PublishedTable], preset: str) -> list[Need]:
     """Return the cells that tables need, each method of a task and backbone once, with every decoding."""
-    wanted: dict[Key, dict[str, None]] = {}
-    behind = [paper_table(COUNTED[table.address]) if table.address in COUNTED else table for table in tables]
-    for cell in (cell for table in behind for row in table.rows for cell in row):
-        if cell.task in TASKS and cell.method and cell.metric and not cell.than and cell.value is not None:
-            wanted.setdefault(key_of_cell(cell, preset), {}).update({cell.decoding: None} if cell.decoding else {})
-    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for (task, method, backbone), decodings in wanted.items():
-        groups.setdefault((task, backbone, tuple(decodings)), []).append(method)
-    return [Need(task, backbone, tuple(methods), decodings)
-            for (task, backbone, decodings), methods in groups.items()]  # fmt: skip
+    decodings_of: dict[Key, list[str]] = {}
+    for cell in _cells_behind(tables):
+        decodings = decodings_of.setdefault(key_of_cell(cell, preset), [])
+        if cell.decoding and cell.decoding not in decodings:
+            decodings.append(cell.decoding)
+    methods_of: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (task, method, backbone), decodings in decodings_of.items():
+        methods_of.setdefault((task, backbone, tuple(decodings)), []).append(method)
+    return [
+        Need(task, backbone, tuple(methods), decodings) for (task, backbone, decodings), methods in methods_of.items()
+    ]
+
+
+def _cells_behind(tables: Iterable[PublishedTable]) -> list[PublishedCell]:
+    """Return the published cells that a cell of ours gives a number for, of tables and of those they count over."""
+    cells: list[PublishedCell] = []
+    for table in tables:
+        if table.address in COUNTED:
+            table = paper_table(COUNTED[table.address])
+        for row in table.rows:
+            cells += [cell for cell in row if _is_scored(cell)]
+    return cells
+
+
+def _is_scored(cell: PublishedCell) -> bool:
+    known = cell.task in TASKS and cell.method and cell.metric
+    return bool(known and not cell.than and cell.value is not None)
 
 
 def key_of_cell(cell: PublishedCell, preset: str) -> Key:
     """Return what a published cell is planned under: preset small has the recipe's own backbone for every size."""
-    return cell.task, cell.method, cell.backbone if preset == "paper" else ""
+    if preset == "paper":
+        return cell.task, cell.method, cell.backbone
+    return cell.task, cell.method, ""

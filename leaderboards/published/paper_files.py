@@ -1,9 +1,9 @@
 """Paper files: the tables of one paper as data (`papers/*.toml`), every key and name checked.
 
-A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]` and `[[inconsistency]]`. Of table, part, column
-and row the later one decides a setting; `why_not` at any of them makes its cells not comparable. A row's `values` are
-as printed, between white space: `-` for none, `?` for what the copy at hand does not show, `1.2?` for what it shows in
-doubt.
+A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]` and `[[inconsistency]]`. A setting may stand at a
+table, part, column and row; the later of these decides. `why_not` at any of them makes its cells not comparable. A
+row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the copy of the paper
+that was used, `1.2?` for what can hardly be read.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS
 
 SIGNED = tuple(pattern for metric in METRICS.values() for pattern in metric.columns)
-"""Columns that our metrics make, and which way is better."""
-
+"""Patterns of the columns that our metrics make, each with a sign for which way is better."""
 SETTINGS = ("task", "split", "preset", "backbone", "decoding", "signature", "spread", "why_not", "beside")
-NEEDED = {
+"""What a table, part, column or row may set for its cells."""
+REQUIRED = {
     "paper": ("name", "short", "citation", "table"),
     "table": ("name", "title", "about", "columns"),
     "part": ("label", "rows"),
@@ -34,7 +34,8 @@ NEEDED = {
     "samples": ("name", "title", "task", "methods", "backbone", "prompts"),
     "inconsistency": ("id", "where", "says", "printed", "computed"),
 }
-KEYS = {
+"""Keys that must be there."""
+OPTIONAL = {
     "paper": {"samples", "inconsistency"},
     "table": {"note", "rows", "part", *SETTINGS},
     "part": set(SETTINGS),
@@ -43,7 +44,9 @@ KEYS = {
     "samples": {"decoding", "modes"},
     "inconsistency": set[str](),
 }
+"""Keys that may be there."""
 UNSURE = "the copy of the paper that was read is damaged here"
+NO_NUMBER = "the paper prints no number here"
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,22 @@ class PublishedCell:
     """One number of a paper's table.
 
     Args:
-        paper: short name; `table`, `part`, `row` and `column` are its place, as printed.
-        task: ours, `human/` before it for ratings, empty where we have none; so for `method`, `backbone`, `metric`.
-        than: the method a comparison is with.
+        paper: short name.
+        table, part, row, column: its place, as printed.
+        printed: the number as printed.
+        value: the number; None where the paper prints none.
+        task: ours; `human/` stands before it for people's ratings. Empty where we have none; so are the next two.
+        method: ours.
+        metric: the column of ours.
+        than: the method a comparison is with; empty where it is none.
+        split, preset: of the task that it is of.
+        backbone: ours, or empty.
         decoding: as our cells name it.
         signature: what is known of the metric's definition.
-        printed: the number as printed; `value` is None where there is none.
-        spread: as printed behind the number, `spread_kind` says what it is.
-        why_not: why it is not comparable with ours, empty if it is.
+        spread: the number printed behind it; None where there is none.
+        spread_kind: what the spread is.
+        higher_is_better: None where neither is.
+        why_not: why it is not comparable with ours; empty if it is.
         beside: whether leaderboards show it under our rows.
     """
 
@@ -86,13 +97,23 @@ class PublishedCell:
 
     @property
     def comparable(self) -> bool:
-        """Whether a number of ours can be put beside it."""
+        """Whether a number of ours can be compared with it."""
         return not self.why_not
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One table of a paper, `cells` row by row in the paper's order."""
+    """One table of a paper, its cells row by row and column by column in the paper's order.
+
+    Args:
+        address: its name on the command line, such as `histalign/table1`.
+        name: as the paper calls it, such as `Table 1`.
+        title: what it is about, in a few words.
+        about: the same in sentences.
+        note: what a reader of its numbers must know; may be empty.
+        columns: headings, as printed.
+        rows: cells, a row each.
+    """
 
     address: str
     name: str
@@ -123,78 +144,139 @@ def read(text: str, file: str) -> Paper:
             why; the message names file, table and row.
     """
     data = tomllib.loads(text)
-    _keys("paper", data, file)
+    _check_keys("paper", data, file)
     tables = tuple(_table(data["short"], table, f"{file}, {table.get('name')}") for table in data["table"])
-    for plan in data.get("samples", ()):
+    samples, inconsistencies = tuple(data.get("samples", ())), tuple(data.get("inconsistency", ()))
+    for plan in samples:
         where = f"{file}, {plan.get('name')}"
-        _keys("samples", plan, where)
-        _known("task", plan["task"], TASKS, where)
+        _check_keys("samples", plan, where)
+        _check_name("task", plan["task"], TASKS, where)
         for method in plan["methods"]:
-            _known("method", method, all_names(METHODS), where)
-    for one in data.get("inconsistency", ()):
-        _keys("inconsistency", one, f"{file}, inconsistency '{one.get('id')}'")
-    return Paper(data["name"], data["short"], data["citation"], tables, tuple(data.get("samples", ())),
-                 tuple(data.get("inconsistency", ())))  # fmt: skip
+            _check_name("method", method, all_names(METHODS), where)
+    for inconsistency in inconsistencies:
+        _check_keys("inconsistency", inconsistency, f"{file}, inconsistency '{inconsistency.get('id')}'")
+    return Paper(data["name"], data["short"], data["citation"], tables, samples, inconsistencies)
 
 
 def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
-    _keys("table", table, where)
+    _check_keys("table", table, where)
     for column in table["columns"]:
-        _keys("column", column, f"{where}, column '{column.get('label')}'")
+        _check_keys("column", column, f"{where}, column '{column.get('label')}'")
     rows = []
     for part in table.get("part", [{"label": "", "rows": table.get("rows", ())}]):
-        _keys("part", part, where)
+        _check_keys("part", part, where)
         rows += [_row(paper, table, part, row, where) for row in part["rows"]]
-    address = f"{paper}/{table['name'].lower().replace(' ', '')}"
-    return PublishedTable(address, table["name"], table["title"], table["about"], table.get("note", ""),
-                          tuple(column["label"] for column in table["columns"]), tuple(rows))  # fmt: skip
+    return PublishedTable(
+        address=f"{paper}/{table['name'].lower().replace(' ', '')}",
+        name=table["name"],
+        title=table["title"],
+        about=table["about"],
+        note=table.get("note", ""),
+        columns=tuple(column["label"] for column in table["columns"]),
+        rows=tuple(rows),
+    )
 
 
 def _row(
     paper: str, table: Mapping[str, Any], part: Mapping[str, Any], row: Mapping[str, Any], where: str
 ) -> tuple[PublishedCell, ...]:
     where = f"{where}, row '{row.get('label')}'"
-    _keys("row", row, where)
-    values, columns = row["values"].split(), table["columns"]
-    spreads = row["spreads"].split() if "spreads" in row else ["-"] * len(columns)
+    _check_keys("row", row, where)
+    columns, values = table["columns"], row["values"].split()
+    spreads = row.get("spreads", "- " * len(columns)).split()
     if not len(values) == len(spreads) == len(columns):
-        raise DataError(f"{where}: {len(columns)} columns, {len(values)} values, {len(spreads)} spreads")
-    return tuple(_cell(paper, (table, part, column, row), value, spread, where)
-                 for column, value, spread in zip(columns, values, spreads, strict=True))  # fmt: skip
+        raise DataError(
+            f"{where}: expected a value and a spread for each of {len(columns)} columns, got {len(values)} values, "
+            f"{len(spreads)} spreads; write '-' where the paper has none"
+        )
+    return tuple(
+        _cell(paper, (table, part, column, row), value, spread, where)
+        for column, value, spread in zip(columns, values, spreads, strict=True)
+    )
 
 
 def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread: str, where: str) -> PublishedCell:
-    """Return one cell: settings of the later level, the nearest reason why it is not comparable."""
+    """Return one cell.
+
+    Args:
+        paper: short name.
+        levels: table, part, column and row; of a setting the later level decides.
+        printed: its number.
+        spread: the number printed behind it.
+        where: place of the row, for errors.
+    """
     table, part, column, row = levels
-    settings = {key: level[key] for level in levels for key in SETTINGS if key in level and key != "why_not"}
-    reasons = [level["why_not"] for level in reversed(levels) if level.get("why_not")]
-    reasons = [UNSURE, *reasons] if printed.endswith("?") else reasons
     where = f"{where}, column '{column['label']}'"
-    task, method, metric = settings.get("task", ""), row.get("method", ""), column.get("metric", "")
-    _known("task", task.removeprefix("human/"), ["", *TASKS], where)
-    _known("backbone", settings.get("backbone", ""), ["", *BACKBONES], where)
-    for name in (method, row.get("than", "")):
-        _known("method", name, ["", *all_names(METHODS)], where)
-    higher = column.get("higher_is_better")
-    if metric and not (task.startswith("human/") and metric.startswith("human/")):
-        try:
-            higher = direction_of(metric, SIGNED)
-        except KeyError as error:
-            raise DataError(f"{where}: '{metric}' is no column of our metrics") from error
-    if not (task and method and metric) and not reasons:
-        raise DataError(f"{where}: comparable without task, method or metric; say why_not")
+    settings = _settings(levels)
+    task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
+    method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
+    _check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
+    _check_name("backbone", backbone, ["", *BACKBONES], where)
+    for name in (method, than):
+        _check_name("method", name, ["", *all_names(METHODS)], where)
+    higher_is_better = _direction(task, column, where)
+    why_not = _why_not(levels, printed)
+    if not (task and method and metric) and not why_not:
+        raise DataError(f"{where}: comparable without task, method or metric; name them, or say why_not")
     try:
-        value, near = number(printed), number(spread)
+        value, spread_value = number(printed), number(spread)
     except ValueError as error:
-        raise DataError(f"{where}: '{printed}', '{spread}' is not a number and its spread") from error
-    reasons = ["the paper prints no number here"] if value is None and not reasons else reasons
-    settings["beside"] = settings.get("beside", not reasons)
+        raise DataError(
+            f"{where}: expected a number and its spread, got '{printed}' and '{spread}'; "
+            "write '-' where the paper has none"
+        ) from error
+    if value is None and not why_not:
+        why_not = NO_NUMBER
+    beside = settings.pop("beside", not why_not)
     return PublishedCell(
-        paper, table["name"], part.get("label", ""), row["label"], column["label"], printed, value,
-        metric=metric, method=method, than=row.get("than", ""), spread=near, task=task,
-        spread_kind=settings.pop("spread", ""), higher_is_better=higher,
-        why_not=reasons[0] if reasons else "", **{k: v for k, v in settings.items() if k != "task"},
-    )  # fmt: skip
+        paper=paper,
+        table=table["name"],
+        part=part.get("label", ""),
+        row=row["label"],
+        column=column["label"],
+        printed=printed,
+        value=value,
+        task=task,
+        method=method,
+        metric=metric,
+        than=than,
+        backbone=backbone,
+        spread=spread_value,
+        spread_kind=settings.pop("spread", ""),
+        higher_is_better=higher_is_better,
+        why_not=why_not,
+        beside=beside,
+        **settings,
+    )
+
+
+def _settings(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of a cell but `why_not`, each from the last level that has it."""
+    settings = {}
+    for level in levels:
+        for name in SETTINGS:
+            if name in level and name != "why_not":
+                settings[name] = level[name]
+    return settings
+
+
+def _why_not(levels: Sequence[Mapping[str, Any]], printed: str) -> str:
+    """Return why a cell is not comparable: it is in doubt, or what the last level says; empty if it is comparable."""
+    if printed.endswith("?"):
+        return UNSURE
+    reasons = [level["why_not"] for level in levels if level.get("why_not")]
+    return reasons[-1] if reasons else ""
+
+
+def _direction(task: str, column: Mapping[str, Any], where: str) -> bool | None:
+    """Return whether the higher number of a column is better: of our metric, else as the file says."""
+    metric = column.get("metric", "")
+    if not metric or (task.startswith("human/") and metric.startswith("human/")):
+        return column.get("higher_is_better")
+    try:
+        return direction_of(metric, SIGNED)
+    except KeyError as error:
+        raise DataError(f"{where}: '{metric}' is no column of our metrics; bench list metrics shows them") from error
 
 
 def number(printed: str) -> float | None:
@@ -206,17 +288,20 @@ def number(printed: str) -> float | None:
     text = printed.rstrip("?").replace(",", "")
     if text in ("", "-", "N/A"):
         return None
-    scale = {"k": 3, "m": 6}.get(text[-1].lower(), 0)
-    return float(f"{text.rstrip('kKmM')}e{scale}")
+    exponent = {"k": 3, "m": 6}.get(text[-1].lower(), 0)
+    return float(f"{text.rstrip('kKmM')}e{exponent}")
 
 
-def _keys(of: str, given: Mapping[str, Any], where: str) -> None:
-    for key in given:
-        _known("key", key, {*NEEDED[of], *KEYS[of]}, where)
-    if missing := [key for key in NEEDED[of] if key not in given]:
+def _check_keys(of: str, content: Mapping[str, Any], where: str) -> None:
+    """Raise DataError for a key that is unknown or missing in a `paper`, `table`, ... of a file."""
+    for key in content:
+        _check_name("key", key, {*REQUIRED[of], *OPTIONAL[of]}, where)
+    missing = [key for key in REQUIRED[of] if key not in content]
+    if missing:
         raise DataError(f"{where}: missing {', '.join(missing)}")
 
 
-def _known(kind: str, name: str, known: Iterable[str], where: str) -> None:
+def _check_name(kind: str, name: str, known: Iterable[str], where: str) -> None:
+    """Raise DataError for an unknown name."""
     if name not in known:
         raise DataError(f"{where}: unknown {kind} '{name}'{did_you_mean(name, known)}")

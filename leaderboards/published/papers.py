@@ -15,7 +15,14 @@ __all__ = ["Paper", "Published", "PublishedCell", "PublishedTable", "paper_table
 
 @dataclass(frozen=True)
 class Published:
-    """One row of a paper's table, as leaderboards show it: `values` are of our columns, `note` what to know first."""
+    """One row of a paper's table, as leaderboards show it.
+
+    Args:
+        paper, table: names, as printed.
+        task, method, backbone: ours.
+        values: by column of ours.
+        note: what a reader of the table's numbers must know; may be empty.
+    """
 
     paper: str
     table: str
@@ -27,15 +34,17 @@ class Published:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """The row as leaderboards name it."""
         return f"published: {self.paper} {self.table}, {self.backbone}"
 
 
 @cache
 def papers() -> tuple[Paper, ...]:
     """Return every paper, by short name."""
-    files = sorted(resources.files("bench.leaderboards").joinpath("papers").iterdir(), key=lambda file: file.name)
-    return tuple(read(f.read_text(encoding="utf-8"), f"papers/{f.name}") for f in files if f.name.endswith(".toml"))
+    folder = resources.files("bench.leaderboards").joinpath("papers")
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    files.sort(key=lambda file: file.name)
+    return tuple(read(file.read_text(encoding="utf-8"), f"papers/{file.name}") for file in files)
 
 
 def paper_table(address: str) -> PublishedTable:
@@ -52,14 +61,13 @@ def paper_table(address: str) -> PublishedTable:
 
 def published(task: str) -> Sequence[Published]:
     """Return what leaderboards of a task show of papers: rows of our methods with their comparable columns."""
-    found = []
+    shown = []
     for paper in papers():
         for table in paper.tables:
             for row in table.rows:
-                cells = [c for c in row if c.task == task and c.beside and c.method and c.metric]
-                values = {c.metric: c.value for c in cells if c.value is not None}
+                cells = [cell for cell in row if cell.task == task and cell.beside and cell.method and cell.metric]
+                values = {cell.metric: cell.value for cell in cells if cell.value is not None}
                 if values:
-                    first = cells[0]
-                    found.append(Published(paper.name, table.name, task, first.method, first.backbone, values,
-                                           table.note))  # fmt: skip
-    return found
+                    method, backbone = cells[0].method, cells[0].backbone
+                    shown.append(Published(paper.name, table.name, task, method, backbone, values, table.note))
+    return shown

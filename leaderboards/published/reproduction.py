@@ -1,4 +1,4 @@
-"""Reproduction: a paper's table beside ours, cell by cell, with a verdict; a pure function of tables that are there.
+"""Reproduction: a paper's table beside ours, cell by cell, with a verdict; a pure function of our tables.
 
 A published number is met when it lies within the interval of our seeds, or ours lies within the spread printed behind
 it. Under three seeds there is no interval, and a tolerance declared for the metric decides. Half a unit of the last
@@ -29,12 +29,13 @@ class Reproduced:
     """One cell of a paper's table beside ours.
 
     Args:
+        cell: the paper's.
         verdict: one of `VERDICTS`.
-        reason: why it is not comparable or not run, or what to know of our number.
-        ours: over seeds, or None.
+        reason: why it is not comparable or not run, or what a reader of our number must know.
+        ours: our number, a mean over seeds; None where there is none.
         by_seed: what it is the mean of.
         row: the row of ours that it is from.
-        people: how many judged ours, where people did.
+        people: how many items and raters our number is from, where people gave it; else empty.
     """
 
     cell: PublishedCell
@@ -47,7 +48,7 @@ class Reproduced:
 
     @property
     def delta(self) -> float | None:
-        """Ours less theirs; None where there is no number, or the two are not comparable."""
+        """Our number less the published one; None where one is missing, or they are not comparable."""
         if self.ours is None or self.cell.value is None or self.verdict == NOT_COMPARABLE:
             return None
         return self.ours.mean - self.cell.value
@@ -55,7 +56,15 @@ class Reproduced:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's table with ours, in the paper's order of rows and columns."""
+    """A paper's table with ours, in the paper's order of rows and columns.
+
+    Args:
+        table: the paper's.
+        preset: of our numbers.
+        rows: its cells with ours, a row each.
+        orders: for columns and blocks of rows, whether methods stand in the paper's order.
+        notes: what a reader of the whole table must know.
+    """
 
     table: PublishedTable
     preset: str
@@ -65,12 +74,12 @@ class Reproduction:
 
     def count(self) -> dict[str, int]:
         """How many cells have each verdict."""
-        found = [one.verdict for row in self.rows for one in row]
-        return {verdict: found.count(verdict) for verdict in VERDICTS}
+        verdicts = [reproduced.verdict for row in self.rows for reproduced in row]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
     @property
     def short_of(self) -> int:
-        """Cells that are off or that there is nothing for: what a strict reproduction does not allow."""
+        """How many cells are off or not run; a strict reproduction allows none."""
         return self.count()[OFF] + self.count()[NOT_RUN]
 
 
@@ -87,92 +96,112 @@ def reproduce(
         table: the paper's.
         ours: every table of its tasks, with all columns.
         preset: `small` or `paper`.
-        planned: keys of the cells that were meant; where there are none, rows are found by name.
-        reasons: why there may be no number.
+        planned: by task, method and backbone, the keys of the cells that were planned; for those that are not in it,
+            rows are matched by method and backbone.
+        reasons: by the same, why there may be no number.
     """
-    held = Held(ours, preset, planned or {}, reasons or {})
-    rows = tuple(tuple(held.reproduced(cell) for cell in row) for row in table.rows)
-    return Reproduction(table, preset, rows, tuple(orders(table, rows)), tuple(held.notes(table, rows)))
+    our_tables = OurTables(ours, preset, planned or {}, reasons or {})
+    rows = tuple(tuple(our_tables.reproduced(cell) for cell in row) for row in table.rows)
+    return Reproduction(table, preset, rows, tuple(orders(table, rows)), tuple(our_tables.notes(table, rows)))
 
 
 @dataclass(frozen=True)
-class Held:
-    """What the store has, and what was planned."""
+class OurTables:
+    """Our tables, and what was planned for them; the fields are the arguments of `reproduce`."""
 
-    ours: Sequence[Table]
+    tables: Sequence[Table]
     preset: str
     planned: Mapping[Key, set[str]]
     reasons: Mapping[Key, str]
 
     def reproduced(self, cell: PublishedCell) -> Reproduced:
-        """Judge one cell."""
-        found = self.row_of(cell)
-        table, row = found if isinstance(found, tuple) else (None, None)
-        value, lack = value_of(row, cell) if row else (None, found if isinstance(found, str) else self.why_none(cell))
-        if value is None or row is None or table is None:
-            verdict = NOT_COMPARABLE if cell.why_not else NOT_RUN
-            return Reproduced(cell, verdict, not_comparable(cell) or lack, row=row)
-        mean = seed_mean(list(value.by_seed.values()))
-        diverged = f"{row.diverged} of {len(row.seeds)} seeds diverged" if row.diverged else ""
-        reason = not_comparable(cell) or unlike(cell, table, row)
-        verdict = NOT_COMPARABLE if reason else WITHIN if met(cell, mean) else OFF
-        return Reproduced(cell, verdict, reason or diverged, mean, value.by_seed, row)
+        """Put one published cell beside ours."""
+        match = self.row_of(cell)
+        if isinstance(match, str):
+            return without_number(cell, match)
+        table, row = match
+        value = value_of(row, cell)
+        if isinstance(value, str):
+            return without_number(cell, value, row)
+        ours = seed_mean(list(value.by_seed.values()))
+        reason = cell.why_not or unlike(cell, table, row)
+        if reason:
+            return Reproduced(cell, NOT_COMPARABLE, reason, ours, value.by_seed, row)
+        if row.diverged:
+            reason = f"{row.diverged} of {len(row.seeds)} seeds diverged"
+        verdict = OFF
+        if is_within(cell, ours):
+            verdict = WITHIN
+        return Reproduced(cell, verdict, reason, ours, value.by_seed, row)
 
-    def row_of(self, cell: PublishedCell) -> tuple[Table, TableRow] | str | None:
-        """Return the row of ours that a cell is compared with, of the largest table; else what is in the way."""
-        keys = self.planned.get(key_of_cell(cell, self.preset))
-        alike = [t for t in self.ours if (t.task, t.split, t.preset) == (cell.task, cell.split, self.preset)]
-        for table in sorted(alike, key=lambda t: (not t.whole, -t.n)):
+    def row_of(self, cell: PublishedCell) -> tuple[Table, TableRow] | str:
+        """Return the row of ours that a cell is compared with, of the largest table; else why there is none."""
+        wanted = (cell.task, cell.split, self.preset)
+        tables = [table for table in self.tables if (table.task, table.split, table.preset) == wanted]
+        for table in sorted(tables, key=lambda table: (not table.whole, -table.n)):
             if cell.row == "Human" and len(table.human) == 1:
                 return table, table.human[0]
-            rows = [row for row in table.rows if row.method == cell.method and (keys is None or row.keys & keys)]
-            if self.preset == "paper":
-                rows = [row for row in rows if keys or row.backbone == cell.backbone] or rows
-            exact = [row for row in rows if row.decoding == cell.decoding]
-            rows = exact or (rows[:1] if cell.metric.startswith("ppl/") else [])
+            rows = self.matching_rows(cell, table)
             if len(rows) > 1:
                 return f"{len(rows)} settings are stored, and which is meant cannot be told without its data"
             if rows:
                 return table, rows[0]
-        return None
-
-    def why_none(self, cell: PublishedCell) -> str:
-        """Say why there is no row."""
         return self.reasons.get(key_of_cell(cell, self.preset), "")
 
+    def matching_rows(self, cell: PublishedCell, table: Table) -> list[TableRow]:
+        """Return the rows of one table that a cell may mean: of its method, backbone and decoding."""
+        rows = [row for row in table.rows if row.method == cell.method]
+        planned = self.planned.get(key_of_cell(cell, self.preset))
+        if planned is not None:
+            rows = [row for row in rows if row.keys & planned]
+        elif self.preset == "paper":
+            rows = [row for row in rows if row.backbone == cell.backbone] or rows
+        same_decoding = [row for row in rows if row.decoding == cell.decoding]
+        if not same_decoding and cell.metric.startswith("ppl/"):  # is of any decoding: it generates nothing
+            return rows[:1]
+        return same_decoding
+
     def notes(self, table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
-        """Return what to know of a whole table."""
-        found = [table.note] if table.note else []
+        """Return what a reader of a whole table must know."""
+        notes = [table.note] if table.note else []
         if not needs([table], self.preset):
-            return found
+            return notes
         if self.preset == "small":
-            found.append("preset small has another backbone and other sizes than the paper: only the order of methods "
-                         "says something")  # fmt: skip
-        used = {id(one.row) for row in rows for one in row if one.row is not None}
-        marked = {f"{t.task}: {t.watermark}" for t in self.ours if t.watermark and used & {id(r) for r in t.rows}}
-        return found + sorted(marked)
+            notes.append(
+                "preset small has another backbone and other sizes than the paper: only the order of methods says "
+                "something"
+            )
+        used = {id(reproduced.row) for row in rows for reproduced in row if reproduced.row is not None}
+        watermarks = set()
+        for ours in self.tables:
+            if ours.watermark and any(id(row) in used for row in ours.rows):
+                watermarks.add(f"{ours.task}: {ours.watermark}")
+        return notes + sorted(watermarks)
 
 
-def value_of(row: TableRow, cell: PublishedCell) -> tuple[Value | None, str]:
-    """Return a row's value of a metric; else None and why."""
-    columns = [column for column in row.values if metric_name(column) == cell.metric]
-    values = [row.values[column] for column in columns]
-    if len(columns) > 1:
-        return None, f"{len(columns)} signatures of {cell.metric} are stored"
+def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:
+    """Return a published cell for which we have no number, and why."""
+    if cell.why_not:
+        return Reproduced(cell, NOT_COMPARABLE, cell.why_not, row=row)
+    return Reproduced(cell, NOT_RUN, why, row=row)
+
+
+def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
+    """Return a row's value of a cell's metric; else why it has none."""
+    values = [value for column, value in row.values.items() if metric_name(column) == cell.metric]
+    if len(values) > 1:
+        return f"{len(values)} signatures of {cell.metric} are stored"
     if not values:
-        return None, "diverged" if row.diverged else f"{cell.metric} is not scored; bench score --metrics ... makes it"
+        return "diverged" if row.diverged else f"{cell.metric} is not scored; bench score --metrics ... makes it"
     if values[0].conflict:
-        return None, "two stored numbers of one seed contradict each other"
-    return (None, values[0].why_none) if values[0].mean is None else (values[0], "")
-
-
-def not_comparable(cell: PublishedCell) -> str:
-    """Return why a printed number can be compared with none of ours, or nothing."""
-    return cell.why_not if cell.why_not or cell.value is not None else "the paper prints no number here"
+        return "two stored numbers of one seed contradict each other"
+    if values[0].mean is None:
+        return values[0].why_none
+    return values[0]
 
 
 def unlike(cell: PublishedCell, table: Table, row: TableRow) -> str:
-    """Return why our number is of something else than the paper's, or nothing."""
+    """Return what keeps our number from being comparable with the published one; empty if nothing does."""
     if table.preset != cell.preset:
         return f"preset {table.preset}: {row.backbone or 'no'} backbone, other sizes"
     if row.backbone and row.backbone != cell.backbone:
@@ -180,25 +209,38 @@ def unlike(cell: PublishedCell, table: Table, row: TableRow) -> str:
     return table.watermark
 
 
-def met(cell: PublishedCell, ours: SeedMean) -> bool:
-    """Return whether our number meets the published one."""
+def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
+    """Return whether our number and the published one are as near as spread, interval or tolerance allow."""
     assert cell.value is not None
-    far = abs(ours.mean - cell.value) - half_digit(cell.printed) - 1e-9
-    if cell.spread is not None and far <= cell.spread:
+    distance = abs(ours.mean - cell.value) - half_digit(cell.printed) - 1e-9
+    if cell.spread is not None and distance <= cell.spread:
         return True
-    return far <= (tolerance(cell.metric, cell.value) if ours.half is None else ours.half)
+    if ours.half is not None:
+        return distance <= ours.half
+    return distance <= tolerance(cell.metric, cell.value)
 
 
 def orders(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[Order]:
     """Return, for each column and block of rows, whether methods stand in the paper's order."""
-    found = []
-    for at, column in enumerate(table.columns):
-        blocks: dict[str, list[tuple[int | str, float, float]]] = {}
-        for one in (row[at] for row in rows):
-            cell = one.cell
-            if one.ours is not None and cell.value is not None and cell.method and cell.why_not != UNSURE:
-                block = ", ".join(filter(None, (cell.part, cell.backbone)))
-                source = cell.method if one.row is None else id(one.row)
-                blocks.setdefault(block, []).append((source, one.ours.mean, cell.value))
-        found += [order for block, held in blocks.items() if (order := order_of(column, block, held))]
-    return found
+    in_columns = []
+    for place, column in enumerate(table.columns):
+        for block, numbers in _blocks([row[place] for row in rows]).items():
+            order = order_of(column, block, numbers)
+            if order is not None:
+                in_columns.append(order)
+    return in_columns
+
+
+def _blocks(column: Sequence[Reproduced]) -> dict[str, list[tuple[int | str, float, float]]]:
+    """Return a column's numbers by part and backbone: which row of ours, our number, the published one."""
+    blocks: dict[str, list[tuple[int | str, float, float]]] = {}
+    for reproduced in column:
+        cell = reproduced.cell
+        if reproduced.ours is None or cell.value is None or not cell.method or cell.why_not == UNSURE:
+            continue
+        source: int | str = cell.method
+        if reproduced.row is not None:
+            source = id(reproduced.row)
+        block = ", ".join(filter(None, (cell.part, cell.backbone)))
+        blocks.setdefault(block, []).append((source, reproduced.ours.mean, cell.value))
+    return blocks

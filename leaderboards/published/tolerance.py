@@ -24,8 +24,8 @@ TOLERANCES: tuple[tuple[str, float, float], ...] = (
     ("p_ent*", 1.0, 0.0),
     ("*", 0.0, 0.05),
 )
-"""By metric, how far one or two seeds may be off: in the metric's unit, or as a share of the published number. The
-first name that fits counts."""
+"""By pattern of a metric's name, how far the mean of one or two seeds may be off: in the metric's unit, and as a share
+of the published number; the larger counts. The first pattern that fits a metric decides."""
 
 
 def tolerance(metric: str, published: float) -> float:
@@ -34,8 +34,10 @@ def tolerance(metric: str, published: float) -> float:
     >>> tolerance("rouge-l", 34.7), tolerance("ppl/token", 25.0), tolerance("acc@2/full", 50.0)
     (0.5, 0.5, 3.0)
     """
-    absolute, share = next((least, part) for name, least, part in TOLERANCES if is_named(metric, name))
-    return max(absolute, share * abs(published))
+    for pattern, absolute, share in TOLERANCES:
+        if is_named(metric, pattern):
+            return max(absolute, share * abs(published))
+    raise AssertionError("the last pattern fits every metric")
 
 
 def half_digit(printed: str) -> float:
@@ -45,5 +47,6 @@ def half_digit(printed: str) -> float:
     (0.05, 5.0, 0.5, 0.5)
     """
     text = printed.rstrip("?").replace(",", "")
-    scale = {"k": 3, "m": 6}.get(text[-1:].lower(), 0)
-    return float(f"5e{scale - len(text.rstrip('kKmM').partition('.')[2]) - 1}")
+    exponent = {"k": 3, "m": 6}.get(text[-1:].lower(), 0)
+    decimals = len(text.rstrip("kKmM").partition(".")[2])
+    return float(f"5e{exponent - decimals - 1}")

@@ -1,4 +1,4 @@
-"""Asked tables: people's answers in the papers' order; what nobody answered says how to ask."""
+"""Human tables: people's answers in the papers' order; what nobody answered says how to ask."""
 
 import pytest
 
@@ -85,7 +85,9 @@ def test_nobody_was_asked_says_how(tmp_path):
 def test_two_studies_of_one_pair_are_refused_and_of_another_pair_not_looked_at(tmp_path):
     one, other = study(tmp_path / "one"), study(tmp_path / "two", seed=1)
     assert one.study != other.study
-    with pytest.raises(UsageError, match=f"{one.study} and {other.study} both say"):
+    with pytest.raises(
+        UsageError, match=f"expected one study of histalign, trime, got {one.study} and {other.study}; give"
+    ):
         filled("histalign/table4", one, other)
     third = study(tmp_path / "three", methods=("histalign", "mle"))
     assert ours(filled("histalign/table4", third, one)) == ours(filled("histalign/table4", one))

@@ -231,22 +231,37 @@ def test_a_reason_is_the_nearest_one():
     assert a.higher_is_better is True
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ('title = "t"', 'titel = "t"', "f, Table 1: unknown key 'titel'; did you mean 'title'"),
-    ('label = "R",', 'label = "R", unit = "",', "f, Table 1, column 'R': unknown key 'unit'"),
-    ('"1.5 2"', '"1.5"', "f, Table 1, row 'A': 2 columns, 1 values, 2 spreads"),
-    ('"1.5 2"', '"1.5 x"', "f, Table 1, row 'A', column 'X': 'x', '-' is not a number"),
-    ('title = "t"', "", "f, Table 1: missing title"),
-    ('"1.5 2"', '"1.5 2", spreads = "1"', "f, Table 1, row 'A': 2 columns, 2 values, 1 spreads"),
-    ('"xsum"', '"xsun"', "f, Table 1, row 'A', column 'R': unknown task 'xsun'; did you mean 'xsum'"),
-    ('method = "mle"', 'method = "mlee"', "f, Table 1, row 'A', column 'R': unknown method 'mlee'; did you mean 'mle'"),
-    ('method = "mle"', 'method = "mle", backbone = "gpt3"', "row 'A', column 'R': unknown backbone 'gpt3'"),
-    ("rouge-l", "rouge-9", "f, Table 1, row 'A', column 'R': 'rouge-9' is no column of our metrics"),
-    ("rouge-l", "human/x", "f, Table 1, row 'A', column 'R': 'human/x' is no column of our metrics"),
-    ('metric = "rouge-l"', "", "f, Table 1, row 'A', column 'R': comparable without task, method or metric"),
-    ('why_not = "another system",', "", "f, Table 1, row 'B', column 'R': comparable without task, method or metric"),
-    ('name = "P"', 'name = "P"\nyear = 2020', "f: unknown key 'year'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "t"', 'titel = "t"', "f, Table 1: unknown key 'titel'; did you mean 'title'"),
+        ('label = "R",', 'label = "R", unit = "",', "f, Table 1, column 'R': unknown key 'unit'"),
+        ('"1.5 2"', '"1.5"', "f, Table 1, row 'A': expected a value and a spread for each of 2 columns, got 1 values"),
+        ('"1.5 2"', '"1.5 x"', "f, Table 1, row 'A', column 'X': expected a number and its spread, got 'x' and '-'"),
+        ('title = "t"', "", "f, Table 1: missing title"),
+        (
+            '"1.5 2"',
+            '"1.5 2", spreads = "1"',
+            "row 'A': expected a value and a spread for each of 2 columns, got 2 values, 1 spreads",
+        ),
+        ('"xsum"', '"xsun"', "f, Table 1, row 'A', column 'R': unknown task 'xsun'; did you mean 'xsum'"),
+        (
+            'method = "mle"',
+            'method = "mlee"',
+            "f, Table 1, row 'A', column 'R': unknown method 'mlee'; did you mean 'mle'",
+        ),
+        ('method = "mle"', 'method = "mle", backbone = "gpt3"', "row 'A', column 'R': unknown backbone 'gpt3'"),
+        ("rouge-l", "rouge-9", "f, Table 1, row 'A', column 'R': 'rouge-9' is no column of our metrics"),
+        ("rouge-l", "human/x", "f, Table 1, row 'A', column 'R': 'human/x' is no column of our metrics"),
+        ('metric = "rouge-l"', "", "f, Table 1, row 'A', column 'R': comparable without task, method or metric"),
+        (
+            'why_not = "another system",',
+            "",
+            "f, Table 1, row 'B', column 'R': comparable without task, method or metric",
+        ),
+        ('name = "P"', 'name = "P"\nyear = 2020', "f: unknown key 'year'"),
+    ],
+)
 def test_an_error_names_file_table_and_row(old, new, message):
     assert old in FILE
     with pytest.raises(DataError) as error:
