@@ -12,7 +12,7 @@ from bench.leaderboards.published.papers import PublishedTable
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, Reproduced, Reproduction, orders
 from bench.leaderboards.statistics.intervals import SeedMean
 
-__all__ = ["asked", "asks", "how"]
+__all__ = ["asked", "asks"]
 
 HUMAN = "human/"
 Place = tuple[str, str, str, str]
@@ -35,16 +35,16 @@ def asked(table: Reproduction, studies: Sequence[HumanResults]) -> Reproduction:
         UsageError: two studies have a number for the same cell.
     """
     by_place = _by_place(table, studies)
-    rows = tuple(tuple(_filled(reproduced, by_place) for reproduced in row) for row in table.rows)
+    rows = tuple(_filled(row, by_place) for row in table.rows)
     places = {_place(reproduced) for row in rows for reproduced in row}
-    used = list({id(study): study for place, (_, study) in by_place.items() if place in places}.values())
-    notes = [note for study in used for note in _notes(study)]
+    used = {study.study for place, (_, study) in by_place.items() if place in places}
+    notes = [note for study in studies if study.study in used for note in _notes(study)]
     if not used:
-        notes = [*map(_not_about, studies), how(table.table)]
+        notes = [*map(_not_about, studies), _how_to_ask(table.table)]
     return replace(table, rows=rows, orders=tuple(orders(table.table, rows)), notes=(*table.notes, *notes))
 
 
-def how(table: PublishedTable) -> str:
+def _how_to_ask(table: PublishedTable) -> str:
     """Say which commands ask people for a table."""
     cells = [row[0] for row in table.rows]
     methods = ",".join(dict.fromkeys(name for cell in cells for name in (cell.method, cell.than) if name))
@@ -92,11 +92,18 @@ def _place(reproduced: Reproduced) -> Place:
     return cell.task, cell.method, cell.than, cell.metric
 
 
-def _filled(reproduced: Reproduced, by_place: Mapping[Place, tuple[float, HumanResults]]) -> Reproduced:
-    place = _place(reproduced)
-    if place not in by_place:
-        return reproduced
-    value, study = by_place[place]
+def _filled(row: Sequence[Reproduced], by_place: Mapping[Place, tuple[float, HumanResults]]) -> tuple[Reproduced, ...]:
+    """Return a row with the numbers of our studies."""
+    cells = []
+    for reproduced in row:
+        place = _place(reproduced)
+        if place in by_place:
+            reproduced = _with_number(reproduced, *by_place[place])
+        cells.append(reproduced)
+    return tuple(cells)
+
+
+def _with_number(reproduced: Reproduced, value: float, study: HumanResults) -> Reproduced:
     people = f"{study.items} items, {len(study.raters)} raters"
     if len(study.raters) == 1:
         people = f"{study.items} items, 1 rater"

@@ -46,8 +46,9 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
         UsageError: no paper has the table, or it is one of samples.
     """
     by_address = {table.address: table for paper in papers() for table in paper.tables}
-    by_paper = {paper.short: tuple(table.address for table in paper.tables) for paper in papers()}
-    groups: dict[str, tuple[str, ...]] = {**PARTS, **by_paper, "all": tuple(by_address)}
+    groups: dict[str, tuple[str, ...]] = {**PARTS, "all": tuple(by_address)}
+    for paper in papers():
+        groups[paper.short] = tuple(table.address for table in paper.tables)
     samples = {address_of(paper.short, plan["name"]) for paper in papers() for plan in paper.samples}
     tables: dict[str, PublishedTable] = {}
     for name in map(str.lower, names):

@@ -101,7 +101,7 @@ def reproduce(
         reasons: by the same, why there may be no number.
     """
     our_tables = OurTables(ours, preset, planned or {}, reasons or {})
-    rows = tuple(tuple(our_tables.reproduced(cell) for cell in row) for row in table.rows)
+    rows = tuple(tuple(map(our_tables.reproduced, row)) for row in table.rows)
     return Reproduction(table, preset, rows, tuple(orders(table, rows)), tuple(our_tables.notes(table, rows)))
 
 
