@@ -1,6 +1,7 @@
-"""Human results: what raters said of two methods or of each, with tests over items and agreement (HistAlign 4 and 6).
+"""Human results: what raters said of two methods or of each, tests and agreement (HistAlign tables 4 and 6).
 
-Shares are of all judgements, as in HistAlign, in percent. Tests are over items: raters of one item saw the same texts.
+Shares are of all judgements, as in HistAlign, in percent. Tests are over items, since raters of one item saw the same
+texts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ __all__ = ["Agreement", "Difference", "HumanResults", "Pair", "Rating", "Votes",
 
 ROUNDS = 10_000
 ORDER = {"pairwise": ("lose", "tie", "win"), "single": ("no", "yes")}
-"""Answers once unblinded, lowest first."""
+"""Answers once they are unblinded, lowest first."""
+
+AnswersByItem = Mapping[tuple[str, str, str], Sequence[str]]
+"""By item, question and method (empty for a pair): the unblinded answers of its raters."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Votes:
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """In percent."""
+        """Wins, ties and losses in percent; 0 without votes."""
         n = max(1, self.win + self.tie + self.lose)
         return 100 * self.win / n, 100 * self.tie / n, 100 * self.lose / n
 
@@ -45,11 +49,11 @@ class Difference:
     """Two methods on the same items.
 
     Args:
-        value: ours less theirs, in points of percent; of a pair, wins less losses.
+        value: the method's less the baseline's, in points of percent; of a pair, wins less losses.
         low, high: ends of its 95 % bootstrap interval over items.
         p_bootstrap: two-sided paired bootstrap test over items; somewhat too small where items are few.
         p: two-sided paired randomisation test over items, exact at any number of them.
-        adjusted: `p` after Holm over all tests of the study; what decides on a star.
+        adjusted: `p` after Holm over all tests of the study; it decides on a star.
     """
 
     value: float
@@ -62,19 +66,34 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """One question of a pairwise study; a majority is what most raters of an item say, else a tie."""
+    """One question of a pairwise study.
+
+    Args:
+        question: its name.
+        judgements: of every rater.
+        majority: one for each item: what more of its raters say than anything else, else a tie.
+        difference: wins less losses.
+        left_share: percent of judgements without ties that prefer the text on the left. Far from 50 it says that
+            raters did not read. None where all are ties.
+    """
 
     question: str
     judgements: Votes
     majority: Votes
     difference: Difference
     left_share: float | None
-    """Percent of judgements without ties that went to the text on the left: far from 50, raters did not read."""
 
 
 @dataclass(frozen=True)
 class Rating:
-    """One method and question of a single study: percent of yes, and its difference to the first method."""
+    """One method and question of a single study.
+
+    Args:
+        method, question: their names.
+        mean: percent of judgements that say yes, with its interval over items.
+        judgements: how many.
+        difference: from the study's first method; None for that method and without items that both have.
+    """
 
     method: str
     question: str
@@ -85,7 +104,14 @@ class Rating:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far raters agree on a question, over `units` that two of them or more answered; shares in percent."""
+    """How far raters agree on a question.
+
+    Args:
+        question: its name.
+        nominal, ordinal: Krippendorff's alpha; None where it is not defined.
+        raw: percent of pairs of answers to one text or pair of texts that are the same; None without such pairs.
+        units: how many texts or pairs of texts two raters or more answered.
+    """
 
     question: str
     nominal: float | None
@@ -96,7 +122,20 @@ class Agreement:
 
 @dataclass(frozen=True)
 class HumanResults:
-    """A study's results."""
+    """A study's results.
+
+    Args:
+        study: its id.
+        kind: `pairwise` or `single`.
+        about: what its texts are of, as the key has it.
+        methods: those compared; wins are the first one's, differences are from the first.
+        raters: those kept.
+        items, judgements: how many.
+        pairs: by question, of a pairwise study.
+        ratings: by question and method, of a single study.
+        agreement: by question.
+        remarks: what was wrong or missing in the answers, as sentences.
+    """
 
     study: str
     kind: str
@@ -117,129 +156,185 @@ def results(answers: Answers, key: Mapping[str, Any], rounds: int = ROUNDS, seed
     Args:
         answers: of `read_answers`.
         key: of the study.
-        rounds: of the tests.
-        seed: of their draws.
+        rounds: how many random draws a test takes.
+        seed: of these draws.
     """
-    methods, questions = tuple(key["methods"]), tuple(key["questions"])
-    said = unblinded(answers.judgements, key)
+    methods, kind = tuple(key["methods"]), key["kind"]
+    by_item = unblinded(answers.judgements, key)
+    answered = {question for _, question, _ in by_item}
     pairs: list[Pair] = []
     ratings: list[Rating] = []
-    for question in (question for question in questions if any(place[1] == question for place in said)):
-        if key["kind"] == "pairwise":
-            pairs.append(_pair(question, said, answers.judgements, rounds, seed))
+    for question in key["questions"]:
+        if question not in answered:
+            continue
+        if kind == "pairwise":
+            pairs.append(_pair(question, by_item, answers.judgements, rounds, seed))
         else:
-            ratings += _ratings(question, said, methods, rounds, seed)
+            ratings += _ratings(question, by_item, methods, rounds, seed)
     pairs, ratings = _adjusted(pairs, ratings)
     return HumanResults(
-        key["study"], key["kind"], key.get("about", {}), methods, answers.raters,
-        len({one.item for one in answers.judgements}), len(answers.judgements), tuple(pairs), tuple(ratings),
-        tuple(_agreement(question, said, ORDER[key["kind"]]) for question in questions), answers.remarks,
-    )  # fmt: skip
+        study=key["study"],
+        kind=kind,
+        about=key.get("about", {}),
+        methods=methods,
+        raters=answers.raters,
+        items=len({judgement.item for judgement in answers.judgements}),
+        judgements=len(answers.judgements),
+        pairs=tuple(pairs),
+        ratings=tuple(ratings),
+        agreement=tuple(_agreement(question, by_item, ORDER[kind]) for question in key["questions"]),
+        remarks=answers.remarks,
+    )
+
+
+def unblinded(judgements: Sequence[Judgement], key: Mapping[str, Any]) -> AnswersByItem:
+    """Return answers by item, question and method: of a pair, whether the first method wins, ties or loses."""
+    by_item: dict[tuple[str, str, str], list[str]] = {}
+    for judgement in judgements:
+        methods = key["items"][judgement.item]["methods"]
+        if key["kind"] == "pairwise":
+            question, method = judgement.slot, ""
+            answer = _outcome(judgement.answer, methods, key["methods"][0])
+        else:
+            question, _, label = judgement.slot.rpartition("_")
+            method, answer = methods[ord(label) - ord("A")], judgement.answer
+        by_item.setdefault((judgement.item, question, method), []).append(answer)
+    return dict(sorted(by_item.items()))
+
+
+def _outcome(answer: str, methods: Sequence[str], first: str) -> str:
+    """Return what an answer to a pair is for the first method of the study.
+
+    >>> _outcome("A", ["trime", "histalign"], "histalign"), _outcome("tie", ["trime", "histalign"], "histalign")
+    ('lose', 'tie')
+    """
+    if answer == "tie":
+        return "tie"
+    winner = methods["AB".index(answer)]
+    return "win" if winner == first else "lose"
 
 
 def _adjusted(pairs: Sequence[Pair], ratings: Sequence[Rating]) -> tuple[list[Pair], list[Rating]]:
-    """Return both with Holm's p over all their tests."""
-    tests = [one.difference for one in pairs]
-    tests += [one.difference for one in ratings if one.difference is not None]
-    found = {
-        id(test): replace(test, adjusted=p) for test, p in zip(tests, holm([test.p for test in tests]), strict=True)
-    }
-    return ([replace(one, difference=found[id(one.difference)]) for one in pairs],
-            [replace(one, difference=found.get(id(one.difference))) for one in ratings])  # fmt: skip
-
-
-Said = Mapping[tuple[str, str, str], Sequence[str]]
-"""By item, question and method (empty for a pair): what its raters said, unblinded."""
-
-
-def unblinded(judgements: Sequence[Judgement], key: Mapping[str, Any]) -> Said:
-    """Return answers by item, question and method: of a pair, whether the first method wins."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    first = key["methods"][0]
-    for one in judgements:
-        sides = key["items"][one.item]["methods"]
-        if key["kind"] == "pairwise":
-            won = "" if one.answer == "tie" else sides["AB".index(one.answer)]
-            found.setdefault((one.item, one.slot, ""), []).append({"": "tie", first: "win"}.get(won, "lose"))
-        else:
-            question, _, label = one.slot.rpartition("_")
-            found.setdefault((one.item, question, sides[ord(label) - ord("A")]), []).append(one.answer)
-    return dict(sorted(found.items()))
+    """Return both with p adjusted by Holm over all their tests."""
+    p_values = [pair.difference.p for pair in pairs]
+    p_values += [rating.difference.p for rating in ratings if rating.difference is not None]
+    after_holm = iter(holm(p_values))
+    adjusted_pairs = [replace(pair, difference=replace(pair.difference, adjusted=next(after_holm))) for pair in pairs]
+    adjusted_ratings = []
+    for rating in ratings:
+        if rating.difference is not None:
+            rating = replace(rating, difference=replace(rating.difference, adjusted=next(after_holm)))
+        adjusted_ratings.append(rating)
+    return adjusted_pairs, adjusted_ratings
 
 
 def bootstrap_p(ours: Sums, theirs: Sums, rounds: int = ROUNDS, seed: int = 0) -> float:
     """Return the two-sided p of a paired bootstrap test over items (Efron and Tibshirani 1993, chapter 16).
 
-    How often the difference of a bootstrap sample is as far from the one seen as that is from zero.
+    It is how often the difference of a bootstrap sample is as far from the one observed as that is from zero.
 
-    >>> one, other = Sums(ratio(), [[3, 3]] * 30), Sums(ratio(), [[0, 3], [1, 3]] * 15)
-    >>> bootstrap_p(one, other, rounds=999), bootstrap_p(one, one, rounds=999)
+    Args:
+        ours, theirs: of the same items.
+        rounds: bootstrap samples.
+        seed: of the draws.
+
+    >>> better, worse = Sums(ratio(), [[3, 3]] * 30), Sums(ratio(), [[0, 3], [1, 3]] * 15)
+    >>> bootstrap_p(better, worse, rounds=999), bootstrap_p(better, better, rounds=999)
     (0.001, 1.0)
     """
-    seen, hits = ours.value - theirs.value, 0
-    values = np.concatenate([ours.values, theirs.values], axis=1)
-    for _, counts in resamples(rounds, len(ours), seed):
-        one, other = np.split(counts @ values, 2, axis=1)
-        away = np.abs(values_of(one, ours.form) - values_of(other, theirs.form) - seen)
-        hits += int((~(away < abs(seen) - 1e-9)).sum())
-    return (hits + 1) / (rounds + 1)
+    observed, as_far = ours.value - theirs.value, 0
+    values = np.concatenate([ours.values, theirs.values], axis=1)  # [items, 2 * k]
+    for _, counts in resamples(rounds, len(ours), seed):  # counts [samples, items]
+        our_sums, their_sums = np.split(counts @ values, 2, axis=1)  # [samples, k] each
+        differences = values_of(our_sums, ours.form) - values_of(their_sums, theirs.form)  # [samples]
+        nearer = np.abs(differences - observed) < abs(observed) - 1e-9  # False for a difference that is no number
+        as_far += int((~nearer).sum())
+    return (as_far + 1) / (rounds + 1)
 
 
-def as_content(found: HumanResults) -> dict[str, Any]:
+def as_content(results: HumanResults) -> dict[str, Any]:
     """Return results as plain content."""
-    return {"schema_version": 1, **asdict(found)}
+    return {"schema_version": 1, **asdict(results)}
 
 
 def _difference(ours: Sums, theirs: Sums, rounds: int, seed: int) -> Difference:
     interval = bootstrap_difference(ours, theirs, seed=seed)
     p = compare({0: ours}, {0: theirs}, rounds, seed).p
-    return Difference(interval.value, interval.low, interval.high, bootstrap_p(ours, theirs, rounds, seed), p, p)
+    return Difference(
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        p_bootstrap=bootstrap_p(ours, theirs, rounds, seed),
+        p=p,
+        adjusted=p,
+    )
 
 
-def _pair(question: str, said: Said, judgements: Sequence[Judgement], rounds: int, seed: int) -> Pair:
-    items = [Counter(votes) for (_, asked, _), votes in said.items() if asked == question]
-    every = sum(items, Counter[str]())
-    most = Counter(_majority(votes) for votes in items)
-    ours, theirs = (Sums(ratio(), [[votes[side], votes.total()] for votes in items]) for side in ("win", "lose"))
-    sides = Counter(one.answer for one in judgements if one.slot == question and one.answer != "tie")
-    left = 100 * sides["A"] / sides.total() if sides else None
-    every_votes, most_votes = (Votes(found["win"], found["tie"], found["lose"]) for found in (every, most))
-    return Pair(question, every_votes, most_votes, _difference(ours, theirs, rounds, seed), left)
+def _pair(question: str, by_item: AnswersByItem, judgements: Sequence[Judgement], rounds: int, seed: int) -> Pair:
+    """Return the result of one question of a pairwise study."""
+    items = [Counter(answers) for (_, asked, _), answers in by_item.items() if asked == question]
+    all_answers = sum(items, Counter[str]())
+    majorities = Counter(_majority(answers) for answers in items)
+    wins = Sums(ratio(), [[answers["win"], answers.total()] for answers in items])
+    losses = Sums(ratio(), [[answers["lose"], answers.total()] for answers in items])
+    sides = Counter(judgement.answer for judgement in judgements if judgement.slot == question)
+    left_share = None
+    if sides["A"] + sides["B"]:
+        left_share = 100 * sides["A"] / (sides["A"] + sides["B"])
+    return Pair(question, _votes(all_answers), _votes(majorities), _difference(wins, losses, rounds, seed), left_share)
 
 
-def _majority(votes: Counter[str]) -> str:
-    """What more raters say than anything else, `tie` where there is no such answer.
+def _votes(answers: Counter[str]) -> Votes:
+    return Votes(answers["win"], answers["tie"], answers["lose"])
+
+
+def _majority(answers: Counter[str]) -> str:
+    """Return the answer that more raters give than any other, `tie` where there is no such answer.
 
     >>> _majority(Counter(["win", "win", "lose"])), _majority(Counter(["win", "lose"]))
     ('win', 'tie')
     """
-    first, *rest = votes.most_common()
-    return "tie" if rest and rest[0][1] == first[1] else first[0]
+    (first, votes), *others = answers.most_common()
+    if others and others[0][1] == votes:
+        return "tie"
+    return first
 
 
-def _ratings(question: str, said: Said, methods: Sequence[str], rounds: int, seed: int) -> list[Rating]:
-    """Each method's rating, over all items it has; its difference, over the items that the first method has too."""
-    by_method: dict[str, dict[str, tuple[int, int]]] = {method: {} for method in methods}
-    for (item, asked, method), votes in said.items():
+def _ratings(question: str, by_item: AnswersByItem, methods: Sequence[str], rounds: int, seed: int) -> list[Rating]:
+    """Return the result of one question of a single study for each method that has answers.
+
+    A method's mean is over all items it has; its difference, over the items that the first method has too.
+    """
+    yes_by_method: dict[str, dict[str, tuple[int, int]]] = {method: {} for method in methods}  # (yes, answers) by item
+    for (item, asked, method), answers in by_item.items():
         if asked == question:
-            by_method[method][item] = (sum(vote == "yes" for vote in votes), len(votes))
-    found, baseline = [], by_method[methods[0]]
-    for method in methods:
-        ours = by_method[method]
-        if not ours:
+            yes_by_method[method][item] = (answers.count("yes"), len(answers))
+    baseline = yes_by_method[methods[0]]
+    ratings = []
+    for method, yes in yes_by_method.items():
+        if not yes:
             continue
-        shared = sorted(set(ours) & set(baseline))
+        shared = sorted(set(yes) & set(baseline))
         difference = None
         if method != methods[0] and shared:
-            sides = [Sums(ratio(), [side[item] for item in shared]) for side in (ours, baseline)]
-            difference = _difference(sides[0], sides[1], rounds, seed)
-        mean = bootstrap(Sums(ratio(), list(ours.values())), seed=seed)
-        found.append(Rating(method, question, mean, sum(n for _, n in ours.values()), difference))
-    return found
+            ours = Sums(ratio(), [yes[item] for item in shared])
+            theirs = Sums(ratio(), [baseline[item] for item in shared])
+            difference = _difference(ours, theirs, rounds, seed)
+        mean = bootstrap(Sums(ratio(), list(yes.values())), seed=seed)
+        judgements = sum(n for _, n in yes.values())
+        ratings.append(Rating(method, question, mean, judgements, difference))
+    return ratings
 
 
-def _agreement(question: str, said: Said, order: Sequence[str]) -> Agreement:
-    units = [votes for (_, asked, _), votes in said.items() if asked == question]
+def _agreement(question: str, by_item: AnswersByItem, order: Sequence[str]) -> Agreement:
+    units = [answers for (_, asked, _), answers in by_item.items() if asked == question]
     raw = raw_agreement(units)
-    return Agreement(question, alpha(units, order), alpha(units, order, "ordinal"), None if raw is None else 100 * raw,
-                     sum(len(votes) > 1 for votes in units))  # fmt: skip
+    if raw is not None:
+        raw *= 100
+    return Agreement(
+        question=question,
+        nominal=alpha(units, order),
+        ordinal=alpha(units, order, "ordinal"),
+        raw=raw,
+        units=sum(len(answers) > 1 for answers in units),
+    )

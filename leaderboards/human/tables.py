@@ -2,127 +2,196 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from bench.leaderboards.human.results import Difference, HumanResults
-from bench.leaderboards.published.papers import PublishedCell, paper_table
+from bench.leaderboards.human.results import Difference, HumanResults, Pair, Votes
+from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table
 from bench.leaderboards.render.grid import number, plain
 from bench.leaderboards.statistics.significance import ALPHA
 
-__all__ = ["Grid", "grids", "markdown", "terminal"]
+__all__ = ["HumanTable", "markdown", "tables", "terminal"]
 
-Grid = tuple[str, list[str], list[list[str]]]
-"""Title, headings, rows."""
 PUBLISHED = "  published: "
-TESTS = ["difference", "95 % interval", "p bootstrap", "p", "p Holm"]
+OUTCOMES = ("win", "tie", "lose")
+TESTS = ("difference", "95 % interval", "p bootstrap", "p", "p Holm")
 
 
-def grids(found: HumanResults) -> list[Grid]:
-    """Return the tables: shares or means, tests, agreement."""
-    first = _pairwise(found) if found.kind == "pairwise" else _single(found)
-    agreed = [[one.question, _two(one.nominal), _two(one.ordinal), number(one.raw), str(one.units)]
-              for one in found.agreement]  # fmt: skip
-    heads = ["question", "alpha nominal", "alpha ordinal", "same answer %", "units"]
-    return [*first, ("Agreement of raters (Krippendorff's alpha)", heads, agreed)]
+@dataclass(frozen=True)
+class HumanTable:
+    """A table as text: `rows` have a cell for each of `headings`."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
-def remarks(found: HumanResults) -> list[str]:
+def tables(results: HumanResults) -> list[HumanTable]:
+    """Return the tables of a study: shares or means, tests, agreement."""
+    agreement = []
+    for question in results.agreement:
+        alphas = [_two_decimals(question.nominal), _two_decimals(question.ordinal)]
+        agreement.append([question.question, *alphas, number(question.raw), str(question.units)])
+    headings = ["question", "alpha nominal", "alpha ordinal", "same answer %", "units"]
+    numbers = _pairwise(results) if results.kind == "pairwise" else _single(results)
+    return [*numbers, HumanTable("Agreement of raters (Krippendorff's alpha)", headings, agreement)]
+
+
+def remarks(results: HumanResults) -> list[str]:
     """Return what stands under the tables."""
-    counted = f"{found.items} items, {len(found.raters)} raters, {found.judgements} judgements"
-    paper = paper_table(_address(found))
-    beside = any(row[0].startswith(PUBLISHED) for _, _, rows in grids(found) for row in rows)
-    why = f"; not comparable with ours: {paper.rows[0][0].why_not}" if paper.rows[0][0].why_not else ""
-    return [counted, "* p Holm < 0.05; tests are over items, p by paired randomisation",
-            *([f"{paper.name}: {paper.about.rstrip('.')}{why}"] if beside else []), *found.remarks]  # fmt: skip
+    said = [
+        f"{results.items} items, {len(results.raters)} raters, {results.judgements} judgements",
+        "* p Holm < 0.05; tests are over items, p by paired randomisation",
+    ]
+    if any(row[0].startswith(PUBLISHED) for table in tables(results) for row in table.rows):
+        paper = _paper_table(results)
+        about, why_not = f"{paper.name}: {paper.about.rstrip('.')}", paper.rows[0][0].why_not
+        if why_not:
+            about = f"{about}; not comparable with ours: {why_not}"
+        said.append(about)
+    return [*said, *results.remarks]
 
 
-def terminal(found: HumanResults) -> str:
-    """Return the tables as aligned text."""
+# Formats ----------------------------------------------------------------------------------------------------------
+
+
+def terminal(results: HumanResults) -> str:
+    """Return the tables as aligned text, the first column to the left."""
     parts = []
-    for title, head, rows in grids(found):
-        cells = [[plain(cell) for cell in row] for row in (head, *rows)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-        lines = ["  ".join(cell.rjust(width) if i else cell.ljust(width)
-                           for i, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
-                 for row in cells]  # fmt: skip
-        parts.append("\n".join([plain(title), lines[0], "-" * max(map(len, lines)), *lines[1:]]) + "\n")
-    return "\n".join(parts) + "".join(f"  {plain(remark)}\n" for remark in remarks(found))
+    for table in tables(results):
+        rows = [list(map(plain, row)) for row in (table.headings, *table.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        head, *body = [_aligned(row, widths) for row in rows]
+        rule = "-" * max(map(len, (head, *body)))
+        parts.append("\n".join([plain(table.title), head, rule, *body]) + "\n")
+    return "\n".join(parts) + "".join(f"  {plain(remark)}\n" for remark in remarks(results))
 
 
-def markdown(found: HumanResults) -> str:
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+    cells[0] = row[0].ljust(widths[0])
+    return "  ".join(cells).rstrip()
+
+
+def markdown(results: HumanResults) -> str:
     """Return the tables as Markdown."""
     parts = []
-    for title, head, rows in grids(found):
-        lines = [f"| {' | '.join(map(_md, row))} |" for row in (head, *rows)]
-        parts.append(
-            "\n".join([f"### {_md(title)}", "", lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:], ""])
-        )
-    return "\n".join(parts) + "".join(f"\n*{_md(remark)}*\n" for remark in remarks(found))
+    for table in tables(results):
+        rule = "|---|" + "---:|" * (len(table.headings) - 1)
+        head, *body = [f"| {' | '.join(map(_escaped, row))} |" for row in (table.headings, *table.rows)]
+        parts.append("\n".join([f"### {_escaped(table.title)}", "", head, rule, *body, ""]))
+    return "\n".join(parts) + "".join(f"\n*{_escaped(remark)}*\n" for remark in remarks(results))
 
 
-def _pairwise(found: HumanResults) -> list[Grid]:
-    one, other = found.methods
-    heads = [f"{pair.question} {what}" for pair in found.pairs for what in ("win", "tie", "lose")]
+def _escaped(text: str) -> str:
+    """Return a text without control characters in which Markdown finds no markup."""
+    return "".join("\\" + character if character in "\\|<>[]*_`" else character for character in plain(text))
+
+
+# A pair of methods ------------------------------------------------------------------------------------------------
+
+
+def _pairwise(results: HumanResults) -> list[HumanTable]:
+    """Return the tables of shares and of tests of a pairwise study."""
+    ours, theirs = results.methods
+    headings = [f"{pair.question} {outcome}" for pair in results.pairs for outcome in OUTCOMES]
     rows = [
-        [label, *(number(share) for pair in found.pairs for share in getattr(pair, votes).shares)]
-        for label, votes in ((f"{one} vs {other}", "judgements"), ("  majority of an item's raters", "majority"))
+        [f"{ours} vs {theirs}", *_shares(pair.judgements for pair in results.pairs)],
+        ["  majority of an item's raters", *_shares(pair.majority for pair in results.pairs)],
+        *_published_pairs(results),
     ]
-    rows += _published_pair(found, heads)
-    tests = [[pair.question, *_test(pair.difference), number(pair.left_share)] for pair in found.pairs]
-    return [(f"{one} against {other}: percent of judgements", ["", *heads], rows),
-            ("Wins less losses", ["question", *TESTS, "left %"], tests)]  # fmt: skip
+    tests = [[pair.question, *_test(pair.difference), number(pair.left_share)] for pair in results.pairs]
+    return [
+        HumanTable(f"{ours} against {theirs}: percent of judgements", ["", *headings], rows),
+        HumanTable("Wins less losses", ["question", *TESTS, "left %"], tests),
+    ]
 
 
-def _published_pair(found: HumanResults, heads: Sequence[str]) -> list[list[str]]:
-    """Rows of table 4 for these two methods, the other way round where ours is."""
-    lines = []
-    for row in paper_table(_address(found)).rows:
-        pair = (row[0].method, row[0].than)
-        if set(pair) == set(found.methods):
-            turned = {"win": "lose", "lose": "win"} if pair != found.methods else {}
-            values = {cell.metric: cell.value for cell in row}
-            names = [head.split(" ") for head in heads]
-            lines.append([_label(row[0]), *(number(values.get(f"human/{question}-{turned.get(what, what)}"))
-                                            for question, what in names)])  # fmt: skip
-    return lines
+def _shares(votes: Iterable[Votes]) -> list[str]:
+    return [number(share) for of_question in votes for share in of_question.shares]
 
 
-def _single(found: HumanResults) -> list[Grid]:
-    questions = list(dict.fromkeys(one.question for one in found.ratings))
+def _published_pairs(results: HumanResults) -> list[list[str]]:
+    """Return the rows of table 4 for these two methods; wins and losses change places where ours do."""
+    rows = []
+    for row in _paper_table(results).rows:
+        methods = (row[0].method, row[0].than)
+        if methods == results.methods:
+            rows.append([_label(row[0]), *_published_shares(row, results.pairs, OUTCOMES)])
+        elif methods == results.methods[::-1]:
+            rows.append([_label(row[0]), *_published_shares(row, results.pairs, OUTCOMES[::-1])])
+    return rows
+
+
+def _published_shares(row: Sequence[PublishedCell], pairs: Sequence[Pair], outcomes: Sequence[str]) -> list[str]:
+    metrics = [f"human/{pair.question}-{outcome}" for pair in pairs for outcome in outcomes]
+    return _published_numbers(row, metrics)
+
+
+# Methods on their own ---------------------------------------------------------------------------------------------
+
+
+def _single(results: HumanResults) -> list[HumanTable]:
+    """Return the tables of means and of tests of a single study."""
+    questions = list(dict.fromkeys(rating.question for rating in results.ratings))
+    metrics = [f"human/{question}" for question in questions]
     rows: list[list[str]] = []
-    for method in found.methods:
-        ours = {one.question: one for one in found.ratings if one.method == method}
-        rows.append([method, *(f"{number(ours[q].mean.value)}{_star(ours[q].difference)}" if q in ours else ""
-                               for q in questions)])  # fmt: skip
-        for row in paper_table(_address(found)).rows:
+    for method in results.methods:
+        rows.append([method, *_means(results, method, questions)])
+        for row in _paper_table(results).rows:
             if row[0].method == method:
-                values = {cell.metric: cell.value for cell in row}
-                rows.append([_label(row[0]), *(number(values.get(f"human/{q}")) for q in questions)])
-    tests = [[f"{one.method}, {one.question}", *_test(one.difference)] for one in found.ratings if one.difference]
-    return [("Percent of judgements that say yes", ["", *questions], rows),
-            (f"Differences to {found.methods[0]}", ["", *TESTS], tests)]  # fmt: skip
+                rows.append([_label(row[0]), *_published_numbers(row, metrics)])
+    tests = []
+    for rating in results.ratings:
+        if rating.difference is not None:
+            tests.append([f"{rating.method}, {rating.question}", *_test(rating.difference)])
+    return [
+        HumanTable("Percent of judgements that say yes", ["", *questions], rows),
+        HumanTable(f"Differences to {results.methods[0]}", ["", *TESTS], tests),
+    ]
 
 
-def _address(found: HumanResults) -> str:
-    return "histalign/table4" if found.kind == "pairwise" else "histalign/table6"
+def _means(results: HumanResults, method: str, questions: Sequence[str]) -> list[str]:
+    """Return a method's mean for each question, with a star where it differs from the first method's."""
+    means = dict.fromkeys(questions, "")
+    for rating in results.ratings:
+        if rating.method == method:
+            means[rating.question] = f"{number(rating.mean.value)}{_star(rating.difference)}"
+    return list(means.values())
+
+
+# Cells ------------------------------------------------------------------------------------------------------------
+
+
+def _paper_table(results: HumanResults) -> PublishedTable:
+    return paper_table({"pairwise": "histalign/table4", "single": "histalign/table6"}[results.kind])
 
 
 def _label(cell: PublishedCell) -> str:
     return f"{PUBLISHED}{cell.paper} {cell.table}, {cell.row}"
 
 
-def _test(one: Difference) -> list[str]:
-    ends = "" if one.low is None else f"{number(one.low)} to {number(one.high)}"
-    return [f"{one.value:+.2f}{_star(one)}", ends, *(f"{p:.4f}" for p in (one.p_bootstrap, one.p, one.adjusted))]
+def _published_numbers(row: Sequence[PublishedCell], metrics: Sequence[str]) -> list[str]:
+    values = {cell.metric: cell.value for cell in row}
+    return [number(values.get(metric)) for metric in metrics]
 
 
-def _star(one: Difference | None) -> str:
-    return "*" if one is not None and one.adjusted < ALPHA else ""
+def _test(difference: Difference) -> list[str]:
+    """Return the cells of a difference, one for each of `TESTS`."""
+    interval = ""
+    if difference.low is not None:
+        interval = f"{number(difference.low)} to {number(difference.high)}"
+    p_values = (difference.p_bootstrap, difference.p, difference.adjusted)
+    return [f"{difference.value:+.2f}{_star(difference)}", interval, *(f"{p:.4f}" for p in p_values)]
 
 
-def _two(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.2f}"
+def _star(difference: Difference | None) -> str:
+    if difference is None or difference.adjusted >= ALPHA:
+        return ""
+    return "*"
 
 
-def _md(text: str) -> str:
-    return "".join("\\" + c if c in "\\|<>[]*_`" else c for c in plain(text))
+def _two_decimals(value: float | None) -> str:
+    if value is None:
+        return "n/a"
+    return f"{value:.2f}"

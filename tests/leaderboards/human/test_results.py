@@ -11,7 +11,7 @@ from bench.errors import DataError
 from bench.leaderboards.human.answers import read_answers, read_key, slots_of
 from bench.leaderboards.human.results import as_content, bootstrap_p, results
 from bench.leaderboards.human.study import write_study
-from bench.leaderboards.human.tables import grids, markdown, terminal
+from bench.leaderboards.human.tables import markdown, tables, terminal
 from bench.leaderboards.statistics.significance import compare
 from bench.metrics.sums import Sums, ratio
 from tests.leaderboards.studies import answers, as_csv, made, side_of, write
@@ -85,7 +85,9 @@ def test_answers_of_another_study_are_refused(tmp_path, pair, change, says):
 def test_unknown_items_questions_and_answers_are_refused_with_their_row(tmp_path, pair, change):
     saved = answers(pair, lambda item, slot: "A")
     saved["answers"][3].update(change)
-    with pytest.raises(DataError, match=r"answers-anna.csv, row 5: expected an (item|question|answer) of the study"):
+    with pytest.raises(
+        DataError, match=r"answers-anna.csv, row 5: expected an (item|question|answer) of the study \(.*\), got"
+    ):
         read(tmp_path, pair, saved, ending="csv")
 
 
@@ -105,6 +107,10 @@ def test_a_key_is_checked_and_the_page_beside_it_too(tmp_path):
         read_key(where["key.json"])
     where["key.json"].write_text('{"schema": 1}')
     with pytest.raises(DataError, match="without study, content"):
+        read_key(where["key.json"])
+    where["study.html"].unlink()
+    where["key.json"].write_text(json.dumps({**made().key, "kind": "triple"}))
+    with pytest.raises(DataError, match="kind pairwise or single, got schema 1 and kind 'triple'"):
         read_key(where["key.json"])
 
 
@@ -261,9 +267,10 @@ def test_a_preference_is_found():
 
 def test_the_table_is_in_the_order_of_histalign_4_with_its_numbers_below(tmp_path, pair):
     study = found(tmp_path, pair, answers(pair, prefers(pair, "histalign")))
-    title, head, rows = grids(study)[0]
-    assert title == "histalign against trime: percent of judgements"
-    assert head[1:] == [
+    shares = tables(study)[0]
+    rows = shares.rows
+    assert shares.title == "histalign against trime: percent of judgements"
+    assert shares.headings[1:] == [
         "fluency win",
         "fluency tie",
         "fluency lose",
@@ -282,16 +289,17 @@ def test_the_table_is_in_the_order_of_histalign_4_with_its_numbers_below(tmp_pat
         "19.66",
     ]
     other = made(methods=("trime", "histalign")).key
-    turned = grids(found(tmp_path, other, answers(other, prefers(other, "trime"))))[0][2]
+    turned = tables(found(tmp_path, other, answers(other, prefers(other, "trime"))))[0].rows
     assert turned[2][1:4] == ["17.33", "36.33", "46.33"]
     third = made(methods=("face", "mle")).key
-    assert len(grids(found(tmp_path, third, answers(third, prefers(third, "mle"))))[0][2]) == 2
+    assert len(tables(found(tmp_path, third, answers(third, prefers(third, "mle"))))[0].rows) == 2
 
 
 def test_the_table_is_in_the_order_of_histalign_6_with_its_numbers_below(tmp_path):
     key = made("single").key
-    _, head, rows = grids(found(tmp_path, key, answers(key, lambda item, slot: "yes")))[0]
-    assert head == ["", "faithfulness", "informativeness"]
+    means = tables(found(tmp_path, key, answers(key, lambda item, slot: "yes")))[0]
+    rows = means.rows
+    assert means.headings == ["", "faithfulness", "informativeness"]
     assert [row[0].strip().rpartition(" ")[2] for row in rows] == [
         "mle",
         "BART",

@@ -165,7 +165,7 @@ def test_the_key_has_the_hash_of_the_page_and_is_never_written_over_by_another_s
         write_study(tmp_path, made(seed=1))
     assert json.loads(where["key.json"].read_text()) == key
     where["key.json"].write_text("{")
-    with pytest.raises(StoreError, match="is no key"):
+    with pytest.raises(StoreError, match="is no key of a study"):
         write_study(tmp_path, made())
 
 
