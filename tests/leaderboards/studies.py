@@ -11,22 +11,37 @@ from bench.leaderboards.human.answers import slots_of
 from bench.leaderboards.human.study import Rated, study
 
 HOSTILE = (
-    "<script>window.hurt=1</script>", "</script><script>window.hurt=1</script>", "<!--<script>", "-->",
-    "<img src=x onerror=window.hurt=1>", "<svg/onload=window.hurt=1>", '"><b onmouseover=window.hurt=1>',
+    "<script>window.hurt=1</script>",
+    "</script><script>window.hurt=1</script>",
+    "<!--<script>",
+    "-->",
+    "<img src=x onerror=window.hurt=1>",
+    "<svg/onload=window.hurt=1>",
+    '"><b onmouseover=window.hurt=1>',
     "'\"`&lt;b&gt;",
-    "a\u2028window.hurt=1\u2029b", "\u202egnp.exe\u202d \u2066x", "=HYPERLINK(\"http://x.example\")",
+    "a\u2028window.hurt=1\u2029b",
+    "\u202egnp.exe\u202d \u2066x",
+    '=HYPERLINK("http://x.example")',
     "+1+cmd|' /C calc'!A0",
-    "-2+3", "@SUM(1,2)", "\t=1+1", "${text_A} ${context} $${x}", "{{script}} {{content}}", "line\r\none\x00two\x1b[31m",
-    "\ud83d lone", "</bdi></crowd-form><input name=fluency value=A>",
-)  # fmt: skip
+    "-2+3",
+    "@SUM(1,2)",
+    "\t=1+1",
+    "${text_A} ${context} $${x}",
+    "{{script}} {{content}}",
+    "line\r\none\x00two\x1b[31m",
+    "\ud83d lone",
+    "</bdi></crowd-form><input name=fluency value=A>",
+)
 """Twenty texts that would like to be something else."""
 
 
 def rows(n=12, methods=("histalign", "trime"), words=12):
     """Rows whose texts name their row and place in the list of methods, but not the method."""
     text = " ".join(f"word{i}" for i in range(words))
-    return [Rated(f"row{i:02}", f"Beginning {i}.", {name: f"Text {i}.{j} {text}" for j, name in enumerate(methods)})
-            for i in range(n)]  # fmt: skip
+    return [
+        Rated(f"row{i:02}", f"Beginning {i}.", {name: f"Text {i}.{j} {text}" for j, name in enumerate(methods)})
+        for i in range(n)
+    ]
 
 
 def made(kind="pairwise", methods=None, n=12, **options):

@@ -65,8 +65,17 @@ def planned() -> dict[tuple[str, str], list[Cell]]:
         patch.setenv("HF_HUB_OFFLINE", "1")
         for file in FILES:
             for run in file.runs:
-                plan = make_plan(RunArguments((run.task,), run.methods, (run.seeds[0],), preset="small", sets=run.sets,
-                                              decode=run.decode or None, results="nowhere"))  # fmt: skip
+                plan = make_plan(
+                    RunArguments(
+                        (run.task,),
+                        run.methods,
+                        (run.seeds[0],),
+                        preset="small",
+                        sets=run.sets,
+                        decode=run.decode or None,
+                        results="nowhere",
+                    )
+                )
                 assert not plan.skips, plan.skips
                 found.setdefault((file.name, run.task), []).extend(plan.cells)
     return found
@@ -79,15 +88,22 @@ def test_runs_make_every_row_that_claims_read(file: ClaimFile, planned: dict[tup
         cells = planned[file.name, run.task]
         for side in sides(claim):
             assert any(made(side, run, cell) for cell in cells), f"{claim.says}: {side.label}"
-        column_kinds = {METRICS[metric].kind for metric in TASKS[run.task].load().info.metrics
-                        for pattern in METRICS[metric].columns if is_named(claim.column, pattern[1:])}  # fmt: skip
+        column_kinds = {
+            METRICS[metric].kind
+            for metric in TASKS[run.task].load().info.metrics
+            for pattern in METRICS[metric].columns
+            if is_named(claim.column, pattern[1:])
+        }
         assert column_kinds & {kind.kind for cell in cells for kind in cell.evaluations.values()}
 
 
 def made(side: Side, run: Run, cell: Cell) -> bool:
     """Whether a cell gives the row of a side."""
-    config: dict[str, Any] = {"trainer": vars(cell.config.trainer), "backbone_options": cell.config.backbone_options,
-                              "method_options": cell.config.method_options}  # fmt: skip
+    config: dict[str, Any] = {
+        "trainer": vars(cell.config.trainer),
+        "backbone_options": cell.config.backbone_options,
+        "method_options": cell.config.method_options,
+    }
     decodings = [what.decoding.name for what in cell.evaluations.values() if what.decoding] or [""]
     return (
         cell.method.name == side.method

@@ -227,8 +227,16 @@ def test_a_claim_on_a_store(tmp_path: Path) -> None:
             scored(trained(tmp_path, method, seed), {"bleu-3": bleu})
     built, _ = tables(Store(tmp_path), ["logicnlg"], "all")
     run = Run("logicnlg", ("histalign",), (0,), 1.0)
-    one = Claim("t", "s", "bleu-3", "higher", Side("histalign", "greedy"), Side("mle", "greedy"), floor=5.0,
-                controls=(Side("trime", "greedy"),))  # fmt: skip
+    one = Claim(
+        "t",
+        "s",
+        "bleu-3",
+        "higher",
+        Side("histalign", "greedy"),
+        Side("mle", "greedy"),
+        floor=5.0,
+        controls=(Side("trime", "greedy"),),
+    )
     found = evidence_of(ClaimFile("paper", (run,), (one,)), built)[0]
     assert found.evidence.by_seed == {0: 20.0, 1: 21.0, 2: 22.0}
     assert found.evidence.shares == {"trime (greedy)": pytest.approx(30 / 63)}

@@ -67,15 +67,21 @@ def test_what_is_missing_is_said(tmp_path, pair):
     part = answers(pair, lambda item, slot: "A" if item < "i003" else "")
     part["answers"].pop()
     assert read(tmp_path, pair, part).remarks == (
-        "anna: 2 of 6 items answered", "anna: 1 answers missing in items begun", "4 of 6 items have no answer at all",
-    )  # fmt: skip
+        "anna: 2 of 6 items answered",
+        "anna: 1 answers missing in items begun",
+        "4 of 6 items have no answer at all",
+    )
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    ({"study": "study-of-others"}, "expected study study-.* of another study"),
-    ({"content": "0" * 64}, "expected version of its page .* of another study"),
-    ({"rater": " "}, "expected a rater"), ({"schema": 2}, "cannot be read .*schema 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"study": "study-of-others"}, "expected study study-.* of another study"),
+        ({"content": "0" * 64}, "expected version of its page .* of another study"),
+        ({"rater": " "}, "expected a rater"),
+        ({"schema": 2}, "cannot be read .*schema 2"),
+    ],
+)
 def test_answers_of_another_study_are_refused(tmp_path, pair, change, says):
     with pytest.raises(DataError, match=says):
         read(tmp_path, pair, {**answers(pair, lambda item, slot: "A"), **change})
@@ -155,16 +161,23 @@ def mturk(key, form, status="Approved"):
     options = ("A", "B", "tie") if key["kind"] == "pairwise" else ("yes", "no")
     lines = []
     for item in key["items"]:
-        line = {"HITId": f"H{item}", "AssignmentStatus": status, "WorkerId": "A1B2", "Input.study": key["study"],
-                "Input.content": key["content"], "Input.item": item, "Input.context": "&#60;b&#62;"}  # fmt: skip
+        line = {
+            "HITId": f"H{item}",
+            "AssignmentStatus": status,
+            "WorkerId": "A1B2",
+            "Input.study": key["study"],
+            "Input.content": key["content"],
+            "Input.item": item,
+            "Input.context": "&#60;b&#62;",
+        }
         for slot in slots_of(key):
             if form == "value":
                 line[f"Answer.{slot}"] = options[0]
             elif form == "true":
                 line |= {f"Answer.{slot}.{option}": str(option == options[0]).lower() for option in options}
         if form == "json":
-            chosen = {slot: {option: option == options[0] for option in options} for slot in slots_of(key)}
-            line["Answer.taskAnswers"] = json.dumps([chosen])
+            chosen = {option: option == options[0] for option in options}
+            line["Answer.taskAnswers"] = json.dumps([dict.fromkeys(slots_of(key), chosen)])
         lines.append(line)
     out = io.StringIO()
     writer = csv.DictWriter(out, list(lines[0]), quoting=csv.QUOTE_ALL)
@@ -197,9 +210,11 @@ def test_rejected_assignments_are_left_out(tmp_path, pair):
 
 
 def test_votes_are_unblinded_and_a_majority_is_more_than_any_other_answer(tmp_path, pair):
-    raters = [answers(pair, prefers(pair, "histalign"), "a"),
-              answers(pair, prefers(pair, "histalign", but=("i001", "i002")), "b"),
-              answers(pair, prefers(pair, "trime", but=("i001",)), "c")]  # fmt: skip
+    raters = [
+        answers(pair, prefers(pair, "histalign"), "a"),
+        answers(pair, prefers(pair, "histalign", but=("i001", "i002")), "b"),
+        answers(pair, prefers(pair, "trime", but=("i001",)), "c"),
+    ]
     one = found(tmp_path, pair, *raters).pairs[0]
     assert (one.judgements.win, one.judgements.tie, one.judgements.lose) == (10, 3, 5)
     assert (one.majority.win, one.majority.tie, one.majority.lose) == (4, 2, 0)
@@ -241,14 +256,19 @@ def test_means_and_differences_of_single_ratings(tmp_path):
     assert agreed["informativeness"].nominal is None
 
 
+def counted(votes, outcome):
+    """How many of each item's three votes are this outcome."""
+    return Sums(ratio(), [[item.count(outcome), 3] for item in votes])
+
+
 def test_the_tests_p_is_near_uniform_where_nobody_prefers_anything():
     draw, n = random.Random(13), 400
     exact, bootstrapped = [], []
     for seed in range(n):
         votes = [draw.choices("wtl", k=3) for _ in range(100)]
-        sides = [Sums(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
-        exact.append(compare({0: sides[0]}, {0: sides[1]}, 399, seed).p)
-        bootstrapped.append(bootstrap_p(*sides, rounds=399, seed=seed))
+        wins, losses = counted(votes, "w"), counted(votes, "l")
+        exact.append(compare({0: wins}, {0: losses}, 399, seed).p)
+        bootstrapped.append(bootstrap_p(wins, losses, rounds=399, seed=seed))
     for p_values in (exact, bootstrapped):
         for level in (0.05, 0.1, 0.25, 0.5, 0.75):
             share = sum(p <= level for p in p_values) / n
@@ -258,8 +278,8 @@ def test_the_tests_p_is_near_uniform_where_nobody_prefers_anything():
 def test_a_preference_is_found():
     draw = random.Random(13)
     votes = [draw.choices("wtl", (48, 32, 20), k=3) for _ in range(100)]  # as in HistAlign table 4, coherence
-    sides = [Sums(ratio(), [[item.count(side), 3] for item in votes]) for side in "wl"]
-    assert compare({0: sides[0]}, {0: sides[1]}, 999).p == bootstrap_p(*sides, rounds=999) == 0.001
+    wins, losses = counted(votes, "w"), counted(votes, "l")
+    assert compare({0: wins}, {0: losses}, 999).p == bootstrap_p(wins, losses, rounds=999) == 0.001
 
 
 # Showing ----------------------------------------------------------------------------------------------------------

@@ -36,10 +36,10 @@ def test_the_same_rows_and_seed_give_the_same_study_in_any_order(kind):
 
 
 def test_items_are_the_same_rows_whatever_the_order_of_methods():
-    drawn = [{item["row"] for item in made(methods=pair).key["items"].values()}
-             for pair in (("histalign", "trime"), ("trime", "histalign"))]  # fmt: skip
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) == 6
+    first, second = made(methods=("histalign", "trime")), made(methods=("trime", "histalign"))
+    drawn = {item["row"] for item in first.key["items"].values()}
+    assert drawn == {item["row"] for item in second.key["items"].values()}
+    assert len(drawn) == 6
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -80,8 +80,10 @@ def test_nothing_raters_get_names_a_method_a_row_a_seed_or_a_check(kind, tmp_pat
 
 def test_the_two_texts_of_a_pair_differ_little_in_length():
     long = [replace(row, texts={**row.texts, "trime": row.texts["trime"] + "x" * 200}) for row in rows(3)]
-    even = [replace(row, id=f"even{i}", texts={**row.texts, "trime": row.texts["trime"] + "x" * 199})
-            for i, row in enumerate(rows(3))]  # fmt: skip
+    even = [
+        replace(row, id=f"even{i}", texts={**row.texts, "trime": row.texts["trime"] + "x" * 199})
+        for i, row in enumerate(rows(3))
+    ]
     found = study(long + even, ("histalign", "trime"), "pairwise", items=3)
     assert {item["row"][:4] for item in found.key["items"].values()} == {"even"}
     with pytest.raises(UsageError, match=r"expected 4 rows .* got 6 .* 3 of them with texts less than 200"):
@@ -98,8 +100,10 @@ def test_a_check_of_a_pair_has_the_same_words_in_another_order():
     checks = {name: item for name, item in found.key["items"].items() if item["check"]}
     assert len(checks) == 3
     for name, secret in checks.items():
-        right, wrong = (shown[name]["texts"]["AB".index(side)]["text"] for side in
-                        (secret["check"]["fluency"], "BA"["AB".index(secret["check"]["fluency"])]))  # fmt: skip
+        right, wrong = (
+            shown[name]["texts"]["AB".index(side)]["text"]
+            for side in (secret["check"]["fluency"], "BA"["AB".index(secret["check"]["fluency"])])
+        )
         assert right.startswith("Text ")
         assert right != wrong
         assert sorted(right.split()) == sorted(wrong.split())
@@ -107,8 +111,12 @@ def test_a_check_of_a_pair_has_the_same_words_in_another_order():
 
 
 def test_checks_stand_among_the_items():
-    places = {i for seed in range(8) for i, item in enumerate(made(checks=1, seed=seed).key["items"].values())
-              if item["check"]}  # fmt: skip
+    places = {
+        i
+        for seed in range(8)
+        for i, item in enumerate(made(checks=1, seed=seed).key["items"].values())
+        if item["check"]
+    }
     assert len(places) >= 3
 
 
@@ -142,11 +150,17 @@ def test_a_check_of_single_texts_never_shows_another_sentence_of_the_same_source
         study([replace(row, context="x") for row in found], methods, "single", items=6, checks=1)
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    ({"kind": "triple"}, "kind of study"), ({"methods": ("trime", "trime")}, "each once"),
-    ({"methods": ("trime",)}, "two methods"), ({"items": 0}, "at least 1 item"), ({"items": 13}, "expected 13 rows"),
-    ({"items": 12, "checks": 1}, "1 more for checks"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "triple"}, "kind of study"),
+        ({"methods": ("trime", "trime")}, "each once"),
+        ({"methods": ("trime",)}, "two methods"),
+        ({"items": 0}, "at least 1 item"),
+        ({"items": 13}, "expected 13 rows"),
+        ({"items": 12, "checks": 1}, "1 more for checks"),
+    ],
+)
 def test_what_makes_no_study_is_refused(change, says):
     given = {"methods": ("histalign", "trime"), "kind": "pairwise", "items": 6, **change}
     with pytest.raises(UsageError, match=says):
@@ -203,8 +217,11 @@ def test_hostile_texts_are_data_in_the_page(kind):
 
 
 def test_the_policy_lets_the_page_load_nothing():
-    (policy,) = [about["content"] for tag, about in Reader(page(made().content)).tags
-                 if tag == "meta" and about.get("http-equiv") == "Content-Security-Policy"]  # fmt: skip
+    (policy,) = [
+        about["content"]
+        for tag, about in Reader(page(made().content)).tags
+        if tag == "meta" and about.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
     assert "http" not in page(made().content).replace("http-equiv", "")

@@ -11,8 +11,10 @@ from bench.leaderboards.published.reproduction import NOT_COMPARABLE, reproduce
 from bench.leaderboards.render.reproduction import content, markdown, terminal
 from tests.leaderboards.studies import answers, made, side_of, write
 
-ABOUT = {"pairwise": {"task": "writingprompts", "settings": {"preset": "small", "decoding": "nucleus=0.95"}},
-         "single": {"task": "xsum", "settings": {"preset": "small", "decoding": "beam=4"}}}  # fmt: skip
+ABOUT = {
+    "pairwise": {"task": "writingprompts", "settings": {"preset": "small", "decoding": "nucleus=0.95"}},
+    "single": {"task": "xsum", "settings": {"preset": "small", "decoding": "beam=4"}},
+}
 
 
 def study(folder, kind="pairwise", methods=None, say=None, **options):
@@ -49,8 +51,13 @@ def test_wins_ties_and_losses_stand_beside_table_4_and_are_not_comparable(tmp_pa
     assert {one.reason for one in found.rows[0]} == {"other people rated other texts"}
     assert found.rows[0][0].delta is None
     for form in (terminal([found], 160), markdown([found])):
-        for shown in ("6 items, 2 raters", "24 judgements of texts of preset small, decoding nucleus=0.95", "alpha",
-                      "fluency, wins less losses: +50.00 (", "46.3"):  # fmt: skip
+        for shown in (
+            "6 items, 2 raters",
+            "24 judgements of texts of preset small, decoding nucleus=0.95",
+            "alpha",
+            "fluency, wins less losses: +50.00 (",
+            "46.3",
+        ):
             assert shown in form.replace("\\", "")
     assert content(found)["rows"][0]["cells"][0]["ours"]["people"] == "6 items, 2 raters"
 

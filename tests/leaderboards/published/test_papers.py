@@ -57,7 +57,8 @@ bart-large  mle        56.27   37.07   25.63
 bart-large  trime      56.12   36.84   25.29
 bart-large  histalign  56.65   37.56   26.25
 """
-FULL, CACHE = ([f"acc@{k}/{mode}" for k in (2, 5, 10, 25)] for mode in ("full", "cache"))
+FULL = ["acc@2/full", "acc@5/full", "acc@10/full", "acc@25/full"]
+CACHE = ["acc@2/cache", "acc@5/cache", "acc@10/cache", "acc@25/cache"]
 TYPED = {
     ("ambiguous_template", "Table 1"): ([*FULL, *CACHE, "rank/float32"], TABLE_1),
     ("ambiguous_template", "Table 2"): (CACHE, TABLE_2),
@@ -75,9 +76,11 @@ def typed(columns, text):
 def test_every_number_is_that_of_the_paper(task, table):
     columns, text = TYPED[task, table]
     rows = [row for row in published(task) if (row.paper, row.table) == ("HistAlign", table)]
-    found = {(row.backbone, row.method): {c: row.values[c] for c in columns} for row in rows}
-    assert found == typed(columns, text)
-    assert list(found) == list(typed(columns, text))
+    numbers = {}
+    for row in rows:
+        numbers[row.backbone, row.method] = {column: row.values[column] for column in columns}
+    assert numbers == typed(columns, text)
+    assert list(numbers) == list(typed(columns, text))
 
 
 def test_every_table_of_the_list_is_there_and_no_other():
@@ -165,8 +168,11 @@ def test_every_published_row_is_of_something_there_is():
 
 
 def test_leaderboards_show_the_tables_that_fit_beneath_them():
-    shown = {task: list(dict.fromkeys(f"{row.paper} {row.table}" for row in published(task))) for task in TASKS}
-    assert {task: tables for task, tables in shown.items() if tables} == {
+    shown = {}
+    for task in TASKS:
+        for row in published(task):
+            shown.setdefault(task, {})[f"{row.paper} {row.table}"] = None
+    assert {task: list(tables) for task, tables in shown.items()} == {
         "ambiguous_template": ["HistAlign Table 1", "HistAlign Table 2"],
         "logicnlg": ["HistAlign Table 7"],
         "wikitext103": ["F2-Softmax Table 1", "F2-Softmax Table 2"],

@@ -125,12 +125,15 @@ def test_what_the_file_calls_not_comparable_stays_so_with_ours_beside_it(tmp_pat
         ({"preset": "small", "backbone": "small-encdec"}, {"preset": "small"}, "preset small: small-encdec"),
         ({"backbone": "bart-base"}, {}, "backbone bart-base, published bart-large"),
         ({"data": {"train": manifest("train", "proxy"), "test": manifest("test", "official")}}, {}, "train data"),
-        ({"data": {"train": manifest("train", "official"), "test": manifest("test", "sample")}}, {},
-         "test data: sample"),
+        (
+            {"data": {"train": manifest("train", "official"), "test": manifest("test", "sample")}},
+            {},
+            "test data: sample",
+        ),
         ({"of": {"whole": False}}, {}, "only 3 rows of the test split"),
         ({"trainer__limit": 8}, {"limited": True}, "all data: cut by --limit 8"),
     ],
-)  # fmt: skip
+)
 def test_other_sizes_and_other_data_are_not_comparable(tmp_path, changes, options, reason):
     store(tmp_path, "mle", {0: 30.0}, **changes)
     found = reproduced(tmp_path, **options)
@@ -182,9 +185,14 @@ def test_what_people_wrote_stands_beside_the_papers_people(tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "agreeing", "tau"),
-    [((1.0, 2.0, 3.0), 3, 1.0), ((3.0, 2.0, 1.0), 0, -1.0), ((1.0, 3.0, 2.0), 2, 1 / 3), ((1.0, 1.0, 2.0), 2, 0.8165),
-     ((1.0, 1.0, 1.0), 0, None)],
-)  # fmt: skip
+    [
+        ((1.0, 2.0, 3.0), 3, 1.0),
+        ((3.0, 2.0, 1.0), 0, -1.0),
+        ((1.0, 3.0, 2.0), 2, 1 / 3),
+        ((1.0, 1.0, 2.0), 2, 0.8165),
+        ((1.0, 1.0, 1.0), 0, None),
+    ],
+)
 def test_the_order_of_methods_is_kendalls_tau(tmp_path, values, agreeing, tau):
     for method, value in zip(("mle", "trime", "histalign"), values, strict=True):
         store(tmp_path, method, {0: value}, preset="small", backbone="small-encdec")
