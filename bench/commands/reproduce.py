@@ -60,12 +60,12 @@ def run(given: argparse.Namespace) -> int:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
         return 0
     from bench.cells.plan import chosen_preset
-    from bench.leaderboards.published.human_tables import asks
+    from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables, preset = chosen(given.tables), chosen_preset(given.preset)
-    if given.study and not any(map(asks, tables)):
+    if given.study and not any(map(is_human_table, tables)):
         raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
     studies = [answered(folder) for folder in given.study]
     made = Made(given, preset)
@@ -83,10 +83,10 @@ def rendered(
 ) -> str:
     """Put tables beside what the store has, and what people said."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.human_tables import asked, asks
+    from bench.leaderboards.published.human_tables import fill_human_table, is_human_table
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
-    from bench.leaderboards.published.win_loss import counted
+    from bench.leaderboards.published.win_loss import fill_win_loss_table
     from bench.leaderboards.render.reproduction import content, markdown, terminal
     from bench.store.store import Store
 
@@ -96,8 +96,8 @@ def rendered(
         table.address: reproduce(table, held, made.preset, made.planned, made.reasons)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
     }
-    found = [counted(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
-             else asked(every[table.address], studies) if asks(table) else every[table.address]
+    found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
+             else fill_human_table(every[table.address], studies) if is_human_table(table) else every[table.address]
              for table in tables]  # fmt: skip
     made.short_of = sum(one.short_of for one in found)
     if given.json:

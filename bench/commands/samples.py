@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from bench.base.entries import all_names, split_names
 from bench.cli_options import data_options, positive, results_option, task_names, tasks_of
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
-from bench.leaderboards.published.needs import address_of, sample_plans
+from bench.leaderboards.published.needs import sample_plans
+from bench.leaderboards.published.paper_files import address_of
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.render.grid import plain
 from bench.models import METHODS

@@ -12,23 +12,23 @@ from bench.leaderboards.published.papers import PublishedTable
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, Reproduced, Reproduction, orders
 from bench.leaderboards.statistics.intervals import SeedMean
 
-__all__ = ["asked", "asks"]
+__all__ = ["fill_human_table", "is_human_table"]
 
 HUMAN = "human/"
 Place = tuple[str, str, str, str]
 """Task, method, the method it is compared with, metric: as a published cell names them."""
 
 
-def asks(table: PublishedTable) -> bool:
+def is_human_table(table: PublishedTable) -> bool:
     """Return whether a table's numbers are people's answers."""
     return table.rows[0][0].task.startswith(HUMAN)
 
 
-def asked(table: Reproduction, studies: Sequence[HumanResults]) -> Reproduction:
+def fill_human_table(table: Reproduction, studies: Sequence[HumanResults]) -> Reproduction:
     """Fill a table of answers with those of our studies; where none of them is about it, add how to make one.
 
     Args:
-        table: one that `asks`.
+        table: one that `is_human_table`.
         studies: any; what they say of other tasks and methods is not used.
 
     Raises:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.published.paper_files import address_of
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table, papers
 from bench.tasks import TASKS
 
@@ -64,15 +65,6 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
 def sample_plans() -> dict[str, Sequence[Mapping[str, object]]]:
     """Return the plans of tables of samples, by the short name of their paper."""
     return {paper.short: paper.samples for paper in papers()}
-
-
-def address_of(short: str, name: object) -> str:
-    """Return the address of a table.
-
-    >>> address_of("histalign", "Table 9")
-    'histalign/table9'
-    """
-    return f"{short}/{str(name).lower().replace(' ', '')}"
 
 
 def needs(tables: Iterable[PublishedTable], preset: str) -> list[Need]:

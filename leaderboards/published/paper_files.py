@@ -167,7 +167,7 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
         _check_keys("part", part, where)
         rows += [_row(paper, table, part, row, where) for row in part["rows"]]
     return PublishedTable(
-        address=f"{paper}/{table['name'].lower().replace(' ', '')}",
+        address=address_of(paper, table["name"]),
         name=table["name"],
         title=table["title"],
         about=table["about"],
@@ -277,6 +277,15 @@ def _direction(task: str, column: Mapping[str, Any], where: str) -> bool | None:
         return direction_of(metric, SIGNED)
     except KeyError as error:
         raise DataError(f"{where}: '{metric}' is no column of our metrics; bench list metrics shows them") from error
+
+
+def address_of(short: str, name: object) -> str:
+    """Return the address of a table or table of samples, its name on the command line.
+
+    >>> address_of("histalign", "Table 9")
+    'histalign/table9'
+    """
+    return f"{short}/{str(name).lower().replace(' ', '')}"
 
 
 def number(printed: str) -> float | None:

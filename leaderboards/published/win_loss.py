@@ -30,7 +30,7 @@ VOTES: Mapping[str, Literal["lower", "higher", "human"]] = {
 LACKING = "a duel needs every column of both methods, and people's scores"
 
 
-def counted(table: Reproduction, scores: Reproduction) -> Reproduction:
+def fill_win_loss_table(table: Reproduction, scores: Reproduction) -> Reproduction:
     """Fill a table of wins and losses.
 
     Args:

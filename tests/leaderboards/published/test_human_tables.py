@@ -5,7 +5,7 @@ import pytest
 from bench.errors import UsageError
 from bench.leaderboards.human.answers import read_answers
 from bench.leaderboards.human.results import results
-from bench.leaderboards.published.human_tables import asked, asks
+from bench.leaderboards.published.human_tables import fill_human_table, is_human_table
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, reproduce
 from bench.leaderboards.render.reproduction import content, markdown, terminal
@@ -37,7 +37,7 @@ def study(folder, kind="pairwise", methods=None, say=None, **options):
 
 
 def filled(address, *studies):
-    return asked(reproduce(paper_table(address), [], "small"), studies)
+    return fill_human_table(reproduce(paper_table(address), [], "small"), studies)
 
 
 def ours(found, row=0):
@@ -101,4 +101,4 @@ def test_two_studies_of_one_pair_are_refused_and_of_another_pair_not_looked_at(t
 
 
 def test_only_tables_of_answers_ask():
-    assert [asks(paper_table(f"histalign/table{i}")) for i in (1, 4, 5, 6)] == [False, True, False, True]
+    assert [is_human_table(paper_table(f"histalign/table{i}")) for i in (1, 4, 5, 6)] == [False, True, False, True]

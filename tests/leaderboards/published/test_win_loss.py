@@ -6,7 +6,7 @@ import pytest
 
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, reproduce
-from bench.leaderboards.published.win_loss import LACKING, counted
+from bench.leaderboards.published.win_loss import LACKING, fill_win_loss_table
 from bench.leaderboards.statistics.intervals import SeedMean
 
 GREEDY, DUELS, RANKS = (paper_table(f"f2softmax/{name}") for name in ("table2", "table9a", "table9b"))
@@ -30,7 +30,7 @@ def as_printed(reproduced, but):
 
 
 def shown(table, held):
-    return counted(reproduce(table, [], "paper"), held)
+    return fill_win_loss_table(reproduce(table, [], "paper"), held)
 
 
 def test_the_papers_scores_give_the_papers_duels():
