@@ -283,7 +283,7 @@ def _secret(item: Item) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Return a text as raters see it: one kind of line ends, no lone surrogates and no control characters.
+    r"""Return a text as raters see it: one kind of line ends, no lone surrogates and no control characters.
 
     >>> _clean("a\r\nb\x00")
     'a\nb\ufffd'
