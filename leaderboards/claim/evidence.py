@@ -13,7 +13,7 @@ from bench.leaderboards.statistics.significance import Comparison, compare, holm
 from bench.leaderboards.statistics.tradeoff import Tradeoff, curves
 from bench.leaderboards.statistics.tradeoff import compare as compare_at_equal
 from bench.leaderboards.table import Table, metric_name
-from bench.metrics.sums import Items
+from bench.metrics.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison 
         return None
 
 
-def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Items] | None:
+def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
     """Return the items of every seed; None where one of them has none."""
     by_seed = {}
     for seed in seeds:
