@@ -55,8 +55,13 @@ def store_options(parser: argparse.ArgumentParser) -> None:
 
 
 def results_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--results`, the folder of the store."""
-    parser.add_argument("--results", default="results", metavar="DIR", help="the store; default 'results'")
+    """Add `--results`, the folder of the store, or a kept board."""
+    parser.add_argument(
+        "--results",
+        default="results",
+        metavar="DIR",
+        help="the store; default 'results'; a kept board (NAME.jsonl) is only read",
+    )
 
 
 def data_dir_option(parser: argparse._ActionsContainer) -> None:

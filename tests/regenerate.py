@@ -1,9 +1,9 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
-    python -m tests.regenerate keep STORE NAME       first keep the records of a store as leaderboards/runs/NAME
+    python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
 
-A record is what a leaderboard is made of: no weights, no generated rows.
+Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -22,25 +21,42 @@ README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / 
 CLAIMS = ROOT / "leaderboards" / "claims.md"
 SAMPLE = "first-screen"
 """What `make run` makes of built-in rows: the last on the page."""
-EVIDENCE = "bench claims --results leaderboards/runs/small --markdown"
+EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
-KEPT = ("trained.json", "config.yaml", "scores-", "grid-", "items-")
+RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
+"""Names of the records that are kept."""
 COLUMNS = "150"
-PLACE = re.compile(r"^(.*: )/(?:.*/)?([^/\n]+)$", re.MULTILINE)
-"""A line of a configuration that names an absolute path, and its last part."""
 
 
-def keep(store: Path, name: str) -> None:
-    """Copy the records of a store, in place of those kept before."""
-    shutil.rmtree(RUNS / name, ignore_errors=True)
-    for path in sorted(store.rglob("*")):
-        if path.is_file() and path.name.startswith(KEPT):
-            target = RUNS / name / path.relative_to(store)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path.name == "config.yaml":  # where somebody's texts lie is nobody's business
-                target.write_text(PLACE.sub(r"\1\2", path.read_text(encoding="utf-8")), encoding="utf-8")
-            else:
-                shutil.copyfile(path, target)
+def keep(results: Path, target: Path) -> None:
+    """Keep the records and sums of a store's trained cells, in place of those kept before.
+
+    Args:
+        results: a results folder, or a kept board.
+        target: the file of records to write.
+
+    Raises:
+        StoreError: a record is damaged; nothing is written.
+    """
+    from bench.store.kept_board import write_kept_board
+    from bench.store.store import Store
+
+    records: dict[str, bytes] = {}
+    sums: dict[str, bytes] = {}
+    for cell in Store(results).cells():
+        if cell.trained() is None:
+            continue
+        place = cell.path.relative_to(results).as_posix()
+        cell.grids()
+        for scores in cell.all_scores():
+            digest = scores.get("items")
+            if digest is not None and cell.items(digest):
+                path = cell.items_path(digest)
+                sums[path.name] = cell.files.read(path)
+        for pattern in RECORDS:
+            for name in cell.names(pattern):
+                records[f"{place}/{name}"] = cell.files.read(cell.path / name)
+    write_kept_board(target, records, sums)
 
 
 def shown(command: str) -> str:
@@ -74,10 +90,11 @@ def page() -> str:
     from bench.store.store import Store
 
     found, curves = [], {}
-    folders = sorted(path for path in RUNS.iterdir() if path.is_dir())
-    for folder in sorted(folders, key=lambda path: path.name == SAMPLE):
-        some, _ = tables(Store(folder))
-        curves |= extras_of(Store(folder), some)["curves"]
+    boards = sorted(RUNS.glob("*.jsonl"))
+    for path in sorted(boards, key=lambda path: path.stem == SAMPLE):
+        store = Store(path)
+        some, _ = tables(store)
+        curves |= extras_of(store, some)["curves"]
         found += some
     statistics = as_statistics(found, analysed(found, cached=False))
     return written(board(found, [], {"curves": curves}, statistics))
@@ -96,7 +113,7 @@ def main() -> None:
     os.environ["COLUMNS"] = COLUMNS
     os.chdir(ROOT)
     if sys.argv[1:2] == ["keep"]:
-        keep(Path(sys.argv[2]), sys.argv[3])
+        keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")

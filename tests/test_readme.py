@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from bench.cli import main
+from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
-from tests.regenerate import BLOCK, CLAIMS, PAGE, PLACE, ROOT, RUNS, claims, opened, page
+from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, opened, page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
+"""The beginning of an absolute path."""
 
 
 @pytest.mark.parametrize(("command", "shown"), BLOCK.findall(README))
@@ -35,10 +40,22 @@ def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: py
 
 
 def test_records_hold_no_weights_and_no_texts() -> None:
-    kept = {path.name.partition("-")[0] for path in RUNS.rglob("*") if path.is_file()}
-    assert kept <= {"trained.json", "config.yaml", "scores", "grid", "items"}
-    configs = [path.read_text(encoding="utf-8") for path in RUNS.rglob("config.yaml")]
-    assert not [text for text in configs if PLACE.search(text)], "a path of somebody's machine"
+    boards = sorted(RUNS.glob("*.jsonl"))
+    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards)])
+    for board in boards:
+        lines = board.read_text(encoding="utf-8").splitlines()
+        kept = {json.loads(line)["path"].rpartition("/")[2].partition("-")[0] for line in lines[:-1]}
+        assert kept <= {"trained.json", "scores", "grid"}
+        with zipfile.ZipFile(sums_path(board)) as archive:
+            assert {name.partition("-")[0] for name in archive.namelist()} == {"items"}
+        assert not [line for line in lines if PLACE.search(line)], "a path of somebody's machine"
+
+
+@pytest.mark.parametrize("board", sorted(RUNS.glob("*.jsonl")), ids=lambda path: str(path.stem))
+def test_a_kept_board_is_whole_and_its_bytes_are_those_of_its_content(board: Path, tmp_path: Path) -> None:
+    keep(board, tmp_path / board.name)
+    for path in (board, sums_path(board)):
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
 def test_there_are_shown_tables() -> None:

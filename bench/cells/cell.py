@@ -13,7 +13,7 @@ from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.errors import MissingError
 from bench.models.backbones import is_pretrained
-from bench.store.store import TOKENIZER, CellFolder, Store
+from bench.store.store import TOKENIZER, CellFolder, Store, cell_at
 from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
@@ -119,7 +119,7 @@ def donor_of(config: CellConfig) -> CellFolder | None:
     """Return the cell that `trainer.init_from` names, or None."""
     if not config.trainer.init_from:
         return None
-    return CellFolder(Path(config.trainer.init_from))
+    return cell_at(Path(config.trainer.init_from))
 
 
 def checkpoint_of(donor: CellFolder | None) -> str:
@@ -136,7 +136,9 @@ def checkpoint_of(donor: CellFolder | None) -> str:
             f"trainer.init_from names '{donor.path}', which is no trained cell; it should be a folder like "
             f"results/<task>/<method>/<key> that holds trained.json"
         )
-    return str(content["model"]["checkpoint_sha256"])
+    digest = str(content["model"]["checkpoint_sha256"])
+    donor.checkpoint(digest)  # a kept board has none, and says so
+    return digest
 
 
 def weights(config: CellConfig) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from bench.cells.score import score_cell
 from bench.cells.work import work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
+from bench.store.kept_board import files_at
 from bench.store.provenance import provenance
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     Raises:
         KeyboardInterrupt: when the run is interrupted. Whatever else a cell raises fails that cell only.
     """
+    files_at(arguments.results_folder).check_writable()
     if threads := threads_of(plan.preset, arguments):
         import torch
 

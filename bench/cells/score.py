@@ -17,7 +17,7 @@ from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.provenance import provenance
-from bench.store.store import CellFolder, StoredRows
+from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import TASKS
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
@@ -67,7 +67,7 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
     """Return whether what a scores file's columns are made of is beside it."""
-    return "items" not in content or folder.items_path(content["items"]).is_file()
+    return "items" not in content or folder.has(folder.items_path(content["items"]).name)
 
 
 def lacking(content: Mapping[str, Any]) -> bool:
@@ -161,13 +161,13 @@ class Tasks:
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
-    """Yield the trained cells at or below some folders.
+    """Yield the trained cells at or below some folders or kept boards.
 
     Raises:
         MissingError: a folder is not there or has none.
     """
     for place in places:
-        cells = [CellFolder(path.parent) for path in sorted(place.rglob("trained.json"))]
+        cells = cells_below(place)
         if not cells:
             raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
         yield from cells

@@ -15,6 +15,7 @@ from bench.cli_options import data_dir_option, json_option, positive, results_op
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
 from bench.leaderboards.table import tables
+from bench.store.kept_board import files_at
 from bench.store.store import Store
 
 
@@ -63,6 +64,7 @@ def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
 
     Runs of one task follow each other, so that no two train the same cell.
     """
+    files_at(Path(given.results)).check_writable()
     by_task: dict[str, list[Run]] = {}
     for run in (run for file in files for run in file.runs):
         by_task.setdefault(run.task, []).append(run)

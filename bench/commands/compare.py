@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli_options import json_option, results_option
-from bench.errors import MissingError, StoreError, UsageError, did_you_mean
+from bench.errors import MissingError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, Difference, Record, audit, only_the_objective
 from bench.leaderboards.render.grid import plain
-from bench.store.store import CellFolder, Store
+from bench.store.store import CellFolder, Store, cell_at
 
 LONGEST = 60
 """Most characters shown of a value."""
@@ -55,9 +55,10 @@ def cell_of(name: str, results: Path) -> CellFolder:
         MissingError: there is no such trained cell.
         UsageError: several keys begin so.
     """
-    if (Path(name) / "trained.json").is_file():
-        return CellFolder(Path(name))
-    held = {cell.path.name: cell for cell in Store(results).cells() if (cell.path / "trained.json").is_file()}
+    typed = cell_at(Path(name))
+    if typed.has("trained.json"):
+        return typed
+    held = {cell.path.name: cell for cell in Store(results).cells() if cell.has("trained.json")}
     if name in held:
         return held[name]
     alike = [cell for key, cell in held.items() if len(name) >= SHORTEST and key.startswith(name)]
@@ -75,12 +76,7 @@ def record_of(cell: CellFolder) -> Record:
     """Read what is stored of a cell."""
     content = cell.trained()
     assert content is not None
-    path = cell.path / "trained.json"
-    try:
-        provenance = json.loads(path.read_text(encoding="utf-8"))["provenance"]
-    except (OSError, ValueError, KeyError) as error:
-        raise StoreError(f"'{path}' cannot be read: {type(error).__name__}: {error}") from error
-    return Record(content, provenance, [score["of"] for score in cell.all_scores()])
+    return Record(content, cell.provenance(), [score["of"] for score in cell.all_scores()])
 
 
 def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:

@@ -16,6 +16,7 @@ from bench.leaderboards.render.html import write_page
 from bench.leaderboards.statistics.analysis import analysed, as_statistics
 from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.table import Table, tables
+from bench.store.kept_board import is_kept_board
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
@@ -50,6 +51,8 @@ def page_of(
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
     except ValueError:
         records = ""  # no link that would name this machine's folders
+    if is_kept_board(results):
+        records = ""  # its records are no files to open
     extras = extras_of(store, found, asked, records)
     write_page(path, board(found, [*notes, *overall_lines(found)], extras, as_statistics(found, analysed(found))))
     return path

@@ -11,6 +11,7 @@ from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import tables
+from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
 
@@ -29,6 +30,8 @@ def run(given: argparse.Namespace) -> int:
     if given.format == "html":
         from bench.commands.page import NAME, page_of
 
+        if not given.output and is_kept_board(Path(given.results)):
+            raise UsageError(f"'{given.results}' is a kept board, which is only read; say where with --output FILE")
         path = given.output or Path(given.results) / NAME
         print(f"wrote {page_of(Path(given.results), task_names(given.task), path)}")
         return 0

@@ -151,7 +151,7 @@ def plan_text(plan: Any) -> str:
         state = "to train"
         if cell.folder.trained():
             state = "stored"
-        rows = sum(cell.folder.rows_path(key).exists() for key in cell.evaluations)
+        rows = sum(cell.folder.has(cell.folder.rows_path(key).name) for key in cell.evaluations)
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {rows} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
     return "\n".join(lines)

@@ -26,6 +26,7 @@ def run(given: argparse.Namespace) -> int:
     tasks = tasks_of(given)
     new = known = failed = 0
     for cell in cells_of(cell_folders(given)):
+        cell.files.check_writable()
         record = cell.trained() or {}
         for stored in cell.all_rows():
             try:

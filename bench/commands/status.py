@@ -46,8 +46,8 @@ def describe(cell: CellFolder) -> dict[str, Any]:
         "status": record.get("status", "?"),
         "key": record.get("key", cell.path.name),
         **settings,
-        "rows": len(list(cell.path.glob("rows-*"))),
-        "scores": len(list(cell.path.glob("scores-*"))),
+        "rows": len(cell.names("rows-*")),
+        "scores": len(cell.names("scores-*")),
         "error": "".join(str(error).splitlines()[:1]),
     }
 

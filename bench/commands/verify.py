@@ -45,7 +45,7 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     from bench.cells.score import computed, differences, gold_of
 
     if stored is None:
-        return ["its rows are not there; bench run makes them again from the model"]
+        return [cell.files.no_rows]
     if stored.sha256 != content["rows_sha256"]:
         return ["its rows are others than it was computed from"]
     if content["family"] not in METRICS:

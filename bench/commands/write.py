@@ -11,6 +11,7 @@ from typing import Any
 from bench.cli_options import data_dir_option, json_option
 from bench.config.arguments import collect
 from bench.errors import MissingError, UsageError
+from bench.store.kept_board import files_at
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +57,7 @@ def cell_of(folder: Path, data_dir: str | None) -> Any:
     from bench.cells.plan import make_plan
     from bench.cli import parser
 
+    files_at(folder).check_writable()
     file = folder / "config.yaml"
     if not file.is_file():
         raise MissingError(

@@ -13,6 +13,8 @@ results/<task>/<method>/<trained key>/
 
 A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
 canonical (same inputs, same bytes); `provenance` beside it (time, host, versions) is not.
+
+A store is a folder, or a kept board (`kept_board.py`): the same records in two files, without weights and rows.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.errors import StoreError
+from bench.errors import MissingError, StoreError
+from bench.store.files import DISK, Files
+from bench.store.kept_board import files_at
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
@@ -50,46 +53,76 @@ class StoredRows:
 
 @dataclass(frozen=True)
 class CellFolder:
-    """The folder of one trained cell."""
+    """The folder of one trained cell.
+
+    Args:
+        path: of the folder; in a kept board it begins with the board's path.
+        files: what reads and writes there.
+    """
 
     path: Path
+    files: Files = field(default=DISK, compare=False)
+
+    def names(self, pattern: str) -> list[str]:
+        """Return the names of its files that fit a pattern like `scores-*.json`, sorted."""
+        return self.files.names(self.path, pattern)
+
+    def has(self, name: str) -> bool:
+        """Return whether it has a file."""
+        return self.files.exists(self.path / name)
 
     def checkpoint(self, digest: str) -> Path:
-        """Where the checkpoint with a SHA-256 lies."""
+        """Return where the checkpoint with a SHA-256 lies.
+
+        Raises:
+            MissingError: the cell is in a kept board, which has no weights.
+        """
+        if self.files is not DISK:
+            raise MissingError(
+                f"'{self.path}' has no weights: a kept board has records and sums only; train the cell with bench run "
+                f"and name its folder"
+            )
         return self.path / f"model-{digest[:16]}.safetensors"
 
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the cell is not trained."""
-        return read_record(self.path / "trained.json", "trained")
+        return read_record(self.path / "trained.json", "trained", self.files)
 
     def failed(self) -> dict[str, Any] | None:
         """Return the last failed attempt, or None."""
-        return read_record(self.path / "failed.json", "failed")
+        return read_record(self.path / "failed.json", "failed", self.files)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return the circumstances that `trained.json` was made in; nothing when the cell is not trained."""
+        record = whole_record(self.path / "trained.json", "trained", self.files)
+        if record is None:
+            return {}
+        return dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
         """Store what was trained, its checkpoint beside it; return what is stored: another run may have been first.
 
         Then only the checkpoint that the record vouches for is left.
         """
-        write_record(self.path / "trained.json", "trained", content, provenance)
+        self._write_record("trained.json", "trained", content, provenance)
         stored = self.trained()
         assert stored is not None
         kept = None
         if "model" in stored:
-            kept = self.checkpoint(stored["model"]["checkpoint_sha256"])
-        for path in self.path.glob("model-*.safetensors"):
-            if path != kept:
-                path.unlink(missing_ok=True)
+            kept = self.checkpoint(stored["model"]["checkpoint_sha256"]).name
+        for name in self.names("model-*.safetensors"):
+            if name != kept:
+                self.files.remove(self.path / name)
         return stored
 
     def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Note a failed attempt; the next run tries again."""
-        write_record(self.path / "failed.json", "failed", content, provenance, replace=True)
+        self._write_record("failed.json", "failed", content, provenance, replace=True)
 
     def clear_failed(self) -> None:
         """Forget the failed attempt: a later one has succeeded."""
         with contextlib.suppress(OSError):
-            (self.path / "failed.json").unlink(missing_ok=True)
+            self.files.remove(self.path / "failed.json")
 
     def rows_path(self, key: str) -> Path:
         """Name of a rows file."""
@@ -97,10 +130,9 @@ class CellFolder:
 
     def rows(self, key: str) -> StoredRows | None:
         """Return a rows file, or None when it is not there; a damaged one raises StoreError."""
-        path = self.rows_path(key)
-        if not path.exists():
+        if not self.has(rows_name(key)):
             return None
-        return read_rows(path)
+        return read_rows(self.rows_path(key), self.files)
 
     def write_rows(
         self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
@@ -110,21 +142,21 @@ class CellFolder:
         lines = [canonical(header), *(canonical(row) for row in rows)]
         digest = sha256(line + b"\n" for line in lines)
         lines.append(canonical({"sha256": digest, "provenance": provenance}))
-        write_atomic(self.rows_path(key), lambda file: _gzip(file, lines))
+        self.files.write(self.rows_path(key), lambda file: _gzip(file, lines))
 
     def all_rows(self) -> list[StoredRows]:
         """Return every rows file of the cell."""
-        return [read_rows(path) for path in sorted(self.path.glob("rows-*.jsonl.gz"))]
+        return [read_rows(self.path / name, self.files) for name in self.names("rows-*.jsonl.gz")]
 
     def scores(self, key: str) -> dict[str, Any] | None:
         """Return the content of a scores file, or None."""
-        return read_record(self.path / f"scores-{key}.json", "scores")
+        return read_record(self.path / f"scores-{key}.json", "scores", self.files)
 
     def write_scores(
         self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
         """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
-        write_record(self.path / f"scores-{key}.json", "scores", content, provenance, replace=replace)
+        self._write_record(f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
     def write_items(self, items: Mapping[str, Sums]) -> str:
         """Store what columns are made of, row by row; return the hash that its scores file names."""
@@ -132,7 +164,7 @@ class CellFolder:
 
         content = packed_items(items)
         digest = hashlib.sha256(content).hexdigest()[:16]
-        write_atomic(self.items_path(digest), content)
+        self.files.write(self.items_path(digest), content)
         return digest
 
     def items_path(self, digest: str) -> Path:
@@ -148,53 +180,91 @@ class CellFolder:
         from bench.store.sums_file import unpacked_items
 
         path = self.items_path(digest)
-        if not path.is_file():
+        if not self.has(path.name):
             return {}
-        content = path.read_bytes()
+        content = self.files.read(path)
         if hashlib.sha256(content).hexdigest()[:16] != digest:
             raise StoreError(f"{path}: is damaged; delete it and bench score makes it again")
         return unpacked_items(content, str(path))
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store the search over settings that this cell was picked from."""
-        write_record(self.path / f"grid-{key}.json", "grid", content, provenance)
+        self._write_record(f"grid-{key}.json", "grid", content, provenance)
 
     def grids(self) -> list[dict[str, Any]]:
         """Return the searches this cell was picked from."""
-        contents = [read_record(path, "grid") for path in sorted(self.path.glob("grid-*.json"))]
-        return [content for content in contents if content is not None]
+        return self._contents("grid-*.json", "grid")
 
     def all_scores(self) -> list[dict[str, Any]]:
         """Return every scores file's content; where a family was made anew by a later version, only that one's."""
-        contents = [read_record(path, "scores") for path in sorted(self.path.glob("scores-*.json"))]
-        scores = [content for content in contents if content is not None]
+        scores = self._contents("scores-*.json", "scores")
         latest: dict[tuple[str, str], int] = {}
         for content in scores:
             family = _family_of(content)
             latest[family] = max(latest.get(family, 0), content.get("version", 0))
         return [content for content in scores if content.get("version", 0) == latest[_family_of(content)]]
 
+    def _contents(self, pattern: str, kind: str) -> list[dict[str, Any]]:
+        """Return the contents of the records whose names fit a pattern, in name order."""
+        contents = [read_record(self.path / name, kind, self.files) for name in self.names(pattern)]
+        return [content for content in contents if content is not None]
+
+    def _write_record(
+        self, name: str, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
+    ) -> None:
+        """Write a JSON record with the hash of its canonical content."""
+        record = {
+            "schema": SCHEMA,
+            "kind": kind,
+            "sha256": sha256(canonical(content)),
+            "content": content,
+            "provenance": provenance,
+        }
+        text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+        self.files.write(self.path / name, text.encode("utf-8", "surrogatepass"), replace=replace)
+
 
 class Store:
-    """All cells below one folder.
+    """All cells of one results folder or kept board.
 
     Args:
-        root: the results folder; made when first written to.
+        root: the results folder, made when first written to; or the file of a kept board, which is only read.
+
+    Raises:
+        StoreError: the kept board is damaged.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.files = files_at(root)
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
         """Return a cell's folder, whether or not it is there."""
-        return CellFolder(self.root / task / method / key)
+        return CellFolder(self.root / task / method / key, self.files)
 
     def cells(self) -> Iterator[CellFolder]:
         """Yield every cell folder there is, in name order."""
-        if self.root.is_dir():
-            for path in sorted(self.root.glob("[a-z0-9]*/*/*")):
-                if path.is_dir() and ((path / "trained.json").exists() or (path / "failed.json").exists()):
-                    yield CellFolder(path)
+        for path in self.files.cells(self.root):
+            yield CellFolder(path, self.files)
+
+
+def cell_at(path: Path) -> CellFolder:
+    """Return the cell of a folder that somebody typed, which may lie in a kept board.
+
+    Raises:
+        StoreError: the kept board is damaged.
+    """
+    return CellFolder(path, files_at(path))
+
+
+def cells_below(place: Path) -> list[CellFolder]:
+    """Return the trained cells at or below a folder or kept board.
+
+    Raises:
+        StoreError: the kept board is damaged.
+    """
+    files = files_at(place)
+    return [CellFolder(path, files) for path in files.below(place)]
 
 
 def _family_of(scores: Mapping[str, Any]) -> tuple[str, str]:
@@ -207,44 +277,45 @@ def rows_name(key: str) -> str:
     return f"rows-{key}.jsonl.gz"
 
 
-def write_record(
-    path: Path, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
-) -> None:
-    """Write a JSON record with the hash of its canonical content."""
-    record = {
-        "schema": SCHEMA,
-        "kind": kind,
-        "sha256": sha256(canonical(content)),
-        "content": content,
-        "provenance": provenance,
-    }
-    text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    write_atomic(path, text.encode("utf-8", "surrogatepass"), replace=replace)
+def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
+    """Return the content of a JSON record whose hash is right; None when the file is not there.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    record = whole_record(path, kind, files)
+    if record is None:
+        return None
+    content: dict[str, Any] = record["content"]
+    return content
 
 
-def read_record(path: Path, kind: str) -> dict[str, Any] | None:
-    """Read a JSON record and check its hash; None when the file is not there."""
+def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
+    """Return a JSON record with what is beside its content; None when the file is not there.
+
+    Raises:
+        StoreError: it is damaged, or of a schema that this version does not read.
+    """
     try:
-        record = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-        content: dict[str, Any] = dict(record["content"])
-        good = record["kind"] == kind and record["sha256"] == sha256(canonical(content))
+        record: dict[str, Any] = json.loads(files.read(path).decode("utf-8", "surrogatepass"))
+        record["content"] = dict(record["content"])
+        good = record["kind"] == kind and record["sha256"] == sha256(canonical(record["content"]))
         schema = record["schema"]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
+        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}", files)) from error
     if not good:
-        raise StoreError(_damaged(path, "its content does not have the hash it was stored with"))
+        raise StoreError(_damaged(path, "its content does not have the hash it was stored with", files))
     if schema != SCHEMA:
-        raise StoreError(_damaged(path, f"it has schema {schema}, this version reads schema {SCHEMA}"))
-    return content
+        raise StoreError(_damaged(path, f"it has schema {schema}, this version reads schema {SCHEMA}", files))
+    return record
 
 
-def read_rows(path: Path) -> StoredRows:
+def read_rows(path: Path, files: Files = DISK) -> StoredRows:
     """Read a rows file and check it line by line against its closing hash."""
     try:
-        with gzip.open(path, "rb") as file:
-            lines = file.read().splitlines()
+        lines = gzip.decompress(files.read(path)).splitlines()
         header, closing = json.loads(lines[0]), json.loads(lines[-1])
         digest = sha256(line + b"\n" for line in lines[:-1])
         if closing["sha256"] != digest:
@@ -254,7 +325,7 @@ def read_rows(path: Path) -> StoredRows:
         rows = [json.loads(line) for line in lines[1:-1]]
         return StoredRows(header["key"], header["content"], rows, digest)
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}")) from error
+        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}", files)) from error
 
 
 def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:
@@ -263,6 +334,6 @@ def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:
         packed.write(b"".join(line + b"\n" for line in lines))
 
 
-def _damaged(path: Path, why: str) -> str:
+def _damaged(path: Path, why: str, files: Files) -> str:
     """Say that a file cannot be read, why, and what to do."""
-    return f"stored file '{path}' cannot be read ({why}); remove it and run the same command again to make it anew"
+    return f"stored file '{path}' cannot be read ({why}); {files.again}"

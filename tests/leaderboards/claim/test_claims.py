@@ -193,7 +193,7 @@ def test_a_report_in_other_forms(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--markdown",), ("--json",)])
 def test_no_form_has_a_word_of_verdict(form: tuple[str, ...]) -> None:
-    text = call("claims", "--results", str(RUNS / "small"), *form).out
+    text = call("claims", "--results", str(RUNS / "small.jsonl"), *form).out
     assert "verdict rule under revision" in text.lower()
     assert not VERDICTS.findall(text)
 
