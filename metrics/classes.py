@@ -45,6 +45,7 @@ CLASSES: dict[str, MetricClass] = {
     "TapexAcc": MetricClass("tapex"),
     "TapasAcc": MetricClass("tapas"),
     "NLIAcc": MetricClass("nli"),
+    "SPAcc": MetricClass("sp_acc"),
 }
 """Every other family has a class of its whole name: `cache_hits` is `CacheHits`."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from bench.metrics.sums import Form, Sums, mean, value_of
+from bench.metrics.sums import Form, Sums, value_of
 
 Row = Mapping[str, Any]
 Counts = Mapping[str, Any]
-"""What a statistic counted in one row: names to numbers, or to lists of numbers, as JSON has them."""
+"""What a statistic counted in one row: names to numbers, texts or lists of them, as JSON has them."""
 Gold = Mapping[str, Mapping[str, Any]]
 
 NOT_APPLICABLE = "not applicable: "
@@ -42,7 +42,7 @@ class Score:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content for a stored file, without the sums."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "sums"}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "sums"}
 
 
 def explained(score: Score, why: str) -> Score:
@@ -83,9 +83,10 @@ class Family:
         Raises:
             ValueError: other ids than the gold's, or no rows.
         """
+        in_order = ordered(rows, gold)
         if not rows:
             raise ValueError("a score of no texts is undefined; expected at least one row")
-        return self.scores(self.statistic(ordered(rows, gold), gold))
+        return self.scores(self.statistic(in_order, gold))
 
 
 def score_of_sums(
@@ -116,7 +117,10 @@ def score_of_sums(
     'copies|version:1|not applicable: nothing was counted'
     """
     score = Score(name, None, unit, higher_is_better, len(rows), signature)
-    value = value_of([math.fsum(column) for column in zip(*rows, strict=True)], form) if rows else None
+    total = [math.fsum(column) for column in zip(*rows, strict=True)]
+    value = None
+    if rows:
+        value = value_of(total, form)
     if value is None:
         return explained(score, why)
     if not math.isfinite(value):
@@ -140,9 +144,17 @@ def by_id(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
-def shares(verdicts: Sequence[bool]) -> Sums | None:
-    """Return the sums of a share of rows in percent; None without rows."""
-    return Sums(mean(), [(int(one), 1) for one in verdicts]) if verdicts else None
+def why_not_of(counts: Sequence[Counts]) -> str:
+    """Return why rows could not be counted, as their `why_not` says; empty where all were.
+
+    What the rows lack comes before what this machine lacks, which begins with "needs".
+
+    >>> why_not_of([{"why_not": "needs owner/model"}, {"why_not": "no source text"}, {"true": 1}])
+    'no source text'
+    """
+    reasons = [row["why_not"] for row in counts if row.get("why_not")]
+    of_rows = [reason for reason in reasons if not reason.startswith("needs ")]
+    return next(iter([*of_rows, *reasons]), "")
 
 
 def check_ids(rows: Sequence[Row], gold: Gold) -> None:

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class NoVerifier(Exception):
-    """A model cannot be used; the message says what is needed, for the table."""
+    """Rows cannot be judged: the model or something in the rows is missing. The message says what, for the table."""
 
 
 def find(checkpoint: str) -> Path:
@@ -44,12 +44,12 @@ def find(checkpoint: str) -> Path:
     if (Path(checkpoint) / "config.json").is_file():
         return Path(checkpoint)
     try:
-        found = try_to_load_from_cache(checkpoint, "config.json")
+        config = try_to_load_from_cache(checkpoint, "config.json")
     except HFValidationError:
-        found = None
-    if not isinstance(found, str):
+        config = None
+    if not isinstance(config, str):
         raise NoVerifier(f"needs {shown(checkpoint)}: bench doctor")
-    return Path(found).parent
+    return Path(config).parent
 
 
 def named(checkpoint: str | None, variable: str, default: str = "") -> str:
@@ -77,7 +77,7 @@ def lacking(info: Mapping[str, Any]) -> list[str]:
     >>> lacking({"missing_keys": ["b", "a"], "mismatched_keys": [], "unexpected_keys": ["c"]})
     ['a', 'b']
     """
-    return sorted({str(key) for kind in ("missing_keys", "mismatched_keys") for key in info[kind]})
+    return sorted({str(key) for key in [*info["missing_keys"], *info["mismatched_keys"]]})
 
 
 def refuse_lacking(checkpoint: str, weights: Sequence[str]) -> None:
@@ -88,7 +88,9 @@ def refuse_lacking(checkpoint: str, weights: Sequence[str]) -> None:
 
 def device_of(device: str | None) -> torch.device:
     """Return the device that was asked for, by default the GPU if there is one."""
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if not device and torch.cuda.is_available():
+        device = "cuda"
+    return torch.device(device or "cpu")
 
 
 def provenance(checkpoint: str, folder: Path) -> dict[str, str]:
@@ -115,4 +117,6 @@ def shown(checkpoint: str) -> str:
     >>> shown("nobody/encoder"), shown("somewhere/on/disk/encoder")
     ('nobody/encoder', 'encoder')
     """
-    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() or checkpoint.count("/") > 1 else checkpoint
+    if Path(checkpoint).is_dir() or checkpoint.count("/") > 1:
+        return Path(checkpoint).resolve().name
+    return checkpoint

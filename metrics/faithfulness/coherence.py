@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score, ordered, score_of_sums
 from bench.metrics.sources import NO_SOURCE, sources_of
-from bench.metrics.sums import Sums, mean
+from bench.metrics.sums import mean, value_of
 
 __all__ = ["DEFAULT", "coherence", "coherence_scores", "cosines", "signature"]
 
@@ -39,16 +39,16 @@ def cosines(prompts: Sequence[str], texts: Sequence[str], embedder: Embedder) ->
     """
     if len(prompts) != len(texts):
         raise ValueError(f"expected one prompt for each text, got {len(prompts)} prompts and {len(texts)} texts")
-    both, cut = embed(embedder, [*prompts, *texts])
-    found = cosine_similarity(both[: len(texts)].double(), both[len(texts) :].double(), dim=1)
+    embeddings, cut = embed(embedder, [*prompts, *texts])  # [2 texts, d]
+    of_prompts, of_texts = embeddings[: len(texts)].double(), embeddings[len(texts) :].double()
     worded = [bool(prompt.strip() and text.strip()) for prompt, text in zip(prompts, texts, strict=True)]
-    return found * torch.tensor(worded, dtype=torch.float64), cut
+    return cosine_similarity(of_prompts, of_texts, dim=1) * torch.tensor(worded, dtype=torch.float64), cut
 
 
 def coherence(prompts: Sequence[str], texts: Sequence[str], embedder: Embedder) -> float | None:
     """Return the mean cosine times 100; None without a text. Arguments and errors as for `cosines`."""
-    found, _ = cosines(prompts, texts, embedder)
-    return 100.0 * math.fsum(found.tolist()) / len(found) if len(found) else None
+    values, _ = cosines(prompts, texts, embedder)
+    return value_of([math.fsum(values.tolist()), len(values)], mean())
 
 
 def signature(embedder: Embedder) -> str:
@@ -56,33 +56,37 @@ def signature(embedder: Embedder) -> str:
     return f"coherence|cosine of:prompt, text|empty:0|scale:percent|{embedder.signature}|version:2"
 
 
-def coherence_scores(rows: Sequence[Row], gold: Gold, loader: Callable[[str], Embedder] = load) -> list[Score]:
-    """Score texts by their cosine with the prompt that they continue.
+def coherence_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score texts by their cosine with the prompt that they continue, and count the prompts and texts that were cut.
+
+    An encoder in float32 reads a text among others with other last digits, so this is a function of all rows.
 
     Args:
         rows: `{"id", "text"}`, with the `prompt` in open-ended tasks.
         gold: `{id: {"source"}}` for rows without a prompt; without any, the value is None.
-        loader: loads the encoder; None and the reason where it cannot.
 
     Raises:
         ValueError: other ids than the gold's, or a prompt in some rows only.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    prompts, value, cut, items = sources_of(rows, gold), None, None, None
+    rows = ordered(rows, gold)
+    prompts = sources_of(rows, gold)
     if prompts is None:
-        signed = f"coherence|version:2|{NO_SOURCE}"
-    else:
-        try:
-            embedder = loader(os.environ.get(VARIABLE) or DEFAULT)
-        except NoVerifier as why:
-            signed = f"coherence|version:2|not applicable: {why}"
-        else:
-            found, cut = cosines(prompts, [row["text"] for row in rows], embedder)
-            value, signed = 100.0 * math.fsum(found.tolist()) / len(found), signature(embedder)
-            items = Sums(mean(), [(one, 1) for one in found.tolist()])
+        return _without_value(len(rows), NO_SOURCE)
+    try:
+        embedder = load(os.environ.get(VARIABLE) or DEFAULT)
+    except NoVerifier as why:
+        return _without_value(len(rows), f"{NOT_APPLICABLE}{why}")
+    values, cut = cosines(prompts, [row["text"] for row in rows], embedder)
+    pairs, signed = [(value, 1) for value in values.tolist()], signature(embedder)
     return [
-        Score("coherence", value, "percent", True, len(rows), signed, items),
-        # Prompts and texts that were cut.
-        Score("coherence/truncated", None if cut is None else float(cut), "count", None, len(rows), signed),
+        score_of_sums("coherence", mean(), pairs, signed, higher_is_better=True),
+        Score("coherence/truncated", float(cut), "count", None, len(rows), signed),
+    ]
+
+
+def _without_value(n: int, reason: str) -> list[Score]:
+    signed = f"coherence|version:2|{reason}"
+    return [
+        Score("coherence", None, "percent", True, n, signed),
+        Score("coherence/truncated", None, "count", None, n, signed),
     ]

@@ -11,7 +11,8 @@ The arcs decide too: read from a parser's file the column is `dae`, made by spaC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +24,10 @@ from bench.metrics.faithfulness import spacy_models, verifiers
 from bench.metrics.faithfulness.dae_arcs import Parsed, arcs_of, read_arcs, spacy_arcs
 from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from bench.metrics.faithfulness.verifiers import NoVerifier, Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids, explained, shares
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, why_not_of
+from bench.metrics.sums import mean
 
-__all__ = ["MAX_ARCS", "Encoded", "dae", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
+__all__ = ["MAX_ARCS", "Encoded", "dae", "dae_family", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
 
 MAX_ARCS = 20
 MAX_LENGTH = 512
@@ -58,7 +60,10 @@ def _model_class() -> Any:
         def forward(self, input_ids: Any, attention_mask: Any, children: Any, heads: Any) -> Any:
             """Return logits [B, A, 2] of A arcs, from the positions of their words, each [B, A]."""
             states = self.electra(input_ids, attention_mask=attention_mask).last_hidden_state  # [B, T, H]
-            ends = [states.gather(1, index[..., None].expand(-1, -1, states.shape[-1])) for index in (children, heads)]
+            ends = []
+            for places in (children, heads):
+                index = places[..., None].expand(-1, -1, states.shape[-1])  # [B, A, H]
+                ends.append(states.gather(1, index))
             return SequenceClassifierOutput(logits=self.dep_label_classifier(torch.cat(ends, dim=-1)))
 
     return ArcClassifier
@@ -81,10 +86,10 @@ def pieces_of(words: Sequence[str], tokenizer: Any) -> tuple[list[int], list[int
     last = [-1] * len(words)
     if not words:
         return [], last
-    found = tokenizer(list(words), is_split_into_words=True, add_special_tokens=False, verbose=False)
-    for position, word in enumerate(found.word_ids()):
+    pieces = tokenizer(list(words), is_split_into_words=True, add_special_tokens=False, verbose=False)
+    for position, word in enumerate(pieces.word_ids()):
         last[word] = position
-    return found["input_ids"], last
+    return pieces["input_ids"], last
 
 
 def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any, max_arcs: int | None = MAX_ARCS) -> Encoded:
@@ -98,7 +103,9 @@ def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any, max_arc
     """
     pieces, last = pieces_of(summary.tokens, tokenizer)
     excess = len(source) + len(pieces) + 3 - MAX_LENGTH
-    kept = source if excess <= 0 else source[: max(0, len(source) - excess - SPARE)]
+    kept = source
+    if excess > 0:
+        kept = source[: max(0, len(source) - excess - SPARE)]
     pieces, start = pieces[: MAX_LENGTH - 3], len(kept) + 2
     arcs = [arc for arc in summary.arcs[:max_arcs] if all(0 <= last[word] < len(pieces) for word in arc[:2])]
     separator = tokenizer.sep_token_id
@@ -133,18 +140,19 @@ def dae(
     if max_arcs is not None and max_arcs < 1:
         raise ValueError(f"expected max_arcs of at least 1, or None for all, got {max_arcs}")
     read = {text: pieces_of(ptb_tokens(text), verifier.tokenizer)[0] for text in set(sources)}
-    encoded = [encoded_arcs(read[source], summary, verifier.tokenizer, max_arcs)
-               for source, summary in zip(sources, summaries, strict=True)]  # fmt: skip
-    found: list[list[bool]] = [[] for _ in encoded]
-    with_arcs = [i for i, one in enumerate(encoded) if one.children]
+    encoded = []
+    for source, summary in zip(sources, summaries, strict=True):
+        encoded.append(encoded_arcs(read[source], summary, verifier.tokenizer, max_arcs))
+    verdicts: list[list[bool]] = [[] for _ in encoded]
+    with_arcs = [i for i, pair in enumerate(encoded) if pair.children]
     with torch.inference_mode():
         for batch in verifiers.batches([len(encoded[i].input_ids) for i in with_arcs], tokens):
             rows = [with_arcs[i] for i in batch]
             logits = verifier.model(**_padded(verifier, [encoded[i] for i in rows])).logits  # [B, A, 2]
             entailed = (logits[..., verifier.label] > logits[..., 1 - verifier.label]).tolist()
             for i, row in zip(rows, entailed, strict=True):
-                found[i] = row[: len(encoded[i].children)]
-    return found
+                verdicts[i] = row[: len(encoded[i].children)]
+    return verdicts
 
 
 def _padded(verifier: Verifier, encoded: Sequence[Encoded]) -> dict[str, Any]:
@@ -155,28 +163,26 @@ def _padded(verifier: Verifier, encoded: Sequence[Encoded]) -> dict[str, Any]:
         return pad_sequence(tensors, batch_first=True, padding_value=pad).to(verifier.model.device)
 
     return {
-        "input_ids": column([one.input_ids for one in encoded], verifier.tokenizer.pad_token_id),
-        "attention_mask": column([[1] * len(one.input_ids) for one in encoded]),
-        "children": column([one.children for one in encoded]),
-        "heads": column([one.heads for one in encoded]),
+        "input_ids": column([pair.input_ids for pair in encoded], verifier.tokenizer.pad_token_id),
+        "attention_mask": column([[1] * len(pair.input_ids) for pair in encoded]),
+        "children": column([pair.children for pair in encoded]),
+        "heads": column([pair.heads for pair in encoded]),
     }
 
 
-def dae_scores(
-    rows: Sequence[Row],
-    gold: Gold,
+def dae_family(
     *,
     checkpoint: str | None = None,
     arcs: str | None = None,
     parser: str | None = None,
     max_arcs: int | None = MAX_ARCS,
     device: str | None = None,
-) -> list[Score]:
-    """Score summaries by the share that is not factual, and count those without an arc.
+) -> Family:
+    """Return the family that scores summaries by the share that is not factual, and counts those without an arc.
+
+    Rows are `{"id", "text"}`, gold is `{id: {"source"}}`. Scoring raises ValueError for a file of another form.
 
     Args:
-        rows: `{"id", "text"}`.
-        gold: `{id: {"source"}}`.
         checkpoint: folder of the authors' model; by default what BENCH_DAE names.
         arcs: file of the arcs of these summaries; by default, unless a parser is given, what BENCH_DAE_ARCS names.
         parser: spaCy model that makes the arcs where no file is named; by default the first that is installed.
@@ -184,58 +190,111 @@ def dae_scores(
         device: by default the GPU if there is one.
 
     Raises:
-        ValueError: other ids than the gold's, both arcs and parser, or a file of another form or of other summaries.
+        ValueError: both arcs and parser.
     """
-    check_ids(rows, gold)
     if arcs and parser:
         raise ValueError(f"expected arcs from a file or from a parser, got both: {Path(arcs).name} and {parser}")
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    ids, texts = [str(row["id"]) for row in rows], [row["text"] for row in rows]
-    sources = [str(gold[row["id"]].get("source") or "") for row in rows]
-    name, made, missing, parsed = _arcs(ids, texts, arcs, parser)
-    shown = "all" if max_arcs is None else max_arcs
-    signed = f"dae|def:goyal2021|{made}|max_arcs:{shown}|words:ptb+lower|max:{MAX_LENGTH}|none:factual|dtype:float32"
-    try:
-        if missing or not all(sources):
-            raise NoVerifier(missing or "no source text")
-        verifier = load_dae(verifiers.named(checkpoint, "BENCH_DAE"), device)
-    except NoVerifier as why:
-        return _columns(name, None, len(rows), f"{signed}|version:1|not applicable: {why}")
-    entailed = dae(sources, parsed(), verifier, max_arcs)
-    return _columns(name, entailed, len(rows), f"{signed}|{verifier.signature}|version:1")
 
-
-def _arcs(
-    ids: Sequence[str], texts: Sequence[str], arcs: str | None, parser: str | None
-) -> tuple[str, str, str, Callable[[], list[Parsed]]]:
-    """Return the column's name, how its arcs are made, what is needed for them, and what makes them."""
-    file = Path(arcs or ("" if parser else verifiers.named(None, "BENCH_DAE_ARCS")))
-    if file.name:
-        missing = "" if file.is_file() else f"needs the file of arcs {file.name}: bench doctor"
-        if missing:
-            return "dae", "arcs:file", missing, list
-        known = read_arcs(file)
+    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
         try:
-            found = arcs_of(ids, texts, known, file.name)
+            source = _arc_source(arcs, parser)
+            if source.missing:
+                raise NoVerifier(source.missing)
+            texts = verifiers.source_texts(rows, gold)
+            verifier = verifiers.loaded(load_dae, verifiers.named(checkpoint, "BENCH_DAE"), device)
+            summaries = source.parsed(rows)
+        except NoVerifier as why:
+            return [{"why_not": str(why)} for _ in rows]
+        counts = []
+        for entailed in dae(texts, summaries, verifier, max_arcs):
+            counts.append({"wrong": int(not all(entailed)), "arcs": len(entailed), "model": verifier.signature})
+        return counts
+
+    def scores(counts: Sequence[Counts]) -> list[Score]:
+        return _columns(counts, _arc_source(arcs, parser), max_arcs)
+
+    return Family(count, scores)
+
+
+@dataclass(frozen=True)
+class _ArcSource:
+    """Where the arcs of summaries come from: the file of a parser, or a spaCy model.
+
+    Args:
+        column: of the share; the source decides the number.
+        made: how arcs are made, for the signature.
+        missing: what is needed for them; empty where it is there.
+        file: of arcs; None for spaCy.
+        model: of spaCy.
+    """
+
+    column: str
+    made: str
+    missing: str
+    file: Path | None = None
+    model: str = ""
+
+    def parsed(self, rows: Sequence[Row]) -> list[Parsed]:
+        """Return the words and arcs of summaries.
+
+        Raises:
+            NoVerifier: the file is of other summaries.
+            ValueError: a file of another form.
+        """
+        texts = [row["text"] for row in rows]
+        if self.file is None:
+            return spacy_arcs(texts, self.model)
+        known = read_arcs(self.file)
+        try:
+            return arcs_of([str(row["id"]) for row in rows], texts, known, self.file.name)
         except ValueError as problem:  # another system's file
-            return "dae", "arcs:file", f"needs the arcs of these summaries in {file.name}: {problem}", list
-        return "dae", "arcs:file", "", lambda: found
+            raise NoVerifier(f"needs the arcs of these summaries in {self.file.name}: {problem}") from problem
+
+
+def _arc_source(arcs: str | None, parser: str | None) -> _ArcSource:
+    """Return where arcs come from: the file that is given or named, unless a parser is given; else spaCy."""
+    named = arcs or ""
+    if not arcs and not parser:
+        named = verifiers.named(None, "BENCH_DAE_ARCS")
+    if named:
+        file, missing = Path(named), ""
+        if not file.is_file():
+            missing = f"needs the file of arcs {file.name}: bench doctor"
+        return _ArcSource("dae", "arcs:file", missing, file)
     model, missing = spacy_models.installed(parser)
     if missing and not parser:
         missing = f"needs BENCH_DAE_ARCS naming a file of arcs, or {missing.removeprefix('needs ')}"
-        return "dae", "arcs:file", missing, list
-    versioned = model if missing else f"{spacy_models.versioned(model)}|spacy:{spacy_models.versioned('spacy')[6:]}"
-    return "dae[spacy]", f"arcs:collapsed|parser:{versioned}", missing, lambda: spacy_arcs(texts, model)
+        return _ArcSource("dae", "arcs:file", missing)
+    versions = model
+    if not missing:
+        versions = f"{spacy_models.versioned(model)}|spacy:{spacy_models.versioned('spacy').removeprefix('spacy-')}"
+    return _ArcSource("dae[spacy]", f"arcs:collapsed|parser:{versions}", missing, model=model)
 
 
-def _columns(name: str, entailed: Sequence[Sequence[bool]] | None, n: int, signed: str) -> list[Score]:
-    """Return both columns from the verdicts on the arcs of each summary, or without values."""
-    share = none = items = None
-    if entailed is not None:
-        wrong = [not all(one) for one in entailed]
-        share, items, none = verifiers.share_of(wrong), shares(wrong), float(sum(not one for one in entailed))
-    counted = f"{name[:-1]},no_arc]" if name.endswith("]") else f"{name}[no_arc]"
+def _columns(counts: Sequence[Counts], source: _ArcSource, max_arcs: int | None) -> list[Score]:
+    """Return both columns: the share of summaries with an arc that is not entailed, and how many have no arc."""
+    looked_at = max_arcs or "all"
+    options = f"def:goyal2021|{source.made}|max_arcs:{looked_at}|words:ptb+lower|max:{MAX_LENGTH}|none:factual"
+    without_arcs = {"dae": "dae[no_arc]", "dae[spacy]": "dae[spacy,no_arc]"}[source.column]
+    why_not = why_not_of(counts)
+    if why_not:
+        signature = f"{options}|dtype:float32|version:1"
+        return [
+            explained(Score(source.column, None, "percent", False, len(counts), f"dae|{signature}"), why_not),
+            explained(Score(without_arcs, None, "count", None, len(counts), _no_arc(signature)), why_not),
+        ]
+    signature = f"{options}|dtype:float32|{verifiers.model_of(counts)}|version:1"
+    wrong = [(row["wrong"], 1) for row in counts]
+    none = float(sum(row["arcs"] == 0 for row in counts))
     return [
-        explained(Score(name, share, "percent", False, n, signed, items), "no rows"),
-        Score(counted, none, "count", None, n, signed.replace("dae|", "dae|summaries without an arc|", 1)),
+        score_of_sums(source.column, mean(), wrong, f"dae|{signature}", higher_is_better=False),
+        Score(without_arcs, none, "count", None, len(counts), _no_arc(signature)),
     ]
+
+
+def _no_arc(signature: str) -> str:
+    return f"dae|summaries without an arc|{signature}"
+
+
+dae_scores = dae_family()
+"""The share of summaries with a dependency arc that the source does not entail."""

@@ -15,14 +15,16 @@ name.
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 from bench.metrics.faithfulness import spacy_models
-from bench.metrics.score import Gold, Row, Score, check_ids, explained
-from bench.metrics.sums import Sums, ratio
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, why_not_of
+from bench.metrics.sums import ratio, value_of
 
 __all__ = [
     "TAGGERS",
@@ -30,6 +32,7 @@ __all__ = [
     "Aggregate",
     "Level",
     "aggregate",
+    "entity_precision_family",
     "entity_precision_scores",
     "is_in_source",
     "share_uncased",
@@ -40,7 +43,6 @@ __all__ = [
 
 Level = Literal[0, 1, 2]
 Aggregate = Literal["mean", "pooled"]
-Entities = Callable[[Sequence[str], str], list[list[str]]]
 
 TYPES = frozenset({"PERSON", "FAC", "GPE", "ORG", "NORP", "LOC", "EVENT"})
 TAGGERS = spacy_models.MODELS
@@ -63,38 +65,46 @@ def is_in_source(entity: str, source: str, level: Level, stop_words: Collection[
     if level == 0:
         return entity in source
     if level == 1:
-        return _found(entity, source)
+        return _has(source, entity)
     words = entity.split()
     # A longer run of words that is in the source has two that stand together.
-    pairs = (f"{one} {two}" for one, two in zip(words, words[1:], strict=False))
-    content = (word for word in words if word == "US" or word.lower() not in stop_words)
-    return any(_found(part, source) for part in (*content, *pairs))
+    pairs = [" ".join(pair) for pair in itertools.pairwise(words)]
+    content = [word for word in words if word == "US" or word.lower() not in stop_words]
+    return any(_has(source, part) for part in (*content, *pairs))
 
 
-def _found(part: str, source: str) -> bool:
+def _has(source: str, part: str) -> bool:
     return re.search(re.escape(part), source, re.IGNORECASE) is not None
 
 
-def aggregate(found: Sequence[int], entities: Sequence[int], how: Aggregate) -> float | None:
+def aggregate(matches: Sequence[int], entities: Sequence[int], how: Aggregate) -> float | None:
     """Return P_ent in percent; None where no summary has an entity.
 
     Args:
-        found: per summary, entities that its source has.
+        matches: per summary, entities that its source has.
         entities: per summary, all entities.
         how: over summaries that have an entity, or over all entities.
 
     Raises:
-        ValueError: unequal lengths, or more found than there are.
+        ValueError: unequal lengths, or more matches than entities.
 
     >>> aggregate([1, 0, 2], [1, 0, 4], "mean"), aggregate([1, 0, 2], [1, 0, 4], "pooled")
     (75.0, 60.0)
     """
-    if len(found) != len(entities) or any(not 0 <= some <= n for some, n in zip(found, entities, strict=False)):
-        raise ValueError(f"expected per summary 0 <= found <= entities, got {len(found)} and {len(entities)} counts")
+    if len(matches) != len(entities) or any(not 0 <= n <= of for n, of in zip(matches, entities, strict=False)):
+        counts = f"{len(matches)} and {len(entities)} counts"
+        raise ValueError(f"expected per summary 0 <= matches <= entities, got {counts}")
+    pairs = [_summed(n, of, how) for n, of in zip(matches, entities, strict=True)]
+    return value_of([math.fsum(column) for column in zip(*pairs, strict=True)] or [0, 0], ratio())
+
+
+def _summed(matches: int, entities: int, how: Aggregate) -> tuple[float, int]:
+    """Return what is summed of a summary: above and below the line."""
     if how == "pooled":
-        return 100 * sum(found) / sum(entities) if any(entities) else None
-    shares = [some / n for some, n in zip(found, entities, strict=True) if n]
-    return 100 * math.fsum(shares) / len(shares) if shares else None
+        return matches, entities
+    if entities == 0:
+        return 0, 0
+    return matches / entities, 1
 
 
 def share_uncased(texts: Sequence[str]) -> float:
@@ -103,8 +113,17 @@ def share_uncased(texts: Sequence[str]) -> float:
     >>> share_uncased(["the aldra", "The Aldra", "", "7"])
     0.5
     """
-    worded = [text for text in texts if any(c.isalpha() for c in text)]
-    return sum(not any(c.isupper() for c in text) for text in worded) / len(worded) if worded else 0.0
+    worded = sum(_has_letter(text) for text in texts)
+    uncased = sum(_is_uncased(text) for text in texts)
+    return uncased / max(worded, 1)
+
+
+def _has_letter(text: str) -> bool:
+    return any(c.isalpha() for c in text)
+
+
+def _is_uncased(text: str) -> bool:
+    return _has_letter(text) and not any(c.isupper() for c in text)
 
 
 def signature(tagger: str, level: Level, how: Aggregate) -> str:
@@ -119,59 +138,98 @@ def spacy_entities(texts: Sequence[str], tagger: str) -> list[list[str]]:
         ImportError, OSError: spaCy or the model is not installed.
     """
     pipeline = spacy_models.load(tagger, UNUSED)
-    return [[e.text for e in text.ents if e[0].ent_type_ in TYPES] for text in pipeline.pipe(texts, batch_size=64)]
+    entities = []
+    for doc in pipeline.pipe(texts, batch_size=64):
+        entities.append([span.text for span in doc.ents if span[0].ent_type_ in TYPES])
+    return entities
 
 
 def stop_words() -> Collection[str]:
     """Return the English stop words of spaCy."""
-    found: Collection[str] = importlib.import_module("spacy.lang.en.stop_words").STOP_WORDS
-    return found
+    words: Collection[str] = importlib.import_module("spacy.lang.en.stop_words").STOP_WORDS
+    return words
 
 
-def entity_precision_scores(rows: Sequence[Row], gold: Gold, *, tagger: str | None = None) -> list[Score]:
-    """Score summaries by entity precision at every level, and count those without an entity.
+def entity_precision_family(*, tagger: str | None = None) -> Family:
+    """Return the family that scores summaries by entity precision at every level, and counts those without an entity.
+
+    Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
 
     Args:
-        rows: `{"id", "text"}`.
-        gold: `{id: {"source"}}`.
         tagger: spaCy model; by default the first of `TAGGERS` that is installed.
-
-    Raises:
-        ValueError: other ids than the gold's.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    texts, sources = [row["text"] for row in rows], [str(gold[row["id"]].get("source") or "") for row in rows]
+
+    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+        return [
+            {**_cases(row["text"]), **matches} for row, matches in zip(rows, _matches(rows, gold, tagger), strict=True)
+        ]
+
+    def scores(counts: Sequence[Counts]) -> list[Score]:
+        name, _ = spacy_models.installed(tagger)
+        return _columns(name, counts)
+
+    return Family(count, scores)
+
+
+def _cases(text: str) -> Counts:
+    return {"worded": int(_has_letter(text)), "uncased": int(_is_uncased(text))}
+
+
+def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts]:
+    """Return for each summary its entities, and at each level those that its source has; or why it has none."""
     name, missing = spacy_models.installed(tagger)
-    reason = missing
-    if not all(sources):
-        reason = "no source text"
-    elif share_uncased(texts) > MOST_UNCASED:
-        reason = "uncased input"
-    if reason:
-        return _columns(name, name, [], [], reason)
-    entities, common = spacy_entities(texts, name), stop_words()
-    pairs = [[(entity, source) for entity in some] for some, source in zip(entities, sources, strict=True)]
-    return _columns(name, spacy_models.versioned(name), pairs, common)
+    sources = [str(gold[row["id"]].get("source") or "") for row in rows]
+    if missing or not all(sources):
+        return [{"why_not": missing if source else "no source text"} for source in sources]
+    entities, common = spacy_entities([row["text"] for row in rows], name), stop_words()
+    version, counts = spacy_models.versioned(name), []
+    for of_summary, source in zip(entities, sources, strict=True):
+        matches = []
+        for level in get_args(Level):
+            matches.append(sum(is_in_source(entity, source, level, common) for entity in of_summary))
+        counts.append({"entities": len(of_summary), "matches": matches, "tagger": version})
+    return counts
 
 
-def _columns(
-    name: str, versioned: str, pairs: Sequence[Sequence[tuple[str, str]]], common: Collection[str], reason: str = ""
-) -> list[Score]:
-    """Return the columns from (entity, source) pairs of each summary, or without values for a reason."""
-    entities, suffix, scores = [len(some) for some in pairs], f"|not applicable: {reason}" if reason else "", []
+def _columns(name: str, counts: Sequence[Counts]) -> list[Score]:
+    """Return the columns of a tagger from the counts of all summaries, without values where they cannot be scored."""
+    why_not = why_not_of(counts)
+    uncased = sum(row["uncased"] for row in counts) / max(sum(row["worded"] for row in counts), 1)
+    if uncased > MOST_UNCASED and (not why_not or why_not.startswith("needs ")):
+        why_not = "uncased input"
+    if why_not:
+        return _without_values(name, why_not)
+    version, worded = counts[0]["tagger"], sum(row["entities"] > 0 for row in counts)
+    scores = []
     for level in reversed(get_args(Level)):
-        found = [sum(is_in_source(entity, source, level, common) for entity, source in some) for some in pairs]
         for how in get_args(Aggregate):
-            value = aggregate(found, entities, how)
-            counts: list[tuple[float, int]] = list(zip(found, entities, strict=True))
-            if how == "mean":
-                counts = [(some / n if n else 0, int(n > 0)) for some, n in counts]
-            scores.append(
-                Score(f"p_ent[{name},level{level},{how}]", value, "percent", True, sum(map(bool, entities)),
-                      signature(versioned, level, how) + suffix, None if value is None else Sums(ratio(), counts))
-            )  # fmt: skip
-    none = None if reason else float(sum(not n for n in entities))
-    signed = f"p_ent|tagger:{versioned}|types:7|summaries without an entity|version:1"
-    scores = [explained(score, "no summary with an entity") for score in scores]
-    return [*scores, Score(f"p_ent[{name},none]", none, "count", None, len(pairs), signed + suffix)]
+            pairs = [_summed(row["matches"][level], row["entities"], how) for row in counts]
+            score = score_of_sums(
+                f"p_ent[{name},level{level},{how}]",
+                ratio(),
+                pairs,
+                signature(version, level, how),
+                higher_is_better=True,
+                why="no summary with an entity",
+            )
+            scores.append(replace(score, n=worded))
+    return [*scores, _without_entity(name, version, float(len(counts) - worded), len(counts))]
+
+
+def _without_values(name: str, why_not: str) -> list[Score]:
+    scores = []
+    for level in reversed(get_args(Level)):
+        for how in get_args(Aggregate):
+            column = f"p_ent[{name},level{level},{how}]"
+            scores.append(Score(column, None, "percent", True, 0, signature(name, level, how)))
+    return [explained(score, why_not) for score in (*scores, _without_entity(name, name, None, 0))]
+
+
+def _without_entity(name: str, version: str, count: float | None, n: int) -> Score:
+    """Return the column of summaries without an entity."""
+    signed = f"p_ent|tagger:{version}|types:7|summaries without an entity|version:1"
+    return Score(f"p_ent[{name},none]", count, "count", None, n, signed)
+
+
+entity_precision_scores = entity_precision_family()
+"""The share of a summary's named entities that the source has, at each level."""

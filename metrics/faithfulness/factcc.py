@@ -7,15 +7,16 @@ one-sentence summaries both units are the same.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
 from bench.metrics.faithfulness import verifiers
 from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["CHECKPOINT", "Unit", "claims_of", "factcc", "factcc_scores", "load_factcc"]
+__all__ = ["CHECKPOINT", "Unit", "claims_of", "factcc", "factcc_family", "factcc_scores", "load_factcc"]
 
 Unit = Literal["sentence", "summary"]
 
@@ -38,7 +39,8 @@ def claims_of(summary: str, unit: Unit = "sentence") -> list[str]:
     """
     if unit == "summary":
         return [summary]
-    return [claim for line in summary.splitlines() for claim in _splitter().tokenize(line)] or [summary]
+    claims = [claim for line in summary.splitlines() for claim in _splitter().tokenize(line)]
+    return claims or [summary]
 
 
 @cache
@@ -59,42 +61,37 @@ def factcc(
     if len(documents) != len(summaries):
         raise ValueError(f"expected a document per summary, got {len(documents)} and {len(summaries)}")
     tokenizer = verifier.tokenizer
-    claims = [claims_of(verifiers.plain_text(summary, tokenizer), unit) for summary in summaries]
-    pairs = [(verifiers.plain_text(text, tokenizer), one)
-             for text, some in zip(documents, claims, strict=True) for one in some]  # fmt: skip
-    encoded = [dict(tokenizer(text, claim, truncation="longest_first", max_length=MAX_LENGTH)) for text, claim in pairs]
-    found = iter(verifiers.verdicts(verifier, encoded))
-    return [[next(found) for _ in some] for some in claims]
+    counts, encoded = [], []
+    for document, summary in zip(documents, summaries, strict=True):
+        text = verifiers.plain_text(document, tokenizer)
+        claims = claims_of(verifiers.plain_text(summary, tokenizer), unit)
+        counts.append(len(claims))
+        for claim in claims:
+            encoded.append(dict(tokenizer(text, claim, truncation="longest_first", max_length=MAX_LENGTH)))
+    verdicts = iter(verifiers.verdicts(verifier, encoded))
+    return [list(itertools.islice(verdicts, count)) for count in counts]
 
 
-def factcc_scores(
-    rows: Sequence[Row],
-    gold: Gold,
-    *,
-    checkpoint: str | None = None,
-    unit: Unit = "sentence",
-    device: str | None = None,
-) -> list[Score]:
-    """Score summaries by the share of their claims that are consistent, over all claims.
+def factcc_family(*, checkpoint: str | None = None, unit: Unit = "sentence", device: str | None = None) -> Family:
+    """Return the family that scores summaries by the share of their claims that are consistent, over all claims.
+
+    Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
 
     Args:
-        rows: `{"id", "text"}`.
-        gold: `{id: {"source"}}`.
         checkpoint: a folder, or a hub id that is in the cache; by default what BENCH_FACTCC names, else `CHECKPOINT`.
         unit: what a claim is.
         device: by default the GPU if there is one.
-
-    Raises:
-        ValueError: other ids than the gold's.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    documents = [str(gold[row["id"]].get("source") or "") for row in rows]
-    texts = [row["text"] for row in rows]
-    named = verifiers.named(checkpoint, "BENCH_FACTCC", CHECKPOINT)
-    signed = f"factcc|unit:{unit}|mean:claims|split:lines+punkt_rules|max:{MAX_LENGTH}"
-    return verifiers.scored(
-        "factcc", len(rows), signed, lambda: load_factcc(named, device),
-        lambda verifier: factcc(documents, texts, verifier, unit),
-        "" if all(documents) else "no source text",
-    )  # fmt: skip
+
+    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+        documents = verifiers.source_texts(rows, gold)
+        named = verifiers.named(checkpoint, "BENCH_FACTCC", CHECKPOINT)
+        verifier = verifiers.loaded(load_factcc, named, device)
+        return verifier, factcc(documents, [row["text"] for row in rows], verifier, unit)
+
+    options = f"factcc|unit:{unit}|mean:claims|split:lines+punkt_rules|max:{MAX_LENGTH}"
+    return verifiers.verdict_family("factcc", options, decide)
+
+
+factcc_scores = factcc_family()
+"""The share of sentences that FactCC finds consistent with the source."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +19,11 @@ from torch.nn.utils.rnn import pad_sequence
 from bench.metrics.faithfulness import checkpoints, verifiers
 from bench.metrics.faithfulness.checkpoints import NoVerifier
 from bench.metrics.faithfulness.nli_model import CELLLESS, PAD, NLIModel, load_weights
-from bench.metrics.faithfulness.table_cells import Cells, TableText, missing_tables, table_texts
+from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_logits", "nli_scores", "row_cells"]
+__all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_family", "nli_logits", "nli_scores", "row_cells"]
 
 ENTAILED = 1
 MAX_LENGTH = 512
@@ -54,9 +54,10 @@ def load_nli(checkpoint: str, device: str | None = None) -> Verifier:
 
     folder = checkpoints.find(checkpoint)
     name = checkpoints.shown(checkpoint)
-    path = next((folder / one for one in WEIGHTS if (folder / one).is_file()), None)
-    if path is None or not (folder / "vocab.txt").is_file():
-        raise NoVerifier(f"needs {'vocab.txt' if path else WEIGHTS[0]} in {name}: bench doctor")
+    path = _weights_in(folder)
+    for needed in (path, folder / "vocab.txt"):
+        if not needed.is_file():
+            raise NoVerifier(f"needs {needed.name} in {name}: bench doctor")
     with checkpoints.loading(checkpoint):
         config = BertConfig.from_pretrained(folder, local_files_only=True)
         tokenizer = BertTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=True)
@@ -65,10 +66,21 @@ def load_nli(checkpoint: str, device: str | None = None) -> Verifier:
     words = (folder / "vocab.txt").read_bytes().rstrip(b"\n").count(b"\n") + 1
     if words != config.vocab_size:
         raise NoVerifier(f"{name} has {words} words in vocab.txt, {config.vocab_size} in its weights: bench doctor")
-    hashes = {kind: _hash(one) for kind, one in
-              (("weights", path), ("config", folder / "config.json"), ("vocab", folder / "vocab.txt"))}  # fmt: skip
-    where = checkpoints.device_of(device)
-    return Verifier(model.to(where).eval(), tokenizer, ENTAILED, {"checkpoint": name, **hashes})
+    provenance = {
+        "checkpoint": name,
+        "weights": _hash(path),
+        "config": _hash(folder / "config.json"),
+        "vocab": _hash(folder / "vocab.txt"),
+    }
+    return Verifier(model.to(checkpoints.device_of(device)).eval(), tokenizer, ENTAILED, provenance)
+
+
+def _weights_in(folder: Path) -> Path:
+    """Return the first of `WEIGHTS` that is in a folder, or where the first should be."""
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    return folder / WEIGHTS[0]
 
 
 def _read(path: Path) -> object:
@@ -96,8 +108,12 @@ def row_cells(table: TableText) -> TableText:
     """
     cells = [cell for row in table.rows for cell in row]
     if all(map(_is_number, cells)) and not all(re.fullmatch(r"-?\d+", cell) for cell in cells):
-        return table._replace(rows=[[str(float(cell)) for cell in row] for row in table.rows])
+        return table._replace(rows=[list(map(_with_point, row)) for row in table.rows])
     return table
+
+
+def _with_point(cell: str) -> str:
+    return str(float(cell))
 
 
 def _is_number(cell: str) -> bool:
@@ -128,18 +144,29 @@ def encoded_statements(
     """
     if len(linked) != len(sentences):
         raise ValueError(f"expected a linked table per sentence, got {len(linked)} and {len(sentences)}")
-    for one in linked:
-        if not set(one.columns) <= set(range(len(one.table.header))):
-            raise ValueError(f"expected columns 0 to {len(one.table.header) - 1}, got {list(one.columns)}")
-    parts = [list(_parts(one, verifiers.plain_text(sentence, tokenizer)))
-             for one, sentence in zip(linked, sentences, strict=True)]  # fmt: skip
-    texts = sorted({text for some in parts for text, _, _ in some})
-    pieces = dict(zip(texts, tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True)) if texts else {}
-    found = []
-    for some in parts:
-        read = [(piece, block, cell) for text, block, cell in some for piece in pieces[text]][:MAX_LENGTH]
-        found.append({name: [one[i] for one in read] for i, name in enumerate(("ids", "block", "cell"))})
-    return found
+    statements = []
+    for about, sentence in zip(linked, sentences, strict=True):
+        if not set(about.columns) <= set(range(len(about.table.header))):
+            raise ValueError(f"expected columns 0 to {len(about.table.header) - 1}, got {list(about.columns)}")
+        statements.append(list(_parts(about, verifiers.plain_text(sentence, tokenizer))))
+    pieces = _pieces({text for parts in statements for text, _, _ in parts}, tokenizer)
+    encoded = []
+    for parts in statements:
+        ids, blocks, cells = [], [], []
+        for text, block, cell in parts:
+            ids += pieces[text]
+            blocks += [block] * len(pieces[text])
+            cells += [cell] * len(pieces[text])
+        encoded.append({"ids": ids[:MAX_LENGTH], "block": blocks[:MAX_LENGTH], "cell": cells[:MAX_LENGTH]})
+    return encoded
+
+
+def _pieces(texts: Collection[str], tokenizer: Any) -> dict[str, list[int]]:
+    """Return the ids of the word pieces of each text."""
+    if not texts:
+        return {}
+    in_order = sorted(texts)
+    return dict(zip(in_order, tokenizer(in_order, add_special_tokens=False)["input_ids"], strict=True))
 
 
 def nli_logits(
@@ -154,16 +181,16 @@ def nli_logits(
     """
     pads = {"ids": verifier.tokenizer.pad_token_id, "block": PAD, "cell": CELLLESS}
     where = next(verifier.model.parameters()).device
-    found: list[list[float]] = [[] for _ in encoded]
+    logits: list[list[float]] = [[] for _ in encoded]
     with torch.inference_mode():
-        for batch in verifiers.batches([len(one["ids"]) for one in encoded], tokens):
-            padded = {
-                name: pad_sequence([torch.tensor(encoded[i][name]) for i in batch], True, pad).to(where)
-                for name, pad in pads.items()
-            }
+        for batch in verifiers.batches([len(statement["ids"]) for statement in encoded], tokens):
+            padded = {}
+            for name, pad in pads.items():
+                rows = [torch.tensor(encoded[i][name]) for i in batch]
+                padded[name] = pad_sequence(rows, batch_first=True, padding_value=pad).to(where)  # [B, T]
             for i, row in zip(batch, verifier.model(**padded).tolist(), strict=True):
-                found[i] = row
-    return found
+                logits[i] = row
+    return logits
 
 
 def nli(linked: Sequence[Linked], sentences: Sequence[str], verifier: Verifier) -> list[bool]:
@@ -172,44 +199,56 @@ def nli(linked: Sequence[Linked], sentences: Sequence[str], verifier: Verifier) 
     return [row.index(max(row)) == verifier.label for row in logits]
 
 
-def nli_scores(
-    rows: Sequence[Row], gold: Gold, *, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None
-) -> list[Score]:
-    """Score sentences by the share that their tables entail.
+def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+    """Return the family that scores sentences by the share that their tables entail.
+
+    Rows are `{"id", "text"}`, one for each reference; gold is `{id: {"table": {"header", "rows"}, "title", "columns"}}`
+    with the columns that are linked to the reference. Scoring raises ValueError for a column that a table lacks.
 
     Args:
-        rows: `{"id", "text"}`, one per reference.
-        gold: `{id: {"table": {"header", "rows"}, "title", "columns"}}`, the columns as linked to the reference.
         checkpoint: the folder; by default what BENCH_NLI names.
         cells: how the text of cells is read; `plog` is what the published script saw.
         device: by default the GPU if there is one.
+    """
+
+    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+        fields = _with_links(rows, gold)
+        named = checkpoints.named(checkpoint, "BENCH_NLI")
+        if not named:
+            raise NoVerifier(f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor")
+        verifier = verifiers.loaded(load_nli, named, device)
+        verdicts = nli(_linked(fields, cells), [row["text"] for row in rows], verifier)
+        return verifier, [[verdict] for verdict in verdicts]
+
+    options = f"nli-acc|cells:{cells}|rows:{MAX_ROWS}|columns:linked|max:{MAX_LENGTH}"
+    return verifiers.verdict_family("nli-acc", options, decide)
+
+
+def _with_links(rows: Sequence[Row], gold: Gold) -> list[Mapping[str, Any]]:
+    """Return the gold of each row.
 
     Raises:
-        ValueError: other ids than the gold's, or a column that a table does not have.
+        NoVerifier: one has no table, linked columns or title.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    gold_rows, texts = [gold[row["id"]] for row in rows], [row["text"] for row in rows]
-    checkpoint = checkpoints.named(checkpoint, "BENCH_NLI")
-    why_not = _not_linked(gold_rows)
-    if not why_not and not checkpoint:
-        why_not = f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor"
-
-    def decide(verifier: Verifier) -> list[list[bool]]:
-        tables = table_texts(gold_rows, cells)
-        if cells == "plog":
-            known = {i: row_cells(table) for i, table in {id(table): table for table in tables}.items()}
-            tables = [known[id(table)] for table in tables]
-        linked = [Linked(table, tuple(one["columns"]), one["title"])
-                  for table, one in zip(tables, gold_rows, strict=True)]  # fmt: skip
-        return [[one] for one in nli(linked, texts, verifier)]
-
-    signed = f"nli-acc|cells:{cells}|rows:{MAX_ROWS}|columns:linked|max:{MAX_LENGTH}"
-    return verifiers.scored("nli-acc", len(rows), signed, lambda: load_nli(checkpoint, device), decide, why_not)
+    fields = with_tables(rows, gold)
+    for name, lacking in (("columns", "no linked columns"), ("title", "no title")):
+        if not all(row.get(name) for row in fields):
+            raise NoVerifier(lacking)
+    return fields
 
 
-def _not_linked(gold: Sequence[Mapping[str, Any]]) -> str:
-    """Return why rows cannot be scored; empty where each has a table, a title and linked columns."""
-    if not all(one.get("columns") for one in gold):
-        return missing_tables(gold) or "no linked columns"
-    return missing_tables(gold) or ("" if all(one.get("title") for one in gold) else "no title")
+def _linked(fields: Sequence[Mapping[str, Any]], cells: Cells) -> list[Linked]:
+    """Return the table, title and linked columns of each row; a table of several rows is read once."""
+    tables = table_texts(fields, cells)
+    if cells == "plog":
+        distinct = {id(table): table for table in tables}
+        by_rows = {key: row_cells(table) for key, table in distinct.items()}
+        tables = [by_rows[id(table)] for table in tables]
+    linked = []
+    for row, table in zip(fields, tables, strict=True):
+        linked.append(Linked(table, tuple(row["columns"]), row["title"]))
+    return linked
+
+
+nli_scores = nli_family()
+"""The share of sentences that LogicNLG's verifier finds entailed by the linked columns of the table."""

@@ -11,6 +11,7 @@ bert-base-uncased and the authors' `model.pt` as `pytorch_model.bin`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.metrics.faithfulness import verifiers
-from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.faithfulness.verifiers import NoVerifier, Verifier
+from bench.metrics.score import Family, Gold, Row
 
 __all__ = [
     "ADDED",
@@ -32,6 +33,7 @@ __all__ = [
     "rank",
     "read_programs",
     "sp_acc",
+    "sp_acc_family",
     "sp_acc_scores",
     "spaced",
 ]
@@ -40,14 +42,14 @@ MOST_PROGRAMS = 36
 MANY_PROGRAMS = 8
 TOP = 3
 MAX_LENGTH = 120
-# Tokens that the ranker has beside BERT's, in the order of its embeddings.
-ADDED = [f"[{name}]" for name in (
-    "count", "none", "only", "after", "zero", "before", "top", "bottom", "first", "second", "third", "fourth", "fifth",
-    "last", "uniq", "avg", "sum", "max", "mean", "argmax", "argmin", "hop", "most_freq", "half", "one_third", "diff",
-    "add", "greater", "eq", "not_eq", "and", "filter_eq", "filter_not_eq", "filter_less", "filter_greater",
-    "filter_greater_eq", "filter_less_eq", "all_eq", "all_not_eq", "all_less", "all_less_eq", "all_greater",
-    "all_greater_eq", "exist",
-)] + ["all_rows"]  # fmt: skip
+# Functions of the programs; their order is that of the ranker's embeddings.
+NAMES = """
+count none only after zero before top bottom first second third fourth fifth last uniq avg sum max mean argmax argmin
+hop most_freq half one_third diff add greater eq not_eq and filter_eq filter_not_eq filter_less filter_greater
+filter_greater_eq filter_less_eq all_eq all_not_eq all_less all_less_eq all_greater all_greater_eq exist
+"""
+ADDED = [*(f"[{name}]" for name in NAMES.split()), "all_rows"]
+"""Tokens that the ranker has beside BERT's, in the order of its embeddings."""
 
 
 class Parsed(NamedTuple):
@@ -65,16 +67,17 @@ def read_programs(path: Path) -> list[Parsed]:
         ValueError: another form; it says which entry.
     """
     entries = json.loads(path.read_text(encoding="utf-8"))
-    found = []
-    for number, entry in enumerate(entries if isinstance(entries, list) else [entries]):
+    if not isinstance(entries, list):
+        entries = [entries]
+    form = "[sentence, [program=True or =False, ...], title]"
+    parsed = []
+    for number, entry in enumerate(entries):
         match entry:
-            case [str(sentence), [*programs], str(title)] if all(_has_value(program) for program in programs):
-                found.append(Parsed(sentence, tuple(programs), title))
+            case [str(sentence), [*programs], str(title)] if all(map(_has_value, programs)):
+                parsed.append(Parsed(sentence, tuple(programs), title))
             case _:
-                raise ValueError(
-                    f"expected [sentence, [program=True or =False, ...], title] in {path.name}, entry {number}"
-                )
-    return found
+                raise ValueError(f"expected {form} in {path.name}, entry {number}, got {entry!r:.60}")
+    return parsed
 
 
 def _has_value(program: object) -> bool:
@@ -88,19 +91,19 @@ def programs_of(sentences: Sequence[str], titles: Sequence[str], parsed: Sequenc
         ValueError: a sentence has no entry, or unlike ones for one title.
     """
     by_sentence: dict[str, set[Parsed]] = {}
-    for one in parsed:
-        by_sentence.setdefault(one.sentence, set()).add(one)
-    found = []
+    for entry in parsed:
+        by_sentence.setdefault(entry.sentence, set()).add(entry)
+    chosen = []
     for sentence, title in zip(sentences, titles, strict=True):
         known = by_sentence.get(sentence, set())
         if len(known) > 1:
-            known = {one for one in known if one.title == title}
+            known = {entry for entry in known if entry.title == title}
         if len(known) != 1:
             raise ValueError(
                 f"expected one entry of programs for each sentence, got {len(known)} for '{sentence[:60]}'"
             )
-        found.append(next(iter(known)))
-    return found
+        chosen.append(next(iter(known)))
+    return chosen
 
 
 def is_supported(values: Sequence[bool], ranks: Sequence[float]) -> bool:
@@ -111,7 +114,9 @@ def is_supported(values: Sequence[bool], ranks: Sequence[float]) -> bool:
     """
     values, ranks = values[:MOST_PROGRAMS], ranks[:MOST_PROGRAMS]
     best = sorted(range(len(values)), key=lambda i: -ranks[i])
-    return any(values[i] for i in best[: TOP if len(values) > MANY_PROGRAMS else 1])
+    if len(values) <= MANY_PROGRAMS:
+        return any(values[i] for i in best[:1])
+    return any(values[i] for i in best[:TOP])
 
 
 def spaced(program: str) -> str:
@@ -121,9 +126,12 @@ def spaced(program: str) -> str:
     '[eq] { [count] { all_rows } ; 2 }'
     """
     body = program[: program.rfind("}") + 1]
-    tokens = [token for part in re.split(r"([{};])", body) if (token := part.lstrip(" "))]
-    calls = [after == "{" for after in [*tokens[1:], ""]]
-    return " ".join(f"[{token}]" if call else token for token, call in zip(tokens, calls, strict=True))
+    parts = [part.lstrip(" ") for part in re.split(r"([{};])", body)]
+    tokens = list(filter(None, parts))
+    for place, following in enumerate(tokens[1:]):
+        if following == "{":
+            tokens[place] = f"[{tokens[place]}]"
+    return " ".join(tokens)
 
 
 def encoded_program(sentence: str, program: str, title: str, tokenizer: Any) -> dict[str, list[int]]:
@@ -131,8 +139,8 @@ def encoded_program(sentence: str, program: str, title: str, tokenizer: Any) -> 
     plain = [verifiers.plain_text(text, tokenizer) for text in (title, sentence)]
     parts = [f"[CLS] title : {plain[0]} [SEP]", f"{plain[1]} [SEP]", f"{spaced(program)} [SEP]"]
     pieces = [tokenizer.encode(part, add_special_tokens=False) for part in parts]
-    types = [kind for kind, some in zip((1, 0, 1), pieces, strict=True) for _ in some][:MAX_LENGTH]
-    ids = [piece for some in pieces for piece in some][:MAX_LENGTH]
+    types = [kind for kind, part in zip((1, 0, 1), pieces, strict=True) for _ in part][:MAX_LENGTH]
+    ids = [piece for part in pieces for piece in part][:MAX_LENGTH]
     return {"input_ids": ids, "token_type_ids": types, "attention_mask": [1] * len(ids)}
 
 
@@ -163,7 +171,7 @@ def load_ranker(checkpoint: str, device: str | None = None) -> Verifier:
 
     vocabulary = verifiers.find(checkpoint) / "vocab.txt"
     if not vocabulary.is_file():
-        raise verifiers.NoVerifier(f"needs vocab.txt beside the ranker {vocabulary.parent.name}: bench doctor")
+        raise NoVerifier(f"needs vocab.txt beside the ranker {vocabulary.parent.name}: bench doctor")
     words = len(vocabulary.read_text(encoding="utf-8").splitlines()) + len(ADDED)
     ranker = verifiers.load(
         checkpoint, _ranker_class(), BertTokenizer, "meant", position=1, device=device, vocabulary=words
@@ -174,60 +182,57 @@ def load_ranker(checkpoint: str, device: str | None = None) -> Verifier:
 
 def rank(parsed: Sequence[Parsed], ranker: Verifier) -> list[list[float]]:
     """Return for each sentence how well each of its first 36 programs fits, the larger the better."""
-    encoded = [encoded_program(one.sentence, program, one.title, ranker.tokenizer)
-               for one in parsed for program in one.programs[:MOST_PROGRAMS]]  # fmt: skip
-    found = iter(verifiers.logits_of(ranker, encoded))
-    margins = ((row[ranker.label] - row[1 - ranker.label]) for row in found)
-    return [[next(margins) for _ in one.programs[:MOST_PROGRAMS]] for one in parsed]
+    encoded, counts = [], []
+    for entry in parsed:
+        programs = entry.programs[:MOST_PROGRAMS]
+        counts.append(len(programs))
+        for program in programs:
+            encoded.append(encoded_program(entry.sentence, program, entry.title, ranker.tokenizer))
+    logits = verifiers.logits_of(ranker, encoded)
+    margins = iter([row[ranker.label] - row[1 - ranker.label] for row in logits])
+    return [list(itertools.islice(margins, count)) for count in counts]
 
 
 def sp_acc(parsed: Sequence[Parsed], ranker: Verifier) -> list[bool]:
     """Return for each sentence whether a logical form supports it."""
-    values = [["=True" in program for program in one.programs] for one in parsed]
-    return [is_supported(*both) for both in zip(values, rank(parsed, ranker), strict=True)]
+    verdicts = []
+    for entry, ranks in zip(parsed, rank(parsed, ranker), strict=True):
+        values = ["=True" in program for program in entry.programs]
+        verdicts.append(is_supported(values, ranks))
+    return verdicts
 
 
-def sp_acc_scores(
-    rows: Sequence[Row],
-    gold: Gold,
-    *,
-    programs: str | None = None,
-    checkpoint: str | None = None,
-    device: str | None = None,
-) -> list[Score]:
-    """Score sentences by the share that a logical form supports.
+def sp_acc_family(*, programs: str | None = None, checkpoint: str | None = None, device: str | None = None) -> Family:
+    """Return the family that scores sentences by the share that a logical form supports.
+
+    Rows are `{"id", "text"}`; gold is `{id: {"title"}}`, needed only where one sentence is about two tables. Scoring
+    raises ValueError for a file of another form.
 
     Args:
-        rows: `{"id", "text"}`.
-        gold: `{id: {"title"}}`; needed only where one sentence is about two tables.
         programs: file of the authors' search over these sentences; by default what BENCH_SP_PROGRAMS names.
         checkpoint: folder of the ranker; by default what BENCH_SP_RANKER names.
         device: by default the GPU if there is one.
-
-    Raises:
-        ValueError: other ids than the gold's, or a file of another form.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    programs = verifiers.named(programs, "BENCH_SP_PROGRAMS")
-    checkpoint = verifiers.named(checkpoint, "BENCH_SP_RANKER")
-    why_not = ""
-    if not Path(programs).is_file():
-        why_not = "needs a file of programs from the authors' search: bench doctor"
-    elif not checkpoint:
-        why_not = "needs the authors' ranker: bench doctor"
 
-    parsed: list[Parsed] = []
-    if not why_not:
+    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+        file = Path(verifiers.named(programs, "BENCH_SP_PROGRAMS"))
+        if not file.is_file():
+            raise NoVerifier("needs a file of programs from the authors' search: bench doctor")
+        folder = verifiers.named(checkpoint, "BENCH_SP_RANKER")
+        if not folder:
+            raise NoVerifier("needs the authors' ranker: bench doctor")
         titles = [str(gold[row["id"]].get("title") or "") for row in rows]
-        known = read_programs(Path(programs))
+        known = read_programs(file)
         try:
             parsed = programs_of([row["text"] for row in rows], titles, known)
         except ValueError as problem:  # another system's file
-            why_not = f"needs the programs of these sentences in {Path(programs).name}: {problem}"
+            raise NoVerifier(f"needs the programs of these sentences in {file.name}: {problem}") from problem
+        ranker = verifiers.loaded(load_ranker, folder, device)
+        return ranker, [[verdict] for verdict in sp_acc(parsed, ranker)]
 
-    def decide(ranker: Verifier) -> list[list[bool]]:
-        return [[one] for one in sp_acc(parsed, ranker)]
+    options = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
+    return verifiers.verdict_family("sp-acc", options, decide)
 
-    signed = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
-    return verifiers.scored("sp-acc", len(rows), signed, lambda: load_ranker(checkpoint, device), decide, why_not)
+
+sp_acc_scores = sp_acc_family()
+"""The share of sentences whose best-ranked logical forms are true, over programs from a file."""

@@ -12,7 +12,10 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Cells", "TableText", "missing_tables", "table_text", "table_texts"]
+from bench.metrics.faithfulness.checkpoints import NoVerifier
+from bench.metrics.score import Gold, Row
+
+__all__ = ["Cells", "TableText", "table_text", "table_texts", "with_tables"]
 
 Cells = Literal["plog", "raw"]
 
@@ -39,28 +42,42 @@ def table_text(table: Mapping[str, Any], cells: Cells = "plog") -> TableText:
     ([['aldra', '7.1'], ['sorn', 'nan']], [['aldra', '7.10'], ['sorn', '']])
     """
     if cells == "raw":
-        return TableText(
-            [str(name) for name in table["header"]], [[str(cell) for cell in row] for row in table["rows"]]
-        )
+        return TableText(list(map(str, table["header"])), [list(map(str, row)) for row in table["rows"]])
     if cells != "plog":
         raise ValueError(f"expected cells plog or raw, got {cells!r}")
     lines = "\n".join("#".join(row) for row in (table["header"], *table["rows"]))
     frame = importlib.import_module("pandas").read_csv(io.StringIO(lines), sep="#").reset_index(drop=True)
     # Pandas 3 leaves a missing cell a float where older ones wrote "nan".
-    as_text = frame.astype(object).map(lambda cell: "nan" if cell != cell else str(cell))
-    return TableText([str(name) for name in frame.columns], as_text.to_numpy().tolist())
+    as_text = frame.astype(object).map(_text_of)
+    return TableText(list(map(str, frame.columns)), as_text.to_numpy().tolist())
+
+
+def _text_of(cell: Any) -> str:
+    """Return the text of a cell of pandas; a missing one, which is not equal to itself, is "nan"."""
+    if cell != cell:
+        return "nan"
+    return str(cell)
 
 
 def table_texts(gold: Sequence[Mapping[str, Any]], cells: Cells = "plog") -> list[TableText]:
     """Return the table of each row as text; equal tables are one object, read once."""
     known: dict[str, TableText] = {}
-    for one in gold:
-        key = repr(one["table"])
+    texts = []
+    for row in gold:
+        key = repr(row["table"])
         if key not in known:
-            known[key] = table_text(one["table"], cells)
-    return [known[repr(one["table"])] for one in gold]
+            known[key] = table_text(row["table"], cells)
+        texts.append(known[key])
+    return texts
 
 
-def missing_tables(gold: Sequence[Mapping[str, Any]]) -> str:
-    """Return why rows without a table cannot be scored; empty where each has one."""
-    return "" if all(isinstance(one.get("table"), Mapping) for one in gold) else "no table"
+def with_tables(rows: Sequence[Row], gold: Gold) -> list[Mapping[str, Any]]:
+    """Return the gold of each row.
+
+    Raises:
+        NoVerifier: one has no table.
+    """
+    fields = [gold[row["id"]] for row in rows]
+    if not all(isinstance(row.get("table"), Mapping) for row in fields):
+        raise NoVerifier("no table")
+    return fields

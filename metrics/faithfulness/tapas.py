@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics.faithfulness import verifiers
-from bench.metrics.faithfulness.table_cells import Cells, TableText, missing_tables, table_texts
+from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
 from bench.metrics.faithfulness.tapas_table import TapasTable
 from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["CHECKPOINT", "load_tapas", "tapas", "tapas_scores"]
+__all__ = ["CHECKPOINT", "load_tapas", "tapas", "tapas_family", "tapas_scores"]
 
 CHECKPOINT = "google/tapas-large-finetuned-tabfact"
 MAX_LENGTH = 512
@@ -42,24 +42,29 @@ def tapas(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verif
     for table, sentence in zip(tables, sentences, strict=True):
         if id(table) not in known:  # several sentences are of one table
             known[id(table)] = TapasTable(table, verifier.tokenizer)
-        one = known[id(table)].encode(verifiers.plain_text(sentence, verifier.tokenizer), MAX_LENGTH)
+        pair = known[id(table)].encode(verifiers.plain_text(sentence, verifier.tokenizer), MAX_LENGTH)
         # More than 255 rows fit only where a row is one piece; the model has no type for those.
-        one["token_type_ids"] = [[min(*both) for both in zip(types, largest, strict=True)]
-                                 for types in one["token_type_ids"]]  # fmt: skip
-        encoded.append(one)
+        pair["token_type_ids"] = [list(map(min, types, largest)) for types in pair["token_type_ids"]]
+        encoded.append(pair)
     return verifiers.verdicts(verifier, encoded)
 
 
-def tapas_scores(
-    rows: Sequence[Row], gold: Gold, *, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None
-) -> list[Score]:
-    """Score sentences by the share that their tables entail; arguments and errors as for `tapex.tapex_scores`."""
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    gold_rows, texts = [gold[row["id"]] for row in rows], [row["text"] for row in rows]
-    return verifiers.scored(
-        "tapas-acc", len(rows), f"tapas-acc|cells:{cells}|rows:dropped_to_fit|max:{MAX_LENGTH}",
-        lambda: load_tapas(verifiers.named(checkpoint, "BENCH_TAPAS", CHECKPOINT), device),
-        lambda verifier: [[one] for one in tapas(table_texts(gold_rows, cells), texts, verifier)],
-        missing_tables(gold_rows),
-    )  # fmt: skip
+def tapas_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+    """Return the family that scores sentences by the share that their tables entail.
+
+    Rows, gold and arguments are those of `tapex.tapex_family`, but for the variable, BENCH_TAPAS.
+    """
+
+    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+        fields = with_tables(rows, gold)
+        named = verifiers.named(checkpoint, "BENCH_TAPAS", CHECKPOINT)
+        verifier = verifiers.loaded(load_tapas, named, device)
+        verdicts = tapas(table_texts(fields, cells), [row["text"] for row in rows], verifier)
+        return verifier, [[verdict] for verdict in verdicts]
+
+    options = f"tapas-acc|cells:{cells}|rows:dropped_to_fit|max:{MAX_LENGTH}"
+    return verifiers.verdict_family("tapas-acc", options, decide)
+
+
+tapas_scores = tapas_family()
+"""The share of sentences that TAPAS finds entailed by the table."""

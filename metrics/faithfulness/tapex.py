@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.metrics.faithfulness import verifiers
-from bench.metrics.faithfulness.table_cells import Cells, TableText, missing_tables, table_texts
+from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Gold, Row, Score, check_ids
+from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["CHECKPOINT", "linear_table", "load_tapex", "tapex", "tapex_scores"]
+__all__ = ["CHECKPOINT", "linear_table", "load_tapex", "tapex", "tapex_family", "tapex_scores"]
 
 CHECKPOINT = "microsoft/tapex-large-finetuned-tabfact"
 MAX_LENGTH = 1024
@@ -27,9 +27,14 @@ def load_tapex(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verif
     from transformers import BartForSequenceClassification, BartTokenizer
 
     return verifiers.load(
-        checkpoint, BartForSequenceClassification, BartTokenizer, "entailed", position=1, device=device,
+        checkpoint,
+        BartForSequenceClassification,
+        BartTokenizer,
+        "entailed",
+        position=1,
+        device=device,
         add_prefix_space=True,
-    )  # fmt: skip
+    )
 
 
 def linear_table(table: TableText, tokenizer: Any) -> str:
@@ -69,27 +74,27 @@ def tapex(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verif
     return verifiers.verdicts(verifier, encoded)
 
 
-def tapex_scores(
-    rows: Sequence[Row], gold: Gold, *, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None
-) -> list[Score]:
-    """Score sentences by the share that their tables entail.
+def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+    """Return the family that scores sentences by the share that their tables entail.
+
+    Rows are `{"id", "text"}`, gold is `{id: {"table": {"header", "rows"}}}`.
 
     Args:
-        rows: `{"id", "text"}`.
-        gold: `{id: {"table": {"header", "rows"}}}`.
         checkpoint: a folder, or a hub id that is in the cache; by default what BENCH_TAPEX names, else `CHECKPOINT`.
         cells: how the text of cells is read.
         device: by default the GPU if there is one.
-
-    Raises:
-        ValueError: other ids than the gold's.
     """
-    check_ids(rows, gold)
-    rows = sorted(rows, key=lambda row: str(row["id"]))
-    gold_rows, texts = [gold[row["id"]] for row in rows], [row["text"] for row in rows]
-    return verifiers.scored(
-        "tapex-acc", len(rows), f"tapex-acc|cells:{cells}|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}",
-        lambda: load_tapex(verifiers.named(checkpoint, "BENCH_TAPEX", CHECKPOINT), device),
-        lambda verifier: [[one] for one in tapex(table_texts(gold_rows, cells), texts, verifier)],
-        missing_tables(gold_rows),
-    )  # fmt: skip
+
+    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+        fields = with_tables(rows, gold)
+        named = verifiers.named(checkpoint, "BENCH_TAPEX", CHECKPOINT)
+        verifier = verifiers.loaded(load_tapex, named, device)
+        verdicts = tapex(table_texts(fields, cells), [row["text"] for row in rows], verifier)
+        return verifier, [[verdict] for verdict in verdicts]
+
+    options = f"tapex-acc|cells:{cells}|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}"
+    return verifiers.verdict_family("tapex-acc", options, decide)
+
+
+tapex_scores = tapex_family()
+"""The share of sentences that TAPEX finds entailed by the table."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NoVerifier, find, named
-from bench.metrics.score import Score, explained
-from bench.metrics.sums import Sums, ratio
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, why_not_of
+from bench.metrics.sums import ratio
 
 __all__ = [
     "NoVerifier",
@@ -27,11 +28,13 @@ __all__ = [
     "find",
     "label_of",
     "load",
+    "loaded",
     "logits_of",
+    "model_of",
     "named",
     "plain_text",
-    "scored",
-    "share_of",
+    "source_texts",
+    "verdict_family",
     "verdicts",
 ]
 
@@ -61,6 +64,10 @@ class Verifier:
     def signature(self) -> str:
         """What was loaded, in the form of a metric's signature."""
         return "|".join(f"{key}:{value}" for key, value in self.provenance.items())
+
+
+Decide = Callable[[Sequence[Row], Gold], tuple[Verifier, Sequence[Sequence[bool]]]]
+"""Rows and gold to the verifier and its verdicts on the claims of each row."""
 
 
 def load(
@@ -95,14 +102,14 @@ def load(
     with checkpoints.loading(checkpoint):
         config = _config(folder, AutoConfig, model_class)
         config.vocab_size = vocabulary or config.vocab_size
-        found = label_of(config.id2label, label, position)
+        number = label_of(config.id2label, label, position)
         model, info = model_class.from_pretrained(
             folder, config=config, output_loading_info=True, dtype=torch.float32, local_files_only=True
         )
         tokenizer = tokenizer_class.from_pretrained(folder, local_files_only=True, **tokenizer_options)
     checkpoints.refuse_lacking(checkpoint, checkpoints.lacking(info))
     where = checkpoints.device_of(device)
-    return Verifier(model.to(where).eval(), tokenizer, found, checkpoints.provenance(checkpoint, folder))
+    return Verifier(model.to(where).eval(), tokenizer, number, checkpoints.provenance(checkpoint, folder))
 
 
 def _config(folder: Path, auto: Any, model_class: Any) -> Any:
@@ -144,13 +151,13 @@ def logits_of(verifier: Verifier, encoded: Sequence[Encoded], tokens: int = TOKE
         encoded: per pair what the tokenizer gave, without padding: `input_ids` [T], others [T] or [T, K].
         tokens: most tokens of a batch; a longer pair is a batch of its own.
     """
-    found: list[list[float]] = [[] for _ in encoded]
+    rows: list[list[float]] = [[] for _ in encoded]
     with torch.inference_mode():
-        for batch in batches([len(one["input_ids"]) for one in encoded], tokens):
+        for batch in batches([len(pair["input_ids"]) for pair in encoded], tokens):
             logits = verifier.model(**_padded(verifier, [encoded[i] for i in batch])).logits  # [B, 2]
             for i, row in zip(batch, logits.tolist(), strict=True):
-                found[i] = row
-    return found
+                rows[i] = row
+    return rows
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
@@ -172,12 +179,12 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 def _padded(verifier: Verifier, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
     """Return one batch, padded on the right, on the model's device."""
     pads = {"input_ids": verifier.tokenizer.pad_token_id}
-    names = encoded[0].keys()
-    rows = {name: [torch.tensor(one[name], dtype=torch.long) for one in encoded] for name in names}
-    return {
-        name: pad_sequence(several, batch_first=True, padding_value=pads.get(name, 0)).to(verifier.model.device)
-        for name, several in rows.items()
-    }
+    batch = {}
+    for name in encoded[0]:
+        rows = [torch.tensor(pair[name], dtype=torch.long) for pair in encoded]
+        padded = pad_sequence(rows, batch_first=True, padding_value=pads.get(name, 0))
+        batch[name] = padded.to(verifier.model.device)  # [B, T] or [B, T, K]
+    return batch
 
 
 def plain_text(text: str, tokenizer: Any) -> str:
@@ -187,41 +194,63 @@ def plain_text(text: str, tokenizer: Any) -> str:
     return text
 
 
-def share_of(verdicts: Sequence[bool]) -> float | None:
-    """Return the share of true verdicts in percent; None of none.
+def verdict_family(name: str, options: str, decide: Decide) -> Family:
+    """Return a family of one column: the share of true verdicts in percent, or None and why.
 
-    >>> share_of([True, False])
-    50.0
-    """
-    return 100 * sum(verdicts) / len(verdicts) if verdicts else None
-
-
-def scored(
-    name: str,
-    n: int,
-    signed: str,
-    load: Callable[[], Verifier],
-    decide: Callable[[Verifier], Sequence[Sequence[bool]]],
-    why_not: str,
-) -> list[Score]:
-    """Return the column of a verifier: the share of true verdicts in percent, or None and why.
+    A class of the family keeps how many claims of each row are true, so the model reads each text once. A verdict can
+    depend on the texts beside it only where the model's two logits are equal but for rounding.
 
     Args:
         name: of the column.
-        n: rows.
-        signed: package and options; what was loaded is added.
-        load: loads the verifier.
-        decide: returns its verdicts, for each row on one claim or more.
-        why_not: why these rows cannot be scored; empty when they can be.
+        options: definition and options, for the signature; what was loaded is added.
+        decide: loads the verifier and returns it with its verdicts on each row, of one claim or more. It raises
+            `NoVerifier` where the verifier, or something in the rows, is missing.
     """
-    try:
+
+    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+        try:
+            verifier, verdicts = decide(rows, gold)
+        except NoVerifier as why:
+            return [{"why_not": str(why)} for _ in rows]
+        return [{"true": sum(row), "claims": len(row), "model": verifier.signature} for row in verdicts]
+
+    def scores(counts: Sequence[Counts]) -> list[Score]:
+        why_not = why_not_of(counts)
         if why_not:
-            raise NoVerifier(why_not)
-        verifier = load()
-    except NoVerifier as why:
-        return [Score(name, None, "percent", True, n, f"{signed}|dtype:float32|version:1|not applicable: {why}")]
-    signed = f"{signed}|dtype:float32|{verifier.signature}|version:1"
-    found = decide(verifier)
-    share = share_of([one for some in found for one in some])
-    items = None if share is None else Sums(ratio(), [(sum(some), len(some)) for some in found])
-    return [explained(Score(name, share, "percent", True, n, signed, items), "no rows")]
+            signature = f"{options}|dtype:float32|version:1"
+            return [explained(Score(name, None, "percent", True, len(counts), signature), why_not)]
+        signature = f"{options}|dtype:float32|{model_of(counts)}|version:1"
+        claims = [(row["true"], row["claims"]) for row in counts]
+        return [score_of_sums(name, ratio(), claims, signature, higher_is_better=True)]
+
+    return Family(count, scores)
+
+
+def model_of(counts: Sequence[Counts]) -> str:
+    """Return the signature of the model that read all rows.
+
+    Raises:
+        ValueError: more than one did.
+    """
+    models = sorted({row["model"] for row in counts})
+    if len(models) != 1:
+        raise ValueError(f"expected one model for all rows, got {len(models)}: {', '.join(models)}; score them again")
+    return models[0]
+
+
+@lru_cache(maxsize=1)
+def loaded(load: Callable[[str, str | None], Verifier], checkpoint: str, device: str | None) -> Verifier:
+    """Return `load(checkpoint, device)`; the last model stays, so that batches do not load it again."""
+    return load(checkpoint, device)
+
+
+def source_texts(rows: Sequence[Row], gold: Gold) -> list[str]:
+    """Return the source text of each row.
+
+    Raises:
+        NoVerifier: a row has none.
+    """
+    sources = [str(gold[row["id"]].get("source") or "") for row in rows]
+    if not all(sources):
+        raise NoVerifier("no source text")
+    return sources

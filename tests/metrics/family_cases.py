@@ -15,7 +15,6 @@ from bench.metrics.faithfulness.sp_acc import programs_of, read_programs, sp_acc
 from bench.metrics.faithfulness.table_cells import table_texts
 from bench.metrics.faithfulness.tapas import tapas
 from bench.metrics.faithfulness.tapex import tapex
-from bench.metrics.faithfulness.verifiers import share_of
 from bench.metrics.overlap import chrf, rouge, table_bleu
 from bench.metrics.overlap.rouge import KINDS, MAX_BYTES, RECALLED, Several
 from tests.metrics.family_case import GOLD, ROWS, Case
@@ -228,7 +227,8 @@ def verdict_case(column: str, variable: str, inputs: Any, decide: Any, **more: A
     """A share of verdicts: `inputs` of rows and gold, `decide` on them with a model."""
 
     def functions(rows: Rows, gold: Gold) -> Values:
-        return {column: share_of(decide(*inputs(rows, gold), model(variable)))}
+        verdicts = decide(*inputs(rows, gold), model(variable))
+        return {column: 100 * sum(verdicts) / len(verdicts)}
 
     return Case(ROWS, GOLD, functions, **more)
 

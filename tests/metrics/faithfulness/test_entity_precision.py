@@ -13,6 +13,7 @@ from bench.metrics import METRICS
 from bench.metrics.faithfulness.entity_precision import (
     TAGGERS,
     aggregate,
+    entity_precision_family,
     entity_precision_scores,
     is_in_source,
     share_uncased,
@@ -35,7 +36,7 @@ def stored(texts, sources):
 
 
 def by_name(*arguments, **options):
-    return {score.name: score for score in entity_precision_scores(*stored(*arguments), **options)}
+    return {score.name: score for score in entity_precision_family(**options)(*stored(*arguments))}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_made_summaries():
     assert {score.n for name, score in scores.items() if "level" in name} == {2}
     rows, gold = stored(texts, texts)
     assert entity_precision_scores(rows[::-1], gold) == entity_precision_scores(rows, gold)
-    for score in entity_precision_scores(rows, gold, tagger=SMALL)[:-1]:
+    for score in entity_precision_family(tagger=SMALL)(rows, gold)[:-1]:
         assert score.value == 100
 
 

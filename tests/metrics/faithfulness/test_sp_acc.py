@@ -16,6 +16,7 @@ from bench.metrics.faithfulness.sp_acc import (
     programs_of,
     rank,
     read_programs,
+    sp_acc_family,
     sp_acc_scores,
     spaced,
 )
@@ -99,15 +100,16 @@ def test_the_column(folder, file):
     texts = ["the river rose", "it fell", "no one was hurt", "the river rose"]
     rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(texts)]
     gold = {row["id"]: {"title": entry[2]} for row, entry in zip(rows, ENTRIES, strict=True)}
-    (score,) = sp_acc_scores(rows, gold, programs=str(file), checkpoint=str(folder))
+    family = sp_acc_family(programs=str(file), checkpoint=str(folder))
+    (score,) = family(rows, gold)
     ranks = rank(read_programs(file), load_ranker(str(folder)))
     expected = [
         is_supported(["=True" in p for p in entry[1]], some) for entry, some in zip(ENTRIES, ranks, strict=True)
     ]
     assert (score.name, score.value, score.n) == ("sp-acc", 100 * sum(expected) / 4, 4)
-    assert sp_acc_scores(rows[::-1], gold, programs=str(file), checkpoint=str(folder)) == [score]
+    assert family(rows[::-1], gold) == [score]
     asked = [rows[0] | {"text": "sorn"}], {"test/0": {}}
-    (other,) = sp_acc_scores(*asked, programs=str(file), checkpoint=str(folder))
+    (other,) = family(*asked)
     assert other.value is None, "the file is of another system's sentences"
     assert "|not applicable: needs the programs of these sentences in" in other.signature
     assert "got 0 for 'sorn'" in other.signature
@@ -139,7 +141,7 @@ def test_what_is_missing_is_no_number(folder, file, tmp_path, monkeypatch):
         ({"programs": str(file)}, "needs the authors' ranker"),
         ({"programs": str(file), "checkpoint": str(tmp_path)}, f"needs {tmp_path.name}"),
     ]:
-        (score,) = sp_acc_scores(rows, gold, **options)
+        (score,) = sp_acc_family(**options)(rows, gold)
         assert score.value is None
         assert f"not applicable: {needed}" in score.signature
         assert score.signature.endswith(": bench doctor")

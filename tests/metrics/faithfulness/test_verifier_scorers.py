@@ -11,15 +11,16 @@ import torch
 from transformers import BertTokenizer
 
 from bench.metrics import METRICS
-from bench.metrics.faithfulness.factcc import claims_of, factcc, factcc_scores, load_factcc
+from bench.metrics.faithfulness.factcc import claims_of, factcc, factcc_family, factcc_scores, load_factcc
 from bench.metrics.faithfulness.table_cells import TableText, table_text
-from bench.metrics.faithfulness.tapas import load_tapas, tapas, tapas_scores
-from bench.metrics.faithfulness.tapex import linear_table, load_tapex, tapex, tapex_scores
+from bench.metrics.faithfulness.tapas import load_tapas, tapas, tapas_family, tapas_scores
+from bench.metrics.faithfulness.tapex import linear_table, load_tapex, tapex, tapex_family, tapex_scores
 from bench.metrics.faithfulness.verifiers import verdicts
 from tests.metrics import tiny_verifiers
 
 torch.set_num_threads(1)
 FAMILIES = {"factcc": factcc_scores, "tapex": tapex_scores, "tapas": tapas_scores}
+WITH_OPTIONS = {"factcc": factcc_family, "tapex": tapex_family, "tapas": tapas_family}
 COLUMNS = {"factcc": "factcc", "tapex": "tapex-acc", "tapas": "tapas-acc"}
 FOLDERS = {"factcc": "bert", "tapex": "bart", "tapas": "tapas"}
 every_family = pytest.mark.parametrize("family", FAMILIES)
@@ -57,12 +58,12 @@ def given(monkeypatch, module):
 def test_columns_are_the_share_of_the_verdicts(made, family, monkeypatch):
     folder = str(made / FOLDERS[family])
     rows, gold = stored(SENTENCES)
-    (score,) = FAMILIES[family](rows, gold, checkpoint=folder)
+    (score,) = WITH_OPTIONS[family](checkpoint=folder)(rows, gold)
     assert (score.name, score.unit, score.higher_is_better, score.n) == (COLUMNS[family], "percent", True, 6)
     assert score.value in [100 * i / 6 for i in range(7)]
     assert f"checkpoint:{FOLDERS[family]}|weights:" in score.signature
     assert str(made) not in score.signature
-    assert FAMILIES[family](rows[::-1], gold, checkpoint=folder) == [score]
+    assert WITH_OPTIONS[family](checkpoint=folder)(rows[::-1], gold) == [score]
     monkeypatch.setenv(f"BENCH_{family.upper()}", folder)
     assert FAMILIES[family](rows, gold) == [score]
 
@@ -77,7 +78,7 @@ def test_what_is_missing_is_no_number(family, made, tmp_path, monkeypatch):
     assert "|not applicable: needs " in score.signature
     assert score.signature.endswith(": bench doctor")
     without = {name: {"target": "", "references": ["a"]} for name in gold}
-    (score,) = FAMILIES[family](rows, without, checkpoint=str(made / FOLDERS[family]))
+    (score,) = WITH_OPTIONS[family](checkpoint=str(made / FOLDERS[family]))(rows, without)
     assert score.value is None
     assert "|not applicable: no " in score.signature
     with pytest.raises(ValueError, match="extra 6"):
@@ -108,7 +109,7 @@ def test_factcc_reads_document_then_claim_and_cuts_the_longer(made, monkeypatch)
 def test_factcc_wants_a_source_for_every_row(made):
     rows, gold = stored(["it rose", "it fell"])
     gold[rows[1]["id"]] = {"source": ""}
-    (score,) = factcc_scores(rows, gold, checkpoint=str(made / "bert"))
+    (score,) = factcc_family(checkpoint=str(made / "bert"))(rows, gold)
     assert score.value is None
     assert score.signature.endswith("|not applicable: no source text")
 
@@ -127,7 +128,7 @@ def test_factcc_units(made):
         factcc(documents, [], verifier)
     rows = [{"id": str(i), "text": text} for i, text in enumerate(summaries)]
     gold = {row["id"]: {"source": "the river rose"} for row in rows}
-    by_claim, by_summary = (factcc_scores(rows, gold, checkpoint=str(made / "bert"), unit=unit)[0]
+    by_claim, by_summary = (factcc_family(checkpoint=str(made / "bert"), unit=unit)(rows, gold)[0]
                             for unit in ("sentence", "summary"))  # fmt: skip
     assert by_claim.value == pytest.approx(100 * sum(sum(some) for some in found) / 5)
     assert by_claim.signature != by_summary.signature
@@ -232,5 +233,5 @@ def test_real_tables_and_published_sentences_run(made):
         lines = file_text.splitlines()
         gold[row["id"]] = {"table": {"header": lines[0].split("#"), "rows": [line.split("#") for line in lines[1:]]}}
     for family in ("tapex", "tapas"):
-        (score,) = FAMILIES[family](rows, gold, checkpoint=str(made / FOLDERS[family]))
+        (score,) = WITH_OPTIONS[family](checkpoint=str(made / FOLDERS[family]))(rows, gold)
         assert 0 <= score.value <= 100
