@@ -20,7 +20,7 @@ def expand(pattern: str) -> list[str]:
     if not brace:
         return [pattern]
     inside, _, after = rest.partition("}")
-    return [before + one + tail for one in inside.split(",") for tail in expand(after)]
+    return [before + word + tail for word in inside.split(",") for tail in expand(after)]
 
 
 def is_named(column: str, pattern: str) -> bool:

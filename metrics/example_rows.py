@@ -29,18 +29,29 @@ def example_rows(kind: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, A
         return [{"id": "singular_values", "shape": [3, 2], "values": [2.0, 0.5], "rows": 1}], {"singular_values": {}}
     make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation}[kind]
     rows = [{"id": f"test/{i}", **make(text, true)} for i, (text, true) in enumerate(TEXTS)]
-    gold = {
-        row["id"]: {"target": true, "references": [true], "source": f"{true} {text}", "table": TABLE,
-                    "title": "cup of vale", "columns": (0, 1)}
-        for row, (text, true) in zip(rows, TEXTS, strict=True)
-    }  # fmt: skip
+    gold = {}
+    for row, (text, true) in zip(rows, TEXTS, strict=True):
+        gold[row["id"]] = {
+            "target": true,
+            "references": [true],
+            "source": f"{true} {text}",
+            "table": TABLE,
+            "title": "cup of vale",
+            "columns": (0, 1),
+        }
     return rows, gold
 
 
 def _likelihood(text: str, true: str) -> dict[str, Any]:
     words = true.split()
-    return {"nll_sum": 2.0 * len(words) + 3.0, "n_tokens": len(words) + 1, "n_words": len(words),
-            "n_bytes": len(true.encode()), "n_cached": len(words) // 2, "n_cache_hits": len(words) % 3}  # fmt: skip
+    return {
+        "nll_sum": 2.0 * len(words) + 3.0,
+        "n_tokens": len(words) + 1,
+        "n_words": len(words),
+        "n_bytes": len(true.encode()),
+        "n_cached": len(words) // 2,
+        "n_cache_hits": len(words) % 3,
+    }
 
 
 def _probe(text: str, true: str) -> dict[str, Any]:
@@ -49,8 +60,14 @@ def _probe(text: str, true: str) -> dict[str, Any]:
 
 
 def _generation(text: str, true: str) -> dict[str, Any]:
-    words = sorted({word for pair in TEXTS for one in pair for word in one.split()})
+    words = sorted({word for pair in TEXTS for word in " ".join(pair).split()})
     ids = [words.index(word) for word in text.split()]
-    return {"text": text, "token_ids": ids, "prompt": "Vale, 1998.", "reference": true,
-            "reference_ids": [words.index(word) for word in true.split()], "groups": [len(ids), 1, 0, 2],
-            "reference_groups": [len(true), 1, 1, 1]}  # fmt: skip
+    return {
+        "text": text,
+        "token_ids": ids,
+        "prompt": "Vale, 1998.",
+        "reference": true,
+        "reference_ids": [words.index(word) for word in true.split()],
+        "groups": [len(ids), 1, 0, 2],
+        "reference_groups": [len(true), 1, 1, 1],
+    }

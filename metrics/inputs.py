@@ -25,20 +25,25 @@ Both = tuple[Rows, Rows]
 def references(preds: str | Sequence[str], target: Any) -> Both:
     """Texts, and for each of them a reference or a list of references."""
     texts, targets = _paired(preds, target)
-    several = [[one] if isinstance(one, str) else list(one) for one in targets]
-    return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in several]
+    gold: Rows = []
+    for given in targets:
+        of_text = _as_list(given)
+        gold.append({"references": of_text, "target": of_text[0]})
+    return [{"text": text} for text in texts], gold
 
 
 def sources(preds: str | Sequence[str], target: Any) -> Both:
     """Texts, and for each of them the article or prompt that it was made from."""
     texts, targets = _paired(preds, target)
-    return [{"text": text} for text in texts], [{"source": one} for one in targets]
+    return [{"text": text} for text in texts], [{"source": source} for source in targets]
 
 
 def fields(preds: str | Sequence[str], target: Any) -> Both:
     """Texts, and for each of them a mapping with the fields that the family's entry names under `gold`."""
-    texts, targets = _paired(preds, [target] if isinstance(target, Mapping) else target)
-    return [{"text": text} for text in texts], [dict(one) for one in targets]
+    if isinstance(target, Mapping):
+        target = [target]
+    texts, targets = _paired(preds, target)
+    return [{"text": text} for text in texts], [dict(given) for given in targets]
 
 
 def continuations(preds: Any, target: Any = None) -> Both:
@@ -46,15 +51,16 @@ def continuations(preds: Any, target: Any = None) -> Both:
 
     The target may be left out where no column compares with it.
     """
-    one_text = isinstance(preds, str)
-    texts = [preds] if one_text else list(preds)
+    texts = _as_list(preds)
     rows = [_named(text, "text", "token_ids") for text in texts]
-    if target is None:
-        return rows, [{} for _ in rows]
-    targets = [target] if one_text and isinstance(target, str) else list(target)
-    _check(len(texts), len(targets))
-    true = [_named(one, "reference", "reference_ids") for one in targets]
-    return [{**row, **other} for row, other in zip(rows, true, strict=True)], [{} for _ in rows]
+    if target is not None:
+        targets = list(target)
+        if isinstance(preds, str):
+            targets = _as_list(target)
+        _check(len(texts), len(targets))
+        for row, true in zip(rows, targets, strict=True):
+            row.update(_named(true, "reference", "reference_ids"))
+    return rows, [{} for _ in rows]
 
 
 def likelihoods(
@@ -85,17 +91,19 @@ def likelihoods(
         losses = torch.nn.functional.cross_entropy(logits, target[place][kept], reduction="none")
         rows.append({"nll_sum": math.fsum(losses.tolist()), "n_tokens": len(losses)})
     for name, counts in (("n_words", n_words), ("n_bytes", n_bytes)):
-        given = [0] * len(rows) if counts is None else [int(count) for count in counts]
-        _check(len(rows), len(given))
-        for row, count in zip(rows, given, strict=True):
-            row[name] = count
+        if counts is None:
+            counts = [0] * len(rows)
+        _check(len(rows), len(counts))
+        for row, count in zip(rows, counts, strict=True):
+            row[name] = int(count)
     return rows, [{} for _ in rows]
 
 
 def cached_tokens(hits: Sequence[int], cached: Sequence[int], tokens: Sequence[int]) -> Both:
     """For each text: tokens that the most similar memory entry holds, that some entry holds, and all target tokens."""
-    counts = zip(hits, cached, tokens, strict=True)
-    rows = [{"n_cache_hits": int(one), "n_cached": int(some), "n_tokens": int(n)} for one, some, n in counts]
+    rows: Rows = []
+    for n_hits, n_cached, n_tokens in zip(hits, cached, tokens, strict=True):
+        rows.append({"n_cache_hits": int(n_hits), "n_cached": int(n_cached), "n_tokens": int(n_tokens)})
     return rows, [{} for _ in rows]
 
 
@@ -106,7 +114,7 @@ def rankings(preds: Mapping[str, Any], target: Sequence[Sequence[Sequence[int]]]
         preds: `head`, `full` and `cache`, each `[n, depth]` token ids, best first; negative ids fill up a short one.
         target: for each prompt and each of its two words, the ids it may begin with.
     """
-    rows: Rows = [{"wanted": [_ids(word) for word in words]} for words in target]
+    rows: Rows = [{"wanted": list(map(_ids, words))} for words in target]
     for mode, ranked in preds.items():
         _check(len(rows), len(ranked))
         for row, ids in zip(rows, ranked, strict=True):
@@ -152,11 +160,14 @@ def numbered_words(rows: Rows) -> Rows:
     number = {word: place for place, word in enumerate(sorted(words))}
     if not number:
         return rows
-    found = []
+    numbered = []
     for row in rows:
-        ids = {name: [number[token] for token in row[name]] for name in names if name in row}
-        found.append({**row, **ids})
-    return found
+        ids = {}
+        for name in names:
+            if name in row:
+                ids[name] = [number[token] for token in row[name]]
+        numbered.append({**row, **ids})
+    return numbered
 
 
 def _as_they_are(rows: Rows) -> Rows:
@@ -166,9 +177,9 @@ def _as_they_are(rows: Rows) -> Rows:
 def _paired(preds: Any, target: Any) -> tuple[list[str], list[Any]]:
     """Return texts and a target for each; one text may stand without its list."""
     if isinstance(preds, str):
-        if isinstance(target, (str, Mapping)):
-            return [preds], [target]
-        return [preds], list(target) if len(target) == 1 and not isinstance(target[0], str) else [target]
+        if isinstance(target, (str, Mapping)) or len(target) != 1 or isinstance(target[0], str):
+            target = [target]
+        return [preds], list(target)
     if isinstance(target, str):
         raise ValueError(f"expected a target for each of {len(preds)} texts, got one text")
     _check(len(preds), len(target))
@@ -189,8 +200,16 @@ def _named(text: Any, as_text: str, as_ids: str) -> dict[str, Any]:
 
 
 def _ids(ids: Any) -> list[int]:
-    given = ids.tolist() if isinstance(ids, Tensor) else ids
-    return [int(token) for token in given]
+    if isinstance(ids, Tensor):
+        ids = ids.tolist()
+    return [int(token) for token in ids]
+
+
+def _as_list(texts: Any) -> list[Any]:
+    """Return several texts, or one text alone, as a list."""
+    if isinstance(texts, str):
+        return [texts]
+    return list(texts)
 
 
 @dataclass(frozen=True)

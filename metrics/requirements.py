@@ -62,15 +62,18 @@ class Checkpoint:
     @property
     def words(self) -> str:
         """What is needed."""
-        cached = f"{self.hub[0]} in the hub cache, or " if self.hub else ""
-        return f"{cached}{self.variable} naming {self.holds}"
+        named = f"{self.variable} naming {self.holds}"
+        if not self.hub:
+            return named
+        return f"{self.hub[0]} in the hub cache, or {named}"
 
     @property
     def is_there(self) -> bool:
         """Whether the named place, or else one of the hub copies, is on this machine."""
         named = os.environ.get(self.variable)
-        places = (named,) if named else self.hub
-        return any(Path(place).exists() or _cached(place) for place in places)
+        if named:
+            return _is_here(named)
+        return any(map(_is_here, self.hub))
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,12 @@ class AnyOf:
     @property
     def words(self) -> str:
         """What is needed."""
-        return ", or ".join(one.words for one in self.these)
+        return ", or ".join(each.words for each in self.these)
 
     @property
     def is_there(self) -> bool:
         """Whether one of them is."""
-        return any(one.is_there for one in self.these)
+        return any(each.is_there for each in self.these)
 
 
 Requirement = Package | SpacyModel | Checkpoint | AnyOf
@@ -99,12 +102,16 @@ def words(requirements: tuple[Requirement, ...]) -> str:
     >>> words((Package("spacy", "pip install spacy"), Checkpoint("BENCH_X", ("owner/x",))))
     'spacy (pip install spacy); owner/x in the hub cache, or BENCH_X naming a folder'
     """
-    return "; ".join(one.words for one in requirements)
+    return "; ".join(requirement.words for requirement in requirements)
 
 
 def lacking(requirements: tuple[Requirement, ...]) -> str:
     """Return what of it is not on this machine, for people; empty when all is."""
-    return words(tuple(one for one in requirements if not one.is_there))
+    return words(tuple(requirement for requirement in requirements if not requirement.is_there))
+
+
+def _is_here(place: str) -> bool:
+    return Path(place).exists() or _cached(place)
 
 
 def _cached(repository: str) -> bool:

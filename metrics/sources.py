@@ -22,12 +22,12 @@ def sources_of(rows: Sequence[Row], gold: Gold) -> list[str] | None:
     >>> sources_of([{"id": "a", "prompt": "Once upon"}], {"a": {}})
     ['Once upon']
     """
-    found = [row.get("prompt", gold[row["id"]].get("source")) for row in rows]
-    if not any(found):
+    sources = [row.get("prompt", gold[row["id"]].get("source")) for row in rows]
+    if not any(sources):
         return None
-    without = [row["id"] for row, source in zip(rows, found, strict=True) if source is None]
+    without = [row["id"] for row, source in zip(rows, sources, strict=True) if source is None]
     if without:
         raise ValueError(
             f"expected a source for all {len(rows)} rows or for none, {len(without)} lack it: {without[:3]}"
         )
-    return found
+    return sources

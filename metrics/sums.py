@@ -73,7 +73,9 @@ class Form:
     @property
     def width(self) -> int:
         """Number of statistics of a row."""
-        return 2 * len(self.weights) + 2 if self.kind == "bleu" else 2
+        if self.kind == "bleu":
+            return 2 * len(self.weights) + 2
+        return 2
 
 
 def mean(scale: float = 100.0) -> Form:
@@ -163,8 +165,10 @@ class Sums:
     @property
     def value(self) -> float:
         """The value of the column; not a number where nothing was counted."""
-        found = value_of(self.total.tolist(), self.form)
-        return math.nan if found is None else found
+        value = value_of(self.total.tolist(), self.form)
+        if value is None:
+            return math.nan
+        return value
 
     def together(self, groups: Sequence[str]) -> Sums:
         """Return the sums with the statistics of each group summed, groups in the order of their names.
@@ -190,10 +194,18 @@ class Sums:
         >>> Sums(mean(), [[0.5, 1], [2, 1]]).as_dict()
         {'kind': 'mean', 'scale': 100.0, 'values': [[0.5, 1], [2, 1]]}
         """
-        of_bleu = {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
-        rows = [[int(x) if x.is_integer() and abs(x) < EXACT else x for x in row] for row in self.values.tolist()]
-        own = of_bleu if self.form.kind == "bleu" else {}
-        return {"kind": self.form.kind, "scale": self.form.scale, **own, "values": rows}
+        content: dict[str, Any] = {"kind": self.form.kind, "scale": self.form.scale}
+        if self.form.kind == "bleu":
+            content |= {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
+        content["values"] = [list(map(_shortest, row)) for row in self.values.tolist()]
+        return content
+
+
+def _shortest(value: float) -> float:
+    """Return a whole number as an integer, where it is the same number."""
+    if value.is_integer() and abs(value) < EXACT:
+        return int(value)
+    return value
 
 
 def sums_from(content: Mapping[str, Any]) -> Sums:
@@ -207,7 +219,9 @@ def sums_from(content: Mapping[str, Any]) -> Sums:
     """
     if not isinstance(content, Mapping):
         raise ValueError(f"expected an object with kind, scale and values, got {type(content).__name__}")
-    names = {"kind", "scale", "values"} | ({"weights", "smoothing"} if content.get("kind") == "bleu" else set())
+    names = {"kind", "scale", "values"}
+    if content.get("kind") == "bleu":
+        names |= {"weights", "smoothing"}
     if set(content) != names:
         raise ValueError(f"expected the names {sorted(names)}, got {sorted(map(str, content))}")
     rows, weights = content["values"], content.get("weights", [])
@@ -234,7 +248,9 @@ def value_of(total: Sequence[float], form: Form) -> float | None:
     (75.0, None)
     """
     if form.kind == "bleu":
-        return _bleu_of_sacrebleu(total) if form.smoothing == "exp" else _bleu_of_nltk(total, form)
+        if form.smoothing == "exp":
+            return _bleu_of_sacrebleu(total)
+        return _bleu_of_nltk(total, form)
     top, below = total
     if below == 0:
         return None
@@ -251,9 +267,11 @@ def _bleu_of_sacrebleu(total: Sequence[float]) -> float:
         return 0.0
     doubled, logs = 1.0, 0.0
     for matched, of in zip(matches, totals, strict=True):
-        if not matched:
+        if matched:
+            logs += math.log(100.0 * matched / of)
+        else:
             doubled *= 2
-        logs += math.log(100.0 * matched / of if matched else 100.0 / (doubled * of))
+            logs += math.log(100.0 / (doubled * of))
     return _brevity(length, wanted) * math.exp(logs / n)
 
 
@@ -269,13 +287,18 @@ def _bleu_of_nltk(total: Sequence[float], form: Form) -> float:
         return 0.0
     logs = []
     for weight, matched, of in zip(form.weights, matches, totals, strict=True):
-        logs.append(weight * math.log(matched / of if matched else sys.float_info.min))
+        precision = sys.float_info.min
+        if matched:
+            precision = matched / of
+        logs.append(weight * math.log(precision))
     return form.scale * (_brevity(length, wanted) * math.exp(math.fsum(logs)))
 
 
 def _brevity(length: float, wanted: float) -> float:
     """BLEU's factor for texts that are shorter than their references."""
-    return 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    if length >= wanted:
+        return 1.0
+    return math.exp(1 - wanted / length)
 
 
 def _exp(value: float) -> float:
@@ -306,7 +329,9 @@ def values_of(sums: ArrayLike, form: Form) -> Floats:
             return form.scale * _bleu(array, form)
         quotient = array[..., 0] / array[..., 1]
         quotient = np.where(array[..., 1] == 0, np.nan, quotient)
-        return np.exp(quotient) if form.kind == "perplexity" else form.scale * quotient
+        if form.kind == "perplexity":
+            return np.exp(quotient)
+        return form.scale * quotient
 
 
 def _bleu(sums: Floats, form: Form) -> Floats:
@@ -320,7 +345,9 @@ def _bleu(sums: Floats, form: Form) -> Floats:
         lowest = np.full(matches.shape, sys.float_info.min)
     logs = np.log(np.where(missed, lowest, matches / totals)) * form.weights
     used = np.array(form.weights) > 0
-    zero = (totals == 0) | missed if form.smoothing == "none" else totals == 0
+    zero = totals == 0
+    if form.smoothing == "none":
+        zero |= missed
     zero = (zero & used).any(axis=-1) | missed.all(axis=-1)
     brevity = np.exp(np.minimum(0, 1 - wanted / length))
     return np.where(zero, 0, brevity * np.exp(np.where(used, logs, 0).sum(axis=-1)))
@@ -330,7 +357,9 @@ def _check(form: Form, values: Floats) -> None:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"row {row}: expected a finite number, got {values[row, column]} in place {column}")
-    counts = values if form.kind == "bleu" else values[:, 1:]
+    counts = values[:, 1:]
+    if form.kind == "bleu":
+        counts = values
     wrong = (counts < 0) | ((counts % 1 != 0) & (form.kind != "ratio"))
     if form.kind == "bleu":
         n = len(form.weights)

@@ -100,7 +100,7 @@ class FamilyMetric(Metric):
     @property
     def scorer(self) -> Scorer:
         """The scorer, loaded when it is first used."""
-        scorer: Scorer = self.entry.load() if self.target == self.entry.target else load(self.target)
+        scorer: Scorer = load(self.target)
         return scorer
 
     @property
@@ -126,7 +126,9 @@ class FamilyMetric(Metric):
         rows, gold = self.inputs.rows(*args, **{**self.options, **kwargs})
         if ids is not None and len(ids) != len(rows):
             raise ValueError(f"expected one id for each of {len(rows)} texts, got {len(ids)}")
-        self._add(rows, gold, None if ids is None else [str(name) for name in ids])
+        if ids is not None:
+            ids = list(map(str, ids))
+        self._add(rows, gold, ids)
 
     def update_rows(self, rows: Sequence[Row], gold: Gold) -> None:
         """Add stored rows and what they are compared with, by id; ids without a row are left out."""
@@ -138,9 +140,9 @@ class FamilyMetric(Metric):
 
     def compute(self) -> dict[str, Tensor]:
         """Return each column's value, a scalar in float64; not a number where it is not defined."""
-        found: dict[str, float | None] = {score.name: score.value for score in self.scores()}
-        found = found or dict.fromkeys(self.columns)
-        return {name: self._tensor(value) for name, value in found.items()}
+        values: dict[str, float | None] = {score.name: score.value for score in self.scores()}
+        values = values or dict.fromkeys(self.columns)
+        return {name: self._tensor(value) for name, value in values.items()}
 
     def scores(self) -> list[Score]:
         """Return the scores of the texts so far with signatures, numbers of rows and sums; none before the first."""
@@ -150,12 +152,12 @@ class FamilyMetric(Metric):
         ids, kept = [line[0] for line in lines], [line[1] for line in lines]
         scorer = self.scorer
         if isinstance(scorer, Family):
-            found = scorer.scores(kept)
+            scores = scorer.scores(kept)
         else:
             rows = [{**row, "id": name} for name, (row, _) in zip(ids, kept, strict=True)]
-            gold = {name: one for name, (_, one) in zip(ids, kept, strict=True)}
-            found = scorer(self.inputs.gathered(rows), gold)
-        return [score for score in found if self._keeps(score.name)]
+            gold = {name: fields for name, (_, fields) in zip(ids, kept, strict=True)}
+            scores = scorer(self.inputs.gathered(rows), gold)
+        return [score for score in scores if self._keeps(score.name)]
 
     def sync(self, *args: Any, **kwargs: Any) -> None:
         """Gather the rows of all ranks; called by `compute`."""
@@ -172,10 +174,7 @@ class FamilyMetric(Metric):
         if not rows:
             return
         scorer, names = self.scorer, ids or [str(place) for place in range(len(rows))]
-        kept: Sequence[Any] = [
-            ({name: value for name, value in row.items() if name != "id"}, one)
-            for row, one in zip(rows, gold, strict=True)
-        ]
+        kept: Sequence[Any] = [(_without_id(row), fields) for row, fields in zip(rows, gold, strict=True)]
         if isinstance(scorer, Family):
             named = [{**row, "id": name} for row, name in zip(rows, names, strict=True)]
             kept = scorer.statistic(named, dict(zip(names, gold, strict=True)))
@@ -198,8 +197,10 @@ class FamilyMetric(Metric):
         )  # JSON escapes every other line break
         lines = [json.loads(line) for line in sorted(written)]
         for place, line in enumerate(lines):
-            line[0] = f"~{place:012}" if line[0] is None else line[0]
-        again = [name for name, times in Counter(line[0] for line in lines).items() if times > 1]
+            if line[0] is None:
+                line[0] = f"~{place:012}"
+        times = Counter([line[0] for line in lines])
+        again = [name for name in times if times[name] > 1]
         if again:
             raise ValueError(f"expected each id once, got {len(again)} ids again, such as {again[0]!r}")
         return sorted(lines, key=lambda line: str(line[0]))
@@ -224,7 +225,13 @@ class FamilyMetric(Metric):
         return int(order[1]) <= (self.max_n or 0)
 
     def _tensor(self, value: float | None) -> Tensor:
-        return torch.tensor(math.nan if value is None else value, dtype=torch.float64, device=self.device)
+        if value is None:
+            value = math.nan
+        return torch.tensor(value, dtype=torch.float64, device=self.device)
+
+
+def _without_id(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "id"}
 
 
 def _as_list(value: Any) -> Any:
@@ -245,14 +252,19 @@ def metric_class(name: str) -> type[FamilyMetric]:
     made_of = class_named(name, METRICS)
     entry = METRICS[made_of.family]
     columns = [column for pattern in entry.columns for column in expand(pattern[1:])]
-    kept = [column for column in columns if any(is_named(column, pattern) for pattern in made_of.columns)]
-    directions = {direction_of(column, entry.columns) for column in kept}
+    directions = set()
+    for column in columns:
+        if any(is_named(column, pattern) for pattern in made_of.columns):
+            directions.add(direction_of(column, entry.columns))
+    higher_is_better = None
+    if len(directions) == 1:
+        higher_is_better = directions.pop()
     about = f"{entry.summary[0].upper()}{entry.summary[1:]}. `update` takes what `inputs.{entry.inputs}` takes."
     members = {
         "__doc__": about,
         "__module__": "bench.metrics",
         "__qualname__": name,
         "made_of": made_of,
-        "higher_is_better": directions.pop() if len(directions) == 1 else None,
+        "higher_is_better": higher_is_better,
     }
     return type(name, (FamilyMetric,), members)

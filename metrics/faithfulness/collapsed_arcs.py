@@ -55,11 +55,11 @@ def collapse(words: Sequence[str], heads: Sequence[int], labels: Sequence[str]) 
     _raise_predicates(words, heads, labels)
     for i in sorted(range(len(words)), key=lambda i: -depths[i]):
         _raise_object(i, words, heads, labels)
-    found: dict[tuple[int, int], str] = {}
+    of_pairs: dict[tuple[int, int], str] = {}
     for arc in sorted([*_tree(heads, labels), *_shared(words, heads, labels)]):
         if arc.child != arc.head and arc.label not in DROPPED | NO_WORD:
-            found.setdefault(arc[:2], arc.label)
-    return [Arc(*pair, label) for pair, label in found.items()]
+            of_pairs.setdefault(arc[:2], arc.label)
+    return [Arc(*pair, label) for pair, label in of_pairs.items()]
 
 
 def _depth(i: int, heads: Sequence[int]) -> int:
@@ -83,7 +83,7 @@ def _raise_predicates(words: list[str], heads: list[int], labels: list[str]) -> 
         named = [child for child in children if labels[child] in PREDICATES]
         if "expl" in kinds or not (named or kinds & SUBJECTS):
             continue  # "there is a river": the verb is the predicate
-        predicate = named[0] if named else None
+        predicate = next(iter(named), None)
         if predicate is None and not kinds & CLAUSAL:
             after = [child for child in children if child > verb and labels[child] == "prep"]
             placed = [(prep, child) for prep in after for child in _children(prep, heads) if labels[child] == "pobj"]
@@ -101,7 +101,10 @@ def _replace(word: int, by: int, heads: list[int], labels: list[str]) -> None:
     """Put a word where another stands in the tree, and hang the other and its children on it."""
     for child in _children(word, heads):
         heads[child] = by
-    heads[by], labels[by] = (by if heads[word] == word else heads[word]), labels[word]
+    is_root = heads[word] == word
+    heads[by], labels[by] = heads[word], labels[word]
+    if is_root:
+        heads[by] = by
     heads[word] = by
 
 
@@ -118,13 +121,17 @@ def _raise_object(i: int, words: list[str], heads: list[int], labels: list[str])
         objects = [child for child in children if labels[child].startswith("nmod:")]
     if not objects:
         return
-    kind = "advcl" if labels[objects[0]] == "pcomp" else "nmod"
+    kind, preposition = "nmod", words[i]
+    if labels[objects[0]] == "pcomp":
+        kind = "advcl"
+    if labels[i] == "agent":
+        preposition = "agent"
     _replace(i, objects[0], heads, labels)
     if labels[objects[0]] in PREPOSITIONS:
-        labels[objects[0]] = f"{kind}:{'agent' if labels[i] == 'agent' else words[i]}"
-    for other in objects[1:]:
-        labels[other] = labels[objects[0]]
-        heads[other] = heads[objects[0]]
+        labels[objects[0]] = f"{kind}:{preposition}"
+    for further in objects[1:]:
+        labels[further] = labels[objects[0]]
+        heads[further] = heads[objects[0]]
     labels[i] = "case"
 
 
@@ -137,26 +144,26 @@ def _first(i: int, heads: Sequence[int], labels: Sequence[str]) -> int:
 
 def _tree(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
     """Return an arc per word, conjuncts and their coordinators on the first of the chain."""
-    found = []
+    arcs = []
     for i, (head, label) in enumerate(zip(heads, labels, strict=True)):
         if label == "conj":
-            found.append(Arc(i, _first(i, heads, labels), "conj"))
+            arcs.append(Arc(i, _first(i, heads, labels), "conj"))
         elif label in COORDINATORS:
-            found.append(Arc(i, _first(head, heads, labels), label))
+            arcs.append(Arc(i, _first(head, heads, labels), label))
         else:
-            found.append(Arc(i, head, label))
-    return found
+            arcs.append(Arc(i, head, label))
+    return arcs
 
 
 def _shared(words: Sequence[str], heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
     """Return the arcs that a conjunct shares with the first one: its governor, and its subjects if it has none."""
-    found = []
+    arcs = []
     for i in range(len(words)):
         first = _first(i, heads, labels)
         if first == i:
             continue
         if heads[first] != first:
-            found.append(Arc(i, heads[first], labels[first]))
+            arcs.append(Arc(i, heads[first], labels[first]))
         if not any(labels[child] in SUBJECTS for child in _children(i, heads)):
-            found += [Arc(child, i, labels[child]) for child in _children(first, heads) if labels[child] in SUBJECTS]
-    return found
+            arcs += [Arc(child, i, labels[child]) for child in _children(first, heads) if labels[child] in SUBJECTS]
+    return arcs

@@ -107,7 +107,8 @@ def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any, max_arc
     if excess > 0:
         kept = source[: max(0, len(source) - excess - SPARE)]
     pieces, start = pieces[: MAX_LENGTH - 3], len(kept) + 2
-    arcs = [arc for arc in summary.arcs[:max_arcs] if all(0 <= last[word] < len(pieces) for word in arc[:2])]
+    is_kept = [0 <= position < len(pieces) for position in last]
+    arcs = [arc for arc in summary.arcs[:max_arcs] if is_kept[arc.child] and is_kept[arc.head]]
     separator = tokenizer.sep_token_id
     return Encoded(
         [tokenizer.cls_token_id, *kept, separator, *pieces, separator],

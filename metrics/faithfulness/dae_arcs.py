@@ -41,17 +41,17 @@ def read_arcs(path: Path) -> dict[str, Parsed]:
     readers = {".tsv": _tsv, ".jsonl": _jsonl}
     if path.suffix not in readers:
         raise ValueError(f"expected a file of arcs that ends in .tsv or .jsonl, got {path.name}")
-    found: dict[str, Parsed] = {}
+    by_id: dict[str, Parsed] = {}
     for line, name, parsed in readers[path.suffix](path):
-        if name in found:
+        if name in by_id:
             raise ValueError(f"expected one row per id in {path.name}, line {line}: '{name}' is there twice")
         outside = [arc for arc in parsed.arcs if not 0 <= min(arc[:2]) <= max(arc[:2]) < len(parsed.tokens)]
         if outside:
             raise ValueError(
                 f"expected words 0 to {len(parsed.tokens) - 1} in {path.name}, line {line}, got arc {list(outside[0])}"
             )
-        found[name] = parsed
-    return found
+        by_id[name] = parsed
+    return by_id
 
 
 def _tsv(path: Path) -> Iterator[tuple[int, str, Parsed]]:
@@ -113,28 +113,28 @@ def _is_arc(arc: object) -> bool:
     return False
 
 
-def arcs_of(ids: Sequence[str], texts: Sequence[str], found: Mapping[str, Parsed], file: str) -> list[Parsed]:
+def arcs_of(ids: Sequence[str], texts: Sequence[str], known: Mapping[str, Parsed], file: str) -> list[Parsed]:
     """Return the entry of each summary.
 
     Args:
         ids: of the summaries.
         texts: the summaries; a file that was made from others is refused.
-        found: what `read_arcs` returned; may hold more.
+        known: what `read_arcs` returned; may hold more.
         file: its name, for errors.
 
     Raises:
         ValueError: a summary has no entry, or one whose tokens are of another text.
     """
-    lacking = [name for name in ids if name not in found]
+    lacking = [name for name in ids if name not in known]
     if lacking:
         raise ValueError(f"expected arcs for every summary in {file}, lacks {len(lacking)} of {len(ids)} {lacking[:3]}")
     for name, text in zip(ids, texts, strict=True):
-        if not same_letters(found[name].tokens, text):
+        if not same_letters(known[name].tokens, text):
             raise ValueError(
                 f"expected the tokens of the summary in {file}, id '{name}', got "
-                f"'{' '.join(found[name].tokens)[:60]}' for '{text[:60]}': parse these summaries again"
+                f"'{' '.join(known[name].tokens)[:60]}' for '{text[:60]}': parse these summaries again"
             )
-    return [found[name] for name in ids]
+    return [known[name] for name in ids]
 
 
 def spacy_arcs(texts: Sequence[str], parser: str) -> list[Parsed]:
@@ -149,16 +149,13 @@ def spacy_arcs(texts: Sequence[str], parser: str) -> list[Parsed]:
     """
     tokens = [ptb_tokens(text, lower=False) for text in texts]
     pipeline = spacy_models.load(parser, UNUSED)
-    parsed = pipeline.pipe(
-        (_doc(pipeline, some, text) for some, text in zip(tokens, texts, strict=True)), batch_size=64
-    )
-    return [
-        Parsed(
-            tuple(word.lower() for word in words),
-            tuple(collapse(words, [word.head.i for word in doc], [word.dep_ for word in doc])),
-        )
-        for words, doc in zip(tokens, parsed, strict=True)
-    ]
+    docs = (_doc(pipeline, words, text) for words, text in zip(tokens, texts, strict=True))
+    parsed = pipeline.pipe(docs, batch_size=64)
+    summaries = []
+    for words, doc in zip(tokens, parsed, strict=True):
+        arcs = collapse(words, [word.head.i for word in doc], [word.dep_ for word in doc])
+        summaries.append(Parsed(tuple(map(str.lower, words)), tuple(arcs)))
+    return summaries
 
 
 def _doc(pipeline: Any, tokens: Sequence[str], text: str) -> Any:
@@ -168,6 +165,7 @@ def _doc(pipeline: Any, tokens: Sequence[str], text: str) -> Any:
     words, spaces, end = as_written(tokens, text), [], 0
     for word in words:
         at = text.find(word, end)
-        end = end if at < 0 else at + len(word)
+        if at >= 0:
+            end = at + len(word)
         spaces.append(at < 0 or text[end : end + 1].isspace())
     return doc(pipeline.vocab, words=words, spaces=spaces, sent_starts=[i == 0 for i in range(len(words))])

@@ -98,10 +98,13 @@ def pooling_of(name: str, folder: Path) -> Pooling:
     """
     said = folder / "1_Pooling" / "config.json"
     if not said.is_file():
-        return "cls" if "unsup" in name.lower() else "pooler"
+        if "unsup" in name.lower():
+            return "cls"
+        return "pooler"
     modes = {key for key, on in json.loads(said.read_text()).items() if key.startswith("pooling_mode_") and on is True}
-    parts = folder / "modules.json"
-    kinds = {part["type"].rpartition(".")[2] for part in json.loads(parts.read_text())} if parts.is_file() else set()
+    parts, kinds = folder / "modules.json", set()
+    if parts.is_file():
+        kinds = {part["type"].rpartition(".")[2] for part in json.loads(parts.read_text())}
     known: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
     if len(modes) != 1 or not modes <= known.keys() or not kinds <= PLAIN_MODULES:
         asked = ", ".join(sorted(modes | kinds - PLAIN_MODULES))
@@ -133,21 +136,26 @@ def embed(embedder: Embedder, texts: Sequence[str], tokens: int = TOKENS) -> tup
     rows: list[Tensor] = [torch.empty(0)] * len(distinct)
     with torch.inference_mode():
         for batch in batches([len(ids) for ids in encoded["input_ids"]], tokens):
-            some = {name: [encoded[name][i] for i in batch] for name in encoded}
-            padded = embedder.tokenizer.pad(some, padding_side="right", return_tensors="pt").to(embedder.model.device)
+            columns = {name: _chosen(encoded[name], batch) for name in encoded}
+            padded = embedder.tokenizer.pad(columns, padding_side="right", return_tensors="pt")
+            padded = padded.to(embedder.model.device)
             for i, row in zip(batch, _pooled(embedder, padded).cpu(), strict=True):
                 rows[i] = row
     places = {text: i for i, text in enumerate(distinct)}
     return torch.stack([rows[places[text]] for text in texts]), sum(text in cut for text in texts)
 
 
+def _chosen(rows: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    return [rows[place] for place in places]
+
+
 def _pooled(embedder: Embedder, padded: Any) -> Tensor:
     """Return the states that stand for texts, [B, d]."""
-    found = embedder.model(**padded)
+    output = embedder.model(**padded)
     if embedder.pooling == "pooler":
-        pooled: Tensor = found.pooler_output
+        pooled: Tensor = output.pooler_output
         return pooled
-    states: Tensor = found.last_hidden_state  # [B, T, d]
+    states: Tensor = output.last_hidden_state  # [B, T, d]
     if embedder.pooling == "cls":
         return states[:, 0]
     if embedder.pooling == "last":
@@ -160,5 +168,7 @@ def _pooled(embedder: Embedder, padded: Any) -> Tensor:
 def _positions(model: Any) -> int:
     """Return the longest text that a model can read; those that number positions from the pad on have fewer."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    first = getattr(table, "padding_idx", None)
-    return int(model.config.max_position_embeddings) - (0 if first is None else first + 1)
+    padding, positions = getattr(table, "padding_idx", None), int(model.config.max_position_embeddings)
+    if padding is None:
+        return positions
+    return positions - padding - 1

@@ -179,8 +179,10 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts
     """Return for each summary its entities, and at each level those that its source has; or why it has none."""
     name, missing = spacy_models.installed(tagger)
     sources = [str(gold[row["id"]].get("source") or "") for row in rows]
-    if missing or not all(sources):
-        return [{"why_not": missing if source else "no source text"} for source in sources]
+    if not all(sources):
+        missing = "no source text"
+    if missing:
+        return [{"why_not": missing} for _ in rows]
     entities, common = spacy_entities([row["text"] for row in rows], name), stop_words()
     version, counts = spacy_models.versioned(name), []
     for of_summary, source in zip(entities, sources, strict=True):

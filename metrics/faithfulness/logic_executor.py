@@ -10,6 +10,7 @@ columns are found whatever the case.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,8 @@ from typing import Any
 __all__ = ["FUNCTIONS", "Program", "ProgramError", "Rows", "execute", "number_of", "parse"]
 
 Value = Any  # Rows, a number, a text or a truth value
+KINDS = {"r": "rows", "v": "a value"}
+"""Of arguments, by their letter in `FUNCTIONS`."""
 
 
 class ProgramError(Exception):
@@ -68,10 +71,10 @@ def parse(text: str) -> Program:
     'eq{count{filter_eq{all_rows; region; aldra}}; 2}'
     """
     text = re.sub(r"=(True|False)\s*$", "", text.strip())
-    found = _argument(text)
-    if isinstance(found, str):
+    program = _argument(text)
+    if isinstance(program, str):
         raise ProgramError(f"expected function{{...}}, got '{text[:60]}'")
-    return found
+    return program
 
 
 def _argument(text: str) -> Program | str:
@@ -122,14 +125,18 @@ def execute(program: Program | str, header: Sequence[str], rows: Sequence[Sequen
     cells = tuple(map(tuple, rows))
     everything = Rows(tuple(header), cells, tuple(range(len(cells))))
     try:
-        return _run(parse(program) if isinstance(program, str) else program, everything)
+        if isinstance(program, str):
+            program = parse(program)
+        return _run(program, everything)
     except RecursionError as error:
         raise ProgramError("the program is nested too deeply") from error
 
 
 def _run(program: Program | str, everything: Rows) -> Value:
     if isinstance(program, str):
-        return everything if program == "all_rows" else program
+        if program == "all_rows":
+            return everything
+        return program
     name = program.function
     if name not in FUNCTIONS:
         raise ProgramError(f"no function '{name}'")
@@ -141,11 +148,11 @@ def _run(program: Program | str, everything: Rows) -> Value:
         raise ProgramError(f"{name} takes {len(wanted)} arguments, got {len(values)}")
     for value, kind in zip(values, wanted, strict=False):
         if (kind == "r") != isinstance(value, Rows) and kind != "*":
-            raise ProgramError(f"{name} takes {'rows' if kind == 'r' else 'a value'}, got {value!r}"[:120])
-    found = function(*values)
-    if found is None:
+            raise ProgramError(f"{name} takes {KINDS[kind]}, got {value!r}"[:120])
+    result = function(*values)
+    if result is None:
         raise ProgramError(f"{name} has no value here")
-    return found
+    return result
 
 
 # Numbers and texts ------------------------------------------------------------------------------------------------
@@ -164,14 +171,16 @@ def number_of(value: Value) -> float | None:
     text = str(value).strip()
     if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text):
         text = text.replace(",", "")
-    return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else None
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text):
+        return None
+    return float(text)
 
 
 def _number(value: Value) -> float:
-    found = number_of(value)
-    if found is None:
+    number = number_of(value)
+    if number is None:
         raise ProgramError(f"expected a number, got '{value}'"[:120])
-    return found
+    return number
 
 
 def _numbers(rows: Rows, column: str) -> list[float]:
@@ -193,16 +202,16 @@ def _text(value: Value) -> str:
     return str(value).strip()
 
 
-def _same_number(one: float, two: float) -> bool:
-    return math.isclose(one, two, rel_tol=1e-9, abs_tol=1e-9)
+def _same_number(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def _equal(one: Value, two: Value) -> bool:
+def _equal(first: Value, second: Value) -> bool:
     """Numbers are equal as numbers; of two texts one must be in the other."""
-    numbers = number_of(one), number_of(two)
+    numbers = number_of(first), number_of(second)
     if numbers[0] is not None and numbers[1] is not None:
         return _same_number(numbers[0], numbers[1])
-    first, second = _text(one), _text(two)
+    first, second = _text(first), _text(second)
     return first in second or second in first
 
 
@@ -234,11 +243,11 @@ def _compared(holds: Callable[[Any, Any], bool]) -> Callable[[Rows, str, Value],
 Kept = Callable[[Rows, str, Value], list[bool]]
 COMPARISONS: Mapping[str, Kept] = {
     "eq": _matches,
-    "not_eq": lambda rows, column, value: [not one for one in _matches(rows, column, value)],
-    "less": _compared(lambda one, two: one < two),
-    "greater": _compared(lambda one, two: one > two),
-    "less_eq": _compared(lambda one, two: one <= two),
-    "greater_eq": _compared(lambda one, two: one >= two),
+    "not_eq": lambda rows, column, value: [not matches for matches in _matches(rows, column, value)],
+    "less": _compared(operator.lt),
+    "greater": _compared(operator.gt),
+    "less_eq": _compared(operator.le),
+    "greater_eq": _compared(operator.ge),
 }
 
 
@@ -272,7 +281,7 @@ def _some(values: list[Any]) -> list[Any]:
 
 
 def _two(holds: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
-    return lambda one, two: holds(*_ordered([one, two]))
+    return lambda first, second: holds(*_ordered([first, second]))
 
 
 def _hop(rows: Rows, column: str) -> str:
@@ -285,22 +294,31 @@ def _hop(rows: Rows, column: str) -> str:
 def _most_frequent(rows: Rows, column: str) -> str | None:
     """Return the most frequent cell, the first of equals; None where none is repeated."""
     ((cell, count),) = Counter(rows.column(column)).most_common(1) or (("", 0),)
-    return cell if count > 1 else None
+    if count <= 1:
+        return None
+    return cell
 
 
-def _place(among: Rows, one: Rows) -> int | None:
+def _place(among: Rows, sought: Rows) -> int | None:
     """Return the place of the first of some rows among others; the longer list is the one looked in."""
     if len(among.chosen) == 1:
-        among, one = one, among
-    if not one.chosen:
+        among, sought = sought, among
+    if not sought.chosen:
         return None
-    return next((at for at, i in enumerate(among.chosen) if among.cells[i] == one.cells[one.chosen[0]]), None)
+    cells = sought.cells[sought.chosen[0]]
+    return next((place for place, row in enumerate(among.chosen) if among.cells[row] == cells), None)
 
 
 def _nth(n: int) -> Callable[[Rows, Rows], bool | None]:
-    def is_there(among: Rows, one: Rows) -> bool | None:
-        place = _place(among, one)
-        return None if place is None else place == (n if n >= 0 else max(len(among.chosen), len(one.chosen)) + n)
+    """Return whether a row is the n-th of some, from the end where n is negative; None where it is not among them."""
+
+    def is_there(among: Rows, sought: Rows) -> bool | None:
+        place, wanted = _place(among, sought), n
+        if place is None:
+            return None
+        if n < 0:
+            wanted += max(len(among.chosen), len(sought.chosen))
+        return place == wanted
 
     return is_there
 
@@ -308,8 +326,10 @@ def _nth(n: int) -> Callable[[Rows, Rows], bool | None]:
 def _order(holds: Callable[[int, int], bool]) -> Callable[[Rows, Rows], bool | None]:
     """Compare the places of two rows in their table."""
 
-    def compared(one: Rows, two: Rows) -> bool | None:
-        return holds(one.chosen[0], two.chosen[0]) if one.chosen and two.chosen else None
+    def compared(first: Rows, second: Rows) -> bool | None:
+        if not first.chosen or not second.chosen:
+            return None
+        return holds(first.chosen[0], second.chosen[0])
 
     return compared
 
@@ -319,10 +339,10 @@ def _none(value: Value) -> bool:
     return any(word in text for word in ("none", "n / a", "no information")) or text in ("-", "no")
 
 
-def _both(one: Value, two: Value) -> bool:
-    if not (isinstance(one, bool) and isinstance(two, bool)):
+def _both(first: Value, second: Value) -> bool:
+    if not (isinstance(first, bool) and isinstance(second, bool)):
         raise ProgramError("and takes two truth values")
-    return one and two
+    return first and second
 
 
 # Per function what it takes (r: rows, v: a value or the name of a column, *: anything) and what it does.
@@ -338,8 +358,8 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[..., Value]]] = {
     "bottom": ("r", lambda rows: Rows(rows.header, rows.cells, rows.chosen[-1:])),
     "half": ("r", lambda rows: float(len(rows.chosen) // 2)),
     "one_third": ("r", lambda rows: float(len(rows.chosen) // 3)),
-    "before": ("rr", _order(lambda one, two: one < two)),
-    "after": ("rr", _order(lambda one, two: one > two)),
+    "before": ("rr", _order(operator.lt)),
+    "after": ("rr", _order(operator.gt)),
     "uniq": ("rv", lambda rows, column: float(len(set(rows.column(column))))),
     "sum": ("rv", lambda rows, column: math.fsum(_numbers(rows, column))),
     "avg": ("rv", lambda rows, column: math.fsum(_some(_numbers(rows, column))) / len(rows.chosen)),
@@ -350,12 +370,12 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[..., Value]]] = {
     "argmin": ("rv", _argument_of(min)),
     "hop": ("rv", _hop),
     "most_freq": ("rv", _most_frequent),
-    "diff": ("vv", lambda one, two: _number(one) - _number(two)),
-    "add": ("vv", lambda one, two: _number(one) + _number(two)),
-    "greater": ("vv", _two(lambda one, two: one > two)),
-    "less": ("vv", _two(lambda one, two: one < two)),
+    "diff": ("vv", lambda first, second: _number(first) - _number(second)),
+    "add": ("vv", lambda first, second: _number(first) + _number(second)),
+    "greater": ("vv", _two(operator.gt)),
+    "less": ("vv", _two(operator.lt)),
     "eq": ("vv", _equal),
-    "not_eq": ("vv", lambda one, two: not _equal(one, two)),
+    "not_eq": ("vv", lambda first, second: not _equal(first, second)),
     "and": ("vv", _both),
     **{name: ("rr", _nth(n)) for name, n in ORDINALS.items()},
     **{f"filter_{name}": ("rvv", _filter(kept)) for name, kept in COMPARISONS.items()},

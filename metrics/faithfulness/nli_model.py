@@ -120,11 +120,15 @@ class _Attention(nn.Module):
         self.linear_q, self.linear_merge = nn.Linear(size, size), nn.Linear(size, size)
 
     def forward(self, states: Tensor, seen: Tensor) -> Tensor:
-        q, k, v = (linear(states).unflatten(-1, (HEADS, -1)).transpose(1, 2)
-                   for linear in (self.linear_q, self.linear_k, self.linear_v))  # fmt: skip
-        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        q, k, v = (_by_head(linear(states)) for linear in (self.linear_q, self.linear_k, self.linear_v))
+        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)  # [B, heads, T, d / heads]
         merged: Tensor = self.linear_merge(mixed.transpose(1, 2).flatten(-2))
         return merged
+
+
+def _by_head(states: Tensor) -> Tensor:
+    """Return [B, T, d] as [B, heads, T, d / heads]."""
+    return states.unflatten(-1, (HEADS, -1)).transpose(1, 2)
 
 
 class _Norm(nn.Module):
@@ -148,10 +152,10 @@ def load_weights(model: NLIModel, weights: object, name: str) -> NLIModel:
     Raises:
         NoVerifier: these are no weights, some are missing, of another shape, or belong to another model.
     """
-    if not isinstance(weights, Mapping) or not all(isinstance(one, Tensor) for one in weights.values()):
+    if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise NoVerifier(f"{name} is no state dict but {type(weights).__name__}: bench doctor")
     wanted = model.state_dict()
-    given = {key: one for key, one in weights.items() if not key.startswith(UNUSED)}
+    given = {key: tensor for key, tensor in weights.items() if not key.startswith(UNUSED)}
     missing, unexpected = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
     if missing:
         raise NoVerifier(f"{name} lacks {len(missing)} weights, such as {missing[0]}: bench doctor")
@@ -159,10 +163,9 @@ def load_weights(model: NLIModel, weights: object, name: str) -> NLIModel:
         raise NoVerifier(
             f"{name} has {len(unexpected)} weights of another model, such as {unexpected[0]}: bench doctor"
         )
-    for key, one in given.items():
-        if one.shape != wanted[key].shape:
-            raise NoVerifier(
-                f"{name} has {key} {list(one.shape)}, expected {list(wanted[key].shape)} by config.json: bench doctor"
-            )
+    for key, tensor in given.items():
+        if tensor.shape != wanted[key].shape:
+            shapes = f"{list(tensor.shape)}, expected {list(wanted[key].shape)} by config.json"
+            raise NoVerifier(f"{name} has {key} {shapes}: bench doctor")
     model.load_state_dict(given)
     return model

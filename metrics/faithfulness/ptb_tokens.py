@@ -15,11 +15,10 @@ from typing import Any
 
 __all__ = ["as_written", "ptb_tokens", "same_letters"]
 
-ABBREVIATIONS = [
-    "mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "rev", "hon", "gen", "col", "capt", "lt", "sgt", "maj", "adm",
-    "sen", "rep", "gov", "pres", "vs", "v", "co", "corp", "inc", "ltd", "dept", "univ", "jan", "feb", "mar", "apr",
-    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "u.n", "etc",
-]  # fmt: skip
+ABBREVIATIONS = """
+mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj adm sen rep gov pres vs v co corp inc ltd dept univ
+jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n etc
+"""
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 NLTK_BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": " -- ", "—": " -- ", "…": " ... ", "£": " # "})
@@ -43,13 +42,14 @@ def ptb_tokens(text: str, *, lower: bool = True) -> list[str]:
     """
     words, sentences = _tokenizers()
     plain = DECIMAL_UNIT.sub(r"\1 ", text.translate(PLAIN))
-    tokens = (
-        NLTK_BRACKETS.get(token, token)
-        for line in plain.splitlines()
-        for sentence in sentences.tokenize(line)
-        for token in words.tokenize(sentence, convert_parentheses=True)
-    )
-    return [token.lower() if lower else token for token in tokens]
+    tokens = []
+    for line in plain.splitlines():
+        for sentence in sentences.tokenize(line):
+            for token in words.tokenize(sentence, convert_parentheses=True):
+                tokens.append(NLTK_BRACKETS.get(token, token))
+    if lower:
+        return [token.lower() for token in tokens]
+    return tokens
 
 
 def as_written(tokens: Sequence[str], text: str) -> list[str]:
@@ -58,7 +58,9 @@ def as_written(tokens: Sequence[str], text: str) -> list[str]:
     >>> as_written(["-LRB-", "Sorn", "-RRB-", "``", "#", "5"], "(Sorn) “£5")
     ['(', 'Sorn', ')', '"', '£', '5']
     """
-    written = {**WRITTEN, "#": "£"} if "£" in text else WRITTEN
+    written = dict(WRITTEN)
+    if "£" in text:
+        written["#"] = "£"
     return [written.get(token, token) for token in tokens]
 
 
@@ -82,5 +84,5 @@ def _tokenizers() -> tuple[Any, Any]:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     rules = PunktParameters()
-    rules.abbrev_types.update(ABBREVIATIONS)
+    rules.abbrev_types.update(ABBREVIATIONS.split())
     return TreebankWordTokenizer(), PunktSentenceTokenizer(rules)

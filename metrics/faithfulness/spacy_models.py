@@ -18,15 +18,17 @@ def installed(model: str | None = None) -> tuple[str, str]:
     Args:
         model: the wanted one; None is any of `MODELS`.
     """
-    wanted = model or MODELS[0]
+    names = MODELS
+    if model:
+        names = (model,)
     try:
         spacy = importlib.import_module("spacy")
     except ImportError:
-        return wanted, "needs spaCy: bench doctor"
-    for name in (model,) if model else MODELS:
+        return names[0], "needs spaCy: bench doctor"
+    for name in names:
         if spacy.util.is_package(name):
             return name, ""
-    return wanted, f"needs the spaCy model {wanted}: bench doctor"
+    return names[0], f"needs the spaCy model {names[0]}: bench doctor"
 
 
 @lru_cache(maxsize=2)

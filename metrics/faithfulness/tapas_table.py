@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,24 +42,29 @@ class TapasTable:
             raise ValueError(f"expected fewer than {tokenizer.max_column_id} columns, got {width}")
         if odd := [row for row, cells in enumerate(table.rows) if len(cells) != width]:
             raise ValueError(f"expected {width} cells in every row, got {len(table.rows[odd[0]])} in row {odd[0]}")
-        names = [""] * width if tokenizer.strip_column_names else table.header
-        pieces = [[tokenizer.tokenize(cell) for cell in row] for row in (names, *table.rows)]
+        names = table.header
+        if tokenizer.strip_column_names:
+            names = [""] * width
+        pieces = [list(map(tokenizer.tokenize, row)) for row in (names, *table.rows)]
         self.longest = max((len(cell) for row in pieces for cell in row), default=0)
         self.rows = min(height, tokenizer.max_row_id - 1)
         self._place(pieces)
-        self.numbers = [self._numbers([row[column] for row in table.rows]) for column in range(width)]
+        self.numbers = []
+        for column in range(width):
+            self.numbers.append(self._numbers([row[column] for row in table.rows]))
         self.ranks = np.zeros((height + 1, width, 2), dtype=np.int64)
-        for (row, column), both in self._ranks():
-            self.ranks[row + 1, column] = both
+        for (row, column), ranks in self._ranks():
+            self.ranks[row + 1, column] = ranks
 
     def _place(self, pieces: Sequence[Sequence[Sequence[str]]]) -> None:
         """Number every piece: its id, row (0 is the header), column from 0, and where its word begins in its cell."""
-        flat = [(row, column, begin, piece) for row, cells in enumerate(pieces) for column, cell in enumerate(cells)
-                for begin, piece in zip(begins(cell), cell, strict=True)]  # fmt: skip
-        ids = self.tokenizer.convert_tokens_to_ids([piece for *_, piece in flat])
-        self.ids = np.array(ids, dtype=np.int64)
-        places = np.array([place[:3] for place in flat], dtype=np.int64).reshape(-1, 3)
-        self.row, self.column, self.begin = places.T
+        places, flat = [], []
+        for row, cells in enumerate(pieces):
+            for column, cell in enumerate(cells):
+                flat += cell
+                places += [(row, column, begin) for begin in begins(cell)]
+        self.ids = np.array(self.tokenizer.convert_tokens_to_ids(flat), dtype=np.int64)
+        self.row, self.column, self.begin = np.array(places, dtype=np.int64).reshape(-1, 3).T
         counts = np.zeros((len(pieces), self.longest + 2), dtype=np.int64)
         np.add.at(counts, (self.row, self.begin + 1), 1)
         self.cost = counts.cumsum(axis=0).cumsum(axis=1)
@@ -73,7 +78,9 @@ class TapasTable:
                 for value in span.values:
                     kinds[value.date is None].setdefault(row, value)
         most = max(kinds, key=len)
-        return most if len(most) >= len(cells) * FEWEST else {}
+        if len(most) < len(cells) * FEWEST:
+            return {}
+        return most
 
     def _ranks(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         """Yield row and column of a number, and its place in its column from the lowest and the highest, from 1."""
@@ -89,8 +96,11 @@ class TapasTable:
 
     def _key(self, numbers: Iterable[Any]) -> Any:
         """Return what a column's numbers or dates are compared by; None of none, and where they are not of one kind."""
+        values = list(numbers)
+        if not values:
+            return None
         try:
-            return self.released.get_numeric_sort_key_fn(numbers) if (numbers := list(numbers)) else None
+            return self.released.get_numeric_sort_key_fn(values)
         except ValueError:
             return None
 
@@ -121,16 +131,19 @@ class TapasTable:
             raise ValueError(f"expected a sentence and header of at most {longest} pieces, got {len(ids)}; shorten it")
         row, column = self.row[kept], self.column[kept]
         types = np.zeros((len(ids), 7), dtype=np.int64)
-        types[len(words) + 2 :] = np.stack(
-            [np.ones_like(row), column + 1, row, np.zeros_like(row), *self.ranks[row, column].T,
-             self._relations(sentence)[row, column]], axis=1
-        )  # fmt: skip
+        segment, previous_answer = np.ones_like(row), np.zeros_like(row)
+        rank, rank_from_highest = self.ranks[row, column].T
+        relation = self._relations(sentence)[row, column]
+        of_table = [segment, column + 1, row, previous_answer, rank, rank_from_highest, relation]
+        types[len(words) + 2 :] = np.stack(of_table, axis=1)  # [pieces of the table, 7]
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types.tolist()}
 
     def fit(self, budget: int) -> tuple[int, int]:
         """Return how many rows are kept, and before which piece of its cell a word must begin."""
         trim, rows = self.tokenizer.cell_trim_length, self.rows
-        most = self.longest if trim < 0 else min(self.longest, trim)
+        most = self.longest
+        if trim >= 0:
+            most = min(self.longest, trim)
         while True:
             pieces = next((n for n in range(most) if self.cost[rows, n + 1] > budget), most)
             if pieces == most or (pieces and trim < 0):
@@ -141,18 +154,23 @@ class TapasTable:
 
     def _relations(self, sentence: str) -> Ints:
         """Return for each cell which of equal, less and greater some number of the sentence is, as bits."""
-        found = np.zeros(self.ranks.shape[:2], dtype=np.int64)
-        first = self.released.Relation.EQ.value
+        relations = np.zeros(self.ranks.shape[:2], dtype=np.int64)  # [rows + 1, columns]
         for span in self.released.add_numeric_values_to_question(sentence).numeric_spans:
             for number in span.values:
                 for column, numbers in enumerate(self.numbers):
-                    if not numbers or (key := self._key([*numbers.values(), number])) is None:
-                        continue
-                    for row, other in numbers.items():
-                        relation = self.released.get_numeric_relation(number, other, key)
-                        if relation is not None:
-                            found[row + 1, column] |= 1 << (relation.value - first)
-        return found
+                    self._relate(number, numbers, relations[1:, column])
+        return relations
+
+    def _relate(self, number: Any, numbers: Mapping[int, Any], relations: Ints) -> None:
+        """Set a bit of each cell of a column `[rows]` that a number of the sentence is compared with."""
+        key = self._key([*numbers.values(), number])
+        if not numbers or key is None:
+            return
+        first = self.released.Relation.EQ.value
+        for row, in_table in numbers.items():
+            relation = self.released.get_numeric_relation(number, in_table, key)
+            if relation is not None:
+                relations[row] |= 1 << (relation.value - first)
 
 
 def begins(cell: Sequence[str]) -> Iterator[int]:
@@ -163,5 +181,6 @@ def begins(cell: Sequence[str]) -> Iterator[int]:
     """
     begin = -1
     for place, piece in enumerate(cell):
-        begin = begin if piece.startswith("##") else place
+        if not piece.startswith("##"):
+            begin = place
         yield begin

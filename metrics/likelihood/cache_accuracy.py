@@ -45,8 +45,8 @@ def acc_at_k(rows: Iterable[Row], mode: str, k: int) -> float:
     >>> acc_at_k([row], "cache", 2), acc_at_k([row], "cache", 1), acc_at_k([row], "full", 2)
     (100.0, 0.0, 0.0)
     """
-    found = are_found(rows, mode, k)
-    return Sums(mean(), [(one, 1) for one in found]).value
+    hits = are_found(rows, mode, k)
+    return Sums(mean(), [(hit, 1) for hit in hits]).value
 
 
 def are_found(rows: Iterable[Row], mode: str, k: int) -> list[bool]:
@@ -95,18 +95,22 @@ def _both_found(row: Row, mode: str, k: int) -> bool:
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-    columns = {f"acc@{k}/{mode}": are_found(rows, mode, k) for mode in MODES for k in KS}
-    return [{name: int(found[place]) for name, found in columns.items()} for place in range(len(rows))]
+    counts: list[dict[str, int]] = [{} for _ in rows]
+    for mode in MODES:
+        for k in KS:
+            for row, hit in zip(counts, are_found(rows, mode, k), strict=True):
+                row[f"acc@{k}/{mode}"] = int(hit)
+    return list(counts)
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
-    found = []
+    scores = []
     for mode in MODES:
         for k in KS:
             name = f"acc@{k}/{mode}"
             hits = [(row[name], 1) for row in counts]
-            found.append(score_of_sums(name, mean(), hits, signature(mode, k), higher_is_better=True))
-    return found
+            scores.append(score_of_sums(name, mean(), hits, signature(mode, k), higher_is_better=True))
+    return scores
 
 
 cache_accuracy_scores = Family(_count, _scores)

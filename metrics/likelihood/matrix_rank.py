@@ -55,8 +55,9 @@ def singular_values(log_probs: Tensor) -> Tensor:
     matrix = log_probs.detach().to(torch.float64)
     if min(matrix.shape) == 0:
         return matrix.new_zeros(0)
-    tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
-    triangle = torch.linalg.qr(tall, mode="r").R  # [m, m] with m = min(N, V)
+    if matrix.shape[0] < matrix.shape[1]:
+        matrix = matrix.T
+    triangle = torch.linalg.qr(matrix, mode="r").R  # [m, m] with m = min(N, V)
     return torch.linalg.svdvals(triangle)
 
 
@@ -106,9 +107,9 @@ def matrix_rank_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         raise ValueError(f"expected one row of singular values, got {len(rows)}")
     (row,) = rows
     values, shape = torch.tensor(row["values"], dtype=torch.float64), (row["shape"][0], row["shape"][1])
-    found = []
+    scores = []
     for precision in PRECISIONS:
         signed = f"{signature(precision)}|N:{shape[0]}|V:{shape[1]}"
         rank = float(rank_of(values, shape, precision))
-        found.append(Score(f"rank/{precision}", rank, "count", None, row["rows"], signed))
-    return found
+        scores.append(Score(f"rank/{precision}", rank, "count", None, row["rows"], signed))
+    return scores

@@ -76,18 +76,22 @@ def _loss_and_count(row: Row, unit: Unit) -> tuple[float, int]:
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-    return [{unit: _loss_and_count(row, unit) for unit in UNITS} for row in rows]
+    return [dict(zip(UNITS, _losses_and_counts(row), strict=True)) for row in rows]
+
+
+def _losses_and_counts(row: Row) -> list[tuple[float, int]]:
+    return [_loss_and_count(row, unit) for unit in UNITS]
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
-    found = []
+    scores = []
     for unit in UNITS:
         pairs = [row[unit] for row in counts]
         signed, why = signature(unit), f"the texts have no {unit}"
-        found.append(
+        scores.append(
             score_of_sums(f"ppl/{unit}", sums.perplexity(), pairs, signed, unit="", higher_is_better=False, why=why)
         )
-    return found
+    return scores
 
 
 perplexity_scores = Family(_count, _scores)

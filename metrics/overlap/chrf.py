@@ -117,8 +117,8 @@ def text_counts(
     if not check_pairs(hypotheses, references):
         return []
     streams = [list(stream) for stream in zip_longest(*references)]  # None where a text has fewer references
-    found: list[list[int]] = _metric(name, tokenizer)._extract_corpus_statistics(list(hypotheses), streams)
-    return found
+    counts: list[list[int]] = _metric(name, tokenizer)._extract_corpus_statistics(list(hypotheses), streams)
+    return counts
 
 
 def score_of_counts(name: Name, counts: Sequence[int]) -> float:
@@ -155,7 +155,9 @@ def bleu_tokenizer(references: Sequence[Sequence[str]]) -> BleuTokenizer:
         letters += sum(map(str.isalpha, text))
         for c in ASCII.sub("", text):
             by_character += c.isalpha() and any(first <= ord(c) <= last for first, last in BY_CHARACTER)
-    return "char" if 2 * by_character > letters else "13a"
+    if 2 * by_character > letters:
+        return "char"
+    return "13a"
 
 
 def bleu_signature(references: Sequence[Sequence[str]], tokenizer: BleuTokenizer | None = None) -> str:
@@ -180,7 +182,9 @@ def chrf_signature(references: Sequence[Sequence[str]]) -> str:
 
 def _signed(own: Any, references: Sequence[Sequence[str]]) -> str:
     numbers = {len(texts) for texts in references}
-    own.num_refs = numbers.pop() if len(numbers) == 1 else -1
+    own.num_refs = -1
+    if len(numbers) == 1:
+        own.num_refs = numbers.pop()
     return str(own.get_signature())
 
 
@@ -202,7 +206,7 @@ def overlap_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         raise ValueError("BLEU of no texts is undefined; expected at least one row")
     counts = text_counts("bleu", texts, references, bleu_tokenizer(references))
     # sacrebleu counts lengths first, `bleu()` takes matches, totals and then lengths.
-    sums = [(*one[2:], *one[:2]) for one in counts]
+    sums = [(*row[2:], *row[:2]) for row in counts]
     signed = bleu_signature(references)
     of_chrf = corpus_chrf(texts, references)
     return [

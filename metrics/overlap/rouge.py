@@ -67,6 +67,7 @@ MEASURES: tuple[Measure, ...] = ("f1", "recall")
 SEVERAL: tuple[Several, ...] = ("max", "pooled", "jackknife", "average")
 USUAL: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum")
 THEIRS = {"rouge-l": "rougeL", "rouge-lsum": "rougeLsum"}
+ORDERS = {"rouge-1": 1, "rouge-2": 2, "rouge-3": 3, "rouge-4": 4, "rouge-l": 1, "rouge-lsum": 1}
 Floats = NDArray[np.float64]
 
 
@@ -108,9 +109,15 @@ def rouge(
     [100.0]
     """
     scores = text_scores(
-        hypotheses, references, kinds, measure, tokenizer=tokenizer, several=several, max_bytes=max_bytes,
+        hypotheses,
+        references,
+        kinds,
+        measure,
+        tokenizer=tokenizer,
+        several=several,
+        max_bytes=max_bytes,
         as_long=as_long,
-    )  # fmt: skip
+    )
     if not len(scores):
         raise ValueError("ROUGE of no texts is undefined; expected at least one hypothesis")
     if not is_applicable(*count_letters(text for texts in references for text in texts), tokenizer):
@@ -133,11 +140,9 @@ def text_scores(
     check_options(kinds, measure, tokenizer, several, max_bytes)
     if not check_pairs(hypotheses, references):
         return np.zeros((0, len(kinds)))
-    pairs = [(hypothesis, one) for hypothesis, texts in zip(hypotheses, references, strict=True) for one in texts]
-    if max_bytes is not None:
-        pairs = [(first_bytes(hypothesis, max_bytes), first_bytes(one, max_bytes)) for hypothesis, one in pairs]
-    if as_long:
-        pairs = [(" ".join(hypothesis.split()[: len(one.split())]), one) for hypothesis, one in pairs]
+    pairs = []
+    for hypothesis, texts in zip(hypotheses, references, strict=True):
+        pairs += [_as_compared(hypothesis, text, max_bytes, as_long) for text in texts]
     recalls, scores = _pair_scores(pairs, kinds, measure, tokenizer)
     if len(pairs) == len(hypotheses):
         return scores
@@ -146,25 +151,39 @@ def text_scores(
     if several == "pooled":
         sizes = _sizes(pairs, kinds, tokenizer)
         return np.array([_pooled(recalls[span], sizes[:, span], measure) for span in spans])
-    return np.array([[RULES[several](values) for values in scores[span].T.tolist()] for span in spans])
+    return np.array([list(map(RULES[several], scores[span].T.tolist())) for span in spans])
+
+
+def _as_compared(hypothesis: str, reference: str, max_bytes: int | None, as_long: bool) -> tuple[str, str]:
+    """Return a hypothesis and a reference, both cut to so many bytes, and the hypothesis to the reference's words."""
+    if max_bytes is not None:
+        hypothesis, reference = first_bytes(hypothesis, max_bytes), first_bytes(reference, max_bytes)
+    if as_long:
+        hypothesis = " ".join(hypothesis.split()[: len(reference.split())])
+    return hypothesis, reference
 
 
 def _pair_scores(
     pairs: Sequence[tuple[str, str]], kinds: Sequence[Kind], measure: Measure, tokenizer: Tokenizer
 ) -> tuple[Floats, Floats]:
     """Return recall and the measure of every hypothesis and reference, each `[pairs, kinds]`."""
-    own = WordTokenizer(tokenizer) if tokenizer in ("rouge-1.5.5", "unicode") else None
+    own = None
+    if tokenizer in ("rouge-1.5.5", "unicode"):
+        own = WordTokenizer(tokenizer)
     names = [THEIRS.get(kind, kind.replace("-", "")) for kind in kinds]
     scorer = _package().RougeScorer(names, use_stemmer=tokenizer == "stemmed", tokenizer=own)
     hypotheses, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if hasattr(scorer, "score_batch"):
-        found = scorer.score_batch(references, hypotheses)
+        scored = scorer.score_batch(references, hypotheses)
     else:
-        found = list(map(scorer.score, references, hypotheses))
-    recalls = np.array([[one[name].recall for name in names] for one in found], dtype=np.float64)
+        scored = list(map(scorer.score, references, hypotheses))
+    recalls, fmeasures = np.zeros((len(pairs), len(names))), np.zeros((len(pairs), len(names)))
+    for place, of_pair in enumerate(scored):
+        recalls[place] = [of_pair[name].recall for name in names]
+        fmeasures[place] = [of_pair[name].fmeasure for name in names]
     if measure == "recall":
         return recalls, recalls
-    return recalls, np.array([[one[name].fmeasure for name in names] for one in found], dtype=np.float64)
+    return recalls, fmeasures
 
 
 def _package() -> Any:
@@ -193,8 +212,8 @@ RULES: dict[str, Callable[[Sequence[float]], float]] = {"max": max, "average": _
 
 def _sizes(pairs: Sequence[tuple[str, str]], kinds: Sequence[Kind], tokenizer: Tokenizer) -> NDArray[np.int64]:
     """Return how many n-grams hypotheses and references have, `[2, pairs, kinds]`; words for L and Lsum."""
-    words = np.array([[count_words(text, tokenizer) for text in side] for side in zip(*pairs, strict=True)])
-    orders = np.array([int(kind[-1]) if kind[-1].isdigit() else 1 for kind in kinds])
+    words = np.array([(count_words(text, tokenizer), count_words(reference, tokenizer)) for text, reference in pairs]).T
+    orders = np.array([ORDERS[kind] for kind in kinds])
     return np.maximum(words[:, :, None] - orders + 1, 0)
 
 
@@ -204,8 +223,8 @@ def _pooled(recalls: Floats, sizes: NDArray[np.int64], measure: Measure) -> list
     hypothesis, reference = sizes.sum(axis=1).tolist()
     if measure == "recall":
         return [hits / max(n, 1) for hits, n in zip(matches, reference, strict=True)]
-    both = zip(matches, hypothesis, reference, strict=True)
-    return [2 * hits / max(of_hypothesis + of_reference, 1) for hits, of_hypothesis, of_reference in both]
+    counts = zip(matches, hypothesis, reference, strict=True)
+    return [2 * hits / max(of_hypothesis + of_reference, 1) for hits, of_hypothesis, of_reference in counts]
 
 
 def signature(
@@ -251,13 +270,16 @@ def _signature(
     as_long: bool,
 ) -> str:
     """Return the signature over texts with these numbers of references, which have so many letters, so many dropped."""
-    how_many = "any" if not numbers else "var" if len(numbers) > 1 else str(*numbers)
+    how_many = "any"
+    if numbers:
+        how_many = "var" if len(numbers) > 1 else str(*numbers)
     parts = ["rouge", name_of(tokenizer), f"type:{kind.removeprefix('rouge-')}", measure]
-    parts += ["sentences:lines"] if kind == "rouge-lsum" else []
+    if kind == "rouge-lsum":
+        parts += ["sentences:lines"]
     parts += [f"refs:{several} of {how_many}", f"bytes:{max_bytes or 'all'}"]
-    parts += ["words:as many as the reference"] if as_long else []
-    parts += ["mean of texts", "version:1"]
-    parts += [f"rouge-score:{version('rouge-score')}"]
+    if as_long:
+        parts += ["words:as many as the reference"]
+    parts += ["mean of texts", "version:1", f"rouge-score:{version('rouge-score')}"]
     if not is_applicable(*letters, tokenizer):
         parts += [f"not applicable: it drops {100 * letters[1] / letters[0]:.0f} % of the references' letters"]
     return "|".join(parts)
@@ -309,14 +331,15 @@ class Columns:
             max_bytes=self.max_bytes,
             as_long=self.as_long,
         )
-        found: list[list[float]] = scores.tolist()
-        return found
+        fractions: list[list[float]] = scores.tolist()
+        return fractions
 
     def scores(self, counts: Sequence[Counts]) -> list[Score]:
         """Return a score of each kind; None where the tokenizer is not applicable to all references together."""
         numbers = {row["references"] for row in counts}
-        letters, dropped = (sum(column) for column in zip(*(row["letters"] for row in counts), strict=True))
-        found = []
+        letters = sum(row["letters"][0] for row in counts)
+        dropped = sum(row["letters"][1] for row in counts)
+        scores = []
         for place, kind in enumerate(self.kinds):
             signed = _signature(
                 kind, numbers, (letters, dropped), self.measure, USED, self.several, self.max_bytes, self.as_long
@@ -324,10 +347,10 @@ class Columns:
             name = kind + self.ending
             values = [(row[f"scores{self.ending}"][place], 1) for row in counts]
             if is_applicable(letters, dropped, USED):
-                found.append(score_of_sums(name, mean(), values, signed, higher_is_better=True))
+                scores.append(score_of_sums(name, mean(), values, signed, higher_is_better=True))
             else:
-                found.append(Score(name, None, "percent", True, len(counts), signed))
-        return found
+                scores.append(Score(name, None, "percent", True, len(counts), signed))
+        return scores
 
 
 def rouge_family(*parts: Columns) -> Family:
@@ -335,13 +358,13 @@ def rouge_family(*parts: Columns) -> Family:
 
     def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
         texts, references = texts_and_references(rows, gold)
-        found: list[dict[str, Any]] = [
-            {"references": len(several), "letters": count_letters(several)} for several in references
-        ]
+        counts: list[dict[str, Any]] = []
+        for of_text in references:
+            counts.append({"references": len(of_text), "letters": count_letters(of_text)})
         for part in parts:
-            for row, scores in zip(found, part.count(texts, references), strict=True):
+            for row, scores in zip(counts, part.count(texts, references), strict=True):
                 row[f"scores{part.ending}"] = scores
-        return list(found)
+        return list(counts)
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
         return [score for part in parts for score in part.scores(counts)]

@@ -59,7 +59,9 @@ class WordTokenizer:
     def tokenize(self, text: str) -> list[str]:
         """Return the words of a text."""
         words = _split(text, self.tokenizer)
-        return [_stem_155(word) for word in words] if self.tokenizer == "rouge-1.5.5" else words
+        if self.tokenizer == "rouge-1.5.5":
+            return [_stem_155(word) for word in words]
+        return words
 
 
 def count_words(text: str, tokenizer: Tokenizer) -> int:

@@ -70,8 +70,8 @@ def sentence_bleu_123(hypotheses: Sequence[str], references: Sequence[Sequence[s
     The sum is exact before it is divided, so the order of the sentences does not matter.
     """
     scores = sentence_scores(hypotheses, references)
-    one, two, three = (math.fsum(column) / len(scores) for column in zip(*scores, strict=True))
-    return one, two, three
+    first, second, third = (math.fsum(column) / len(scores) for column in zip(*scores, strict=True))
+    return first, second, third
 
 
 def sentence_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[Bleu123]:
@@ -94,9 +94,9 @@ def bleu_counts(hypothesis: str, references: Sequence[str]) -> tuple[int, ...]:
     words = hypothesis.lower().split()
     allowed, lengths = _reference_side(tuple(references))
     grams = [_grams(words, n) for n in (1, 2, 3)]
-    matches = [(found & most).total() for found, most in zip(grams, allowed, strict=True)]
+    matches = [(of_order & most).total() for of_order, most in zip(grams, allowed, strict=True)]
     nearest = min((abs(length - len(words)), length) for length in lengths)[1]
-    return (*matches, *(max(1, found.total()) for found in grams), len(words), nearest)
+    return (*matches, *(max(1, of_order.total()) for of_order in grams), len(words), nearest)
 
 
 @lru_cache(maxsize=256)  # a table's sentences share their references and come one after the other
@@ -114,8 +114,8 @@ def bleu_from_counts(counts: Sequence[int]) -> Bleu123:
     """Return BLEU-1, -2 and -3 in percent from sums of `bleu_counts`; not a number when nothing was counted."""
     if not any(counts[3:6]):
         return math.nan, math.nan, math.nan
-    one, two, three = (value_of(counts, form) or 0.0 for form in FORMS)
-    return one, two, three
+    first, second, third = (value_of(counts, form) or 0.0 for form in FORMS)
+    return first, second, third
 
 
 def signature(scale: Scale) -> str:
@@ -142,8 +142,8 @@ def check_pairs(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise ValueError("expected a list of hypotheses and a list of lists of references, got one text")
     if len(hypotheses) != len(references):
-        found = f"{len(hypotheses)} hypotheses and {len(references)} lists of references"
-        raise ValueError(f"expected one list of references for each hypothesis, got {found}")
+        given = f"{len(hypotheses)} hypotheses and {len(references)} lists of references"
+        raise ValueError(f"expected one list of references for each hypothesis, got {given}")
     for place, (hypothesis, sources) in enumerate(zip(hypotheses, references, strict=True)):
         if not isinstance(hypothesis, str):
             raise ValueError(f"hypothesis {place}: expected a text, got {type(hypothesis).__name__}")
@@ -161,19 +161,19 @@ def _pairs(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> li
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
     pairs = _pairs([row["text"] for row in rows], [gold[row["id"]]["references"] for row in rows])
     counts = [bleu_counts(*pair) for pair in pairs]
-    return [{"corpus": one, "sentence": bleu_from_counts(one)} for one in counts]
+    return [{"corpus": of_text, "sentence": bleu_from_counts(of_text)} for of_text in counts]
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
     corpus = [row["corpus"] for row in counts]
-    found = []
+    scores = []
     for n, form in enumerate(FORMS, start=1):
-        found.append(score_of_sums(f"bleu-{n}", form, corpus, signature("corpus"), higher_is_better=True))
+        scores.append(score_of_sums(f"bleu-{n}", form, corpus, signature("corpus"), higher_is_better=True))
     for n in (1, 2, 3):
         values = [(row["sentence"][n - 1], 1) for row in counts]
         signed = signature("sentence")
-        found.append(score_of_sums(f"sentence-bleu-{n}", mean(1), values, signed, higher_is_better=True))
-    return found
+        scores.append(score_of_sums(f"sentence-bleu-{n}", mean(1), values, signed, higher_is_better=True))
+    return scores
 
 
 table_bleu_scores = Family(_count, _scores)
