@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,14 @@ def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: py
     asked = ["run", "--task", "logicnlg", "--method", "readme_focal:Focal", "--results", str(results), "--quiet"]
     assert main([*asked, *settings]) == 0
     assert len(list(results.glob("logicnlg/focal/*/scores-*.json"))) == len(TASKS["logicnlg"].load().info.metrics)
+
+
+def test_the_example_metric_gives_what_it_says() -> None:
+    (code,) = re.findall(r"```python\n(from bench\.metrics.*?)```", README, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    (said,) = re.findall(r'"rouge-1": (tensor\(.*?\))', code)
+    assert repr(names["values"]["rouge-1"]) == said
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "constraints.txt"])

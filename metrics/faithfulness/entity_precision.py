@@ -27,7 +27,6 @@ from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, sco
 from bench.metrics.sums import ratio, value_of
 
 __all__ = [
-    "TAGGERS",
     "TYPES",
     "Aggregate",
     "Level",
@@ -35,7 +34,6 @@ __all__ = [
     "entity_precision_family",
     "entity_precision_scores",
     "is_in_source",
-    "share_uncased",
     "signature",
     "spacy_entities",
     "stop_words",
@@ -45,9 +43,9 @@ Level = Literal[0, 1, 2]
 Aggregate = Literal["mean", "pooled"]
 
 TYPES = frozenset({"PERSON", "FAC", "GPE", "ORG", "NORP", "LOC", "EVENT"})
-TAGGERS = spacy_models.MODELS
 UNUSED = ("tagger", "parser", "attribute_ruler", "lemmatizer")
 MOST_UNCASED = 0.9
+"""Share of the texts with a letter that may have no capital: taggers look for capitals."""
 
 
 def is_in_source(entity: str, source: str, level: Level, stop_words: Collection[str] = ()) -> bool:
@@ -107,17 +105,6 @@ def _summed(matches: int, entities: int, how: Aggregate) -> tuple[float, int]:
     return matches / entities, 1
 
 
-def share_uncased(texts: Sequence[str]) -> float:
-    """Return which share of the texts that have a letter has no capital; 0 where none has a letter.
-
-    >>> share_uncased(["the aldra", "The Aldra", "", "7"])
-    0.5
-    """
-    worded = sum(_has_letter(text) for text in texts)
-    uncased = sum(_is_uncased(text) for text in texts)
-    return uncased / max(worded, 1)
-
-
 def _has_letter(text: str) -> bool:
     return any(c.isalpha() for c in text)
 
@@ -156,23 +143,21 @@ def entity_precision_family(*, tagger: str | None = None) -> Family:
     Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
 
     Args:
-        tagger: spaCy model; by default the first of `TAGGERS` that is installed.
+        tagger: spaCy model; by default the first of `spacy_models.MODELS` that is installed.
     """
 
     def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-        return [
-            {**_cases(row["text"]), **matches} for row, matches in zip(rows, _matches(rows, gold, tagger), strict=True)
-        ]
+        counts: list[Counts] = []
+        for row, matches in zip(rows, _matches(rows, gold, tagger), strict=True):
+            cases = {"worded": int(_has_letter(row["text"])), "uncased": int(_is_uncased(row["text"]))}
+            counts.append({**cases, **matches})
+        return counts
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
         name, _ = spacy_models.installed(tagger)
         return _columns(name, counts)
 
     return Family(count, scores)
-
-
-def _cases(text: str) -> Counts:
-    return {"worded": int(_has_letter(text)), "uncased": int(_is_uncased(text))}
 
 
 def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts]:
@@ -184,7 +169,8 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts
     if missing:
         return [{"why_not": missing} for _ in rows]
     entities, common = spacy_entities([row["text"] for row in rows], name), stop_words()
-    version, counts = spacy_models.versioned(name), []
+    version = spacy_models.versioned(name)
+    counts: list[Counts] = []
     for of_summary, source in zip(entities, sources, strict=True):
         matches = []
         for level in get_args(Level):
@@ -195,13 +181,14 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts
 
 def _columns(name: str, counts: Sequence[Counts]) -> list[Score]:
     """Return the columns of a tagger from the counts of all summaries, without values where they cannot be scored."""
+    # What the sources lack comes first, then what the texts lack, then what this machine lacks.
     why_not = why_not_of(counts)
-    uncased = sum(row["uncased"] for row in counts) / max(sum(row["worded"] for row in counts), 1)
-    if uncased > MOST_UNCASED and (not why_not or why_not.startswith("needs ")):
+    worded, uncased = sum(row["worded"] for row in counts), sum(row["uncased"] for row in counts)
+    if uncased / max(worded, 1) > MOST_UNCASED and (not why_not or why_not.startswith("needs ")):
         why_not = "uncased input"
     if why_not:
         return _without_values(name, why_not)
-    version, worded = counts[0]["tagger"], sum(row["entities"] > 0 for row in counts)
+    version, tagged = counts[0]["tagger"], sum(row["entities"] > 0 for row in counts)
     scores = []
     for level in reversed(get_args(Level)):
         for how in get_args(Aggregate):
@@ -214,8 +201,8 @@ def _columns(name: str, counts: Sequence[Counts]) -> list[Score]:
                 higher_is_better=True,
                 why="no summary with an entity",
             )
-            scores.append(replace(score, n=worded))
-    return [*scores, _without_entity(name, version, float(len(counts) - worded), len(counts))]
+            scores.append(replace(score, n=tagged))
+    return [*scores, _without_entity(name, version, float(len(counts) - tagged), len(counts))]
 
 
 def _without_values(name: str, why_not: str) -> list[Score]:

@@ -18,7 +18,7 @@ def installed(model: str | None = None) -> tuple[str, str]:
     Args:
         model: the wanted one; None is any of `MODELS`.
     """
-    names = MODELS
+    names: tuple[str, ...] = MODELS
     if model:
         names = (model,)
     try:

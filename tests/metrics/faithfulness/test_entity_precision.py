@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from bench.metrics import METRICS
+from bench.metrics.faithfulness import entity_precision, spacy_models
 from bench.metrics.faithfulness.entity_precision import (
-    TAGGERS,
     aggregate,
     entity_precision_family,
     entity_precision_scores,
     is_in_source,
-    share_uncased,
     signature,
 )
 
@@ -75,9 +74,23 @@ def test_aggregates_by_hand():
             aggregate(*bad, "mean")
 
 
-def test_share_uncased():
-    assert share_uncased([]) == share_uncased(["", "7 + 1"]) == 0
-    assert share_uncased(["a river", "Aldra", "", "42"]) == 0.5
+@pytest.mark.parametrize(
+    ("texts", "scored"),
+    [
+        (["a river"] * 9 + ["Aldra"], True),
+        (["a river"] * 10 + ["Aldra"], False),
+        (["a river"] * 10 + ["Aldra", "", "42"], False),  # these have no letter
+        (["", "7 + 1"], True),
+    ],
+)
+def test_more_than_nine_tenths_without_a_capital_are_not_scored(texts, scored, monkeypatch):
+    monkeypatch.setattr(spacy_models, "installed", lambda tagger: ("none", ""))
+    monkeypatch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
+    monkeypatch.setattr(entity_precision, "spacy_entities", lambda texts, tagger: [[] for _ in texts])
+    monkeypatch.setattr(entity_precision, "stop_words", set)
+    count = by_name(texts, ["The Aldra"] * len(texts))["p_ent[none,none]"]
+    assert (count.value is not None) is scored
+    assert count.signature.endswith("|not applicable: uncased input") is not scored
 
 
 def test_signatures_differ():
@@ -91,8 +104,8 @@ def test_what_is_missing_is_no_number(monkeypatch):
         assert score.value is None
         assert score.signature.endswith("|not applicable: needs spaCy: bench doctor")
     assert set(by_name(["Aldra rose"], ["Aldra"])) == {
-        *(f"p_ent[{TAGGERS[0]},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
-        f"p_ent[{TAGGERS[0]},none]",
+        *(f"p_ent[{spacy_models.MODELS[0]},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
+        f"p_ent[{spacy_models.MODELS[0]},none]",
     }
 
 
