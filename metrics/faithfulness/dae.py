@@ -206,7 +206,7 @@ def dae_family(
             summaries = source.parsed(rows)
         except NoVerifier as why:
             return [{"why_not": str(why)} for _ in rows]
-        counts = []
+        counts: list[Counts] = []
         for entailed in dae(texts, summaries, verifier, max_arcs):
             counts.append({"wrong": int(not all(entailed)), "arcs": len(entailed), "model": verifier.signature})
         return counts

@@ -58,7 +58,8 @@ class TapasTable:
 
     def _place(self, pieces: Sequence[Sequence[Sequence[str]]]) -> None:
         """Number every piece: its id, row (0 is the header), column from 0, and where its word begins in its cell."""
-        places, flat = [], []
+        flat: list[str] = []
+        places: list[tuple[int, int, int]] = []
         for row, cells in enumerate(pieces):
             for column, cell in enumerate(cells):
                 flat += cell
