@@ -21,7 +21,7 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
 
@@ -69,8 +69,8 @@ class CNNDM(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read a split; training rows that are test rows too make it a proxy."""
-        intake = self.intake(split)
-        files, examples = self._rows(folder, split, intake)
+        bad_rows = self.bad_rows(split)
+        files, examples = self._rows(folder, split, bad_rows)
         status = self.status_of(split, len(examples))
         notes = []
         if examples and not any("\n" in row.target for row in examples):
@@ -78,17 +78,17 @@ class CNNDM(Task):
         if split == "train" and status != "official" and (shared := self._shared(folder, examples)):
             status = "proxy"
             notes.append(f"{shared:,} of {len(examples):,} rows are rows of the test file too")
-        return Split(split, examples, status, "; ".join([str(files[0]), *notes]), intake.closed())
+        return Split(split, examples, status, "; ".join([str(files[0]), *notes]), bad_rows.closed())
 
-    def _rows(self, folder: Path, split: str, intake: Intake) -> tuple[Sequence[Path], list[Example]]:
+    def _rows(self, folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Path], list[Example]]:
         advice = f"get version 3.0.0 from {self.info.source}"
         files = split_files(folder, split, advice, also=ALSO[split], places=("", "3.0.0", "data"))
-        rows = published_rows(files, intake, source="article", target="highlights")
+        rows = published_rows(files, bad_rows, source="article", target="highlights")
         strip = without_mark if self.strip_cnn else str
         return files, [Example(id, strip(text), wanted, (wanted,)) for id, text, wanted in rows]
 
     def _shared(self, folder: Path, examples: Sequence[Example]) -> int:
-        test = self._rows(folder, "test", Intake("test"))[1]
+        test = self._rows(folder, "test", BadRows("test"))[1]
         return evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
 
     def sample(self, split: str) -> Sequence[Example]:

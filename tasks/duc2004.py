@@ -21,7 +21,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword import ADVICE, SIZES, read_pairs, sample_pairs, split_pair
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
@@ -65,12 +65,12 @@ class Duc2004(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the test split below the folder, the others from Gigaword's folder."""
-        intake = self.intake(split)
+        bad_rows = self.bad_rows(split)
         if split == "test":
-            examples, origin = read_test(folder, intake)
+            examples, origin = read_test(folder, bad_rows)
         else:
-            examples, origin = read_pairs(gigaword_folder(folder, split), split, intake)
-        return Split(split, examples, self.status_of(split, len(examples)), origin, intake.closed())
+            examples, origin = read_pairs(gigaword_folder(folder, split), split, bad_rows)
+        return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events; those of the test split have four headlines."""
@@ -100,7 +100,7 @@ def gigaword_folder(folder: Path, split: str) -> Path:
                        f"{places[2]}; {ADVICE}")  # fmt: skip
 
 
-def read_test(folder: Path, intake: Intake) -> tuple[list[Example], str]:
+def read_test(folder: Path, bad_rows: BadRows) -> tuple[list[Example], str]:
     """Read sentences and their four headlines; return the rows and the file they are from.
 
     Raises:
@@ -109,29 +109,29 @@ def read_test(folder: Path, intake: Intake) -> tuple[list[Example], str]:
     """
     found = find(folder, [f"{place}/duc2004.jsonl" for place in PLACES])
     if found is not None:
-        return [_example(f"{number:03d}/{name}", text, titles) for number, name, text, titles in _records(found, intake)
+        return [_example(f"{number:03d}/{name}", text, titles) for number, name, text, titles in _records(found, bad_rows)
                 ], str(found)  # fmt: skip
     for place in PLACES:
         refs = [find(folder, [f"{place}/task1_ref{at}.txt"]) for at in range(REFERENCES)]
         sentences = find(folder, [f"{place}/input.txt"])
         if sentences is not None and all(refs):
-            lines = zip(*(aligned(sentences, ref, intake) for ref in refs if ref is not None), strict=True)
+            lines = zip(*(aligned(sentences, ref, bad_rows) for ref in refs if ref is not None), strict=True)
             return [_example(f"{same[0][0] - 1:03d}", same[0][1], [title for _, _, title in same]) for same in lines
                     ], str(sentences)  # fmt: skip
     raise MissingError(f"{folder}: expected duc2004.jsonl, or input.txt and task1_ref0.txt to task1_ref3.txt (.gz "
                        "too), found none; ask NIST for it (https://duc.nist.gov/data.html)")  # fmt: skip
 
 
-def _records(path: Path, intake: Intake) -> Iterator[tuple[int, str, str, list[str]]]:
+def _records(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, str, list[str]]]:
     """Number, name, sentence and headlines of each row."""
-    for record in read_records(path, intake, columns={"id": "id", "text": "text"}):
+    for record in read_records(path, bad_rows, columns={"id": "id", "text": "text"}):
         titles = record.values.get("summaries")
         if (
             not isinstance(titles, list)
             or len(titles) != REFERENCES
             or not all(isinstance(title, str) and title.strip() for title in titles)
         ):
-            intake.bad(path, record.row, f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}",
+            bad_rows.add(path, record.row, f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}",
                        json.dumps(record.values, default=str))  # fmt: skip
             continue
         yield record.number, record.texts["id"].strip(), record.texts["text"], titles

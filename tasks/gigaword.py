@@ -56,9 +56,9 @@ class Gigaword(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read sentences and headlines line by line."""
-        intake = self.intake(split)
-        examples, origin = read_pairs(folder, split, intake)
-        return Split(split, examples, self.status_of(split, len(examples)), origin, intake.closed())
+        bad_rows = self.bad_rows(split)
+        examples, origin = read_pairs(folder, split, bad_rows)
+        return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""

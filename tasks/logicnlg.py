@@ -92,14 +92,14 @@ class LogicNLG(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files."""
-        intake = self.intake(split)
-        skipped: list[Skipped] | None = None if intake.policy == "fail" else []
+        bad_rows = self.bad_rows(split)
+        skipped: list[Skipped] | None = None if bad_rows.policy == "fail" else []
         train: Train = "proxy" if self.proxy(folder) else "official"
         examples = read_split(folder, split, train, skipped=skipped)  # type: ignore[arg-type]
         for bad in skipped or ():
-            intake.bad(folder / bad.file, bad.row, bad.reason)
+            bad_rows.add(folder / bad.file, bad.row, bad.reason)
         status = "proxy" if (split, train) == ("train", "proxy") else self.status_of(split, len(examples))
-        return Split(split, examples, status, str(folder), intake.closed())
+        return Split(split, examples, status, str(folder), bad_rows.closed())
 
     def proxy(self, folder: Path) -> bool:
         """Return whether other statements about the same tables stand in for the training split."""

@@ -64,10 +64,10 @@ class Lyrics(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the songs of a split."""
-        intake = self.intake(split)
-        path, rows = read_songs(folder, split, intake, "the authors have not released them")
+        bad_rows = self.bad_rows(split)
+        path, rows = read_songs(folder, split, bad_rows, "the authors have not released them")
         examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in rows]
-        return Split(split, examples, self.status_of(split, len(examples)), str(path), intake.closed())
+        return Split(split, examples, self.status_of(split, len(examples)), str(path), bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated songs."""

@@ -66,10 +66,10 @@ class NSMC(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the films or reviews of a split."""
-        intake = self.intake(split)
-        found = read_films(folder, split, intake, f"get raw/ from {self.info.source}")
+        bad_rows = self.bad_rows(split)
+        found = read_films(folder, split, bad_rows, f"get raw/ from {self.info.source}")
         examples = [Example(f"{split}/{film.id}", "", text_of(film.reviews)) for film in found.films]
-        return Split(split, examples, found.status, found.origin, (*intake.closed(), *found.left_out))
+        return Split(split, examples, found.status, found.origin, (*bad_rows.closed(), *found.left_out))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated reviews of films there are not."""

@@ -78,7 +78,7 @@ class NYT(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the articles of a split from the corpus."""
-        intake, rule = self.intake(split), read_rule(folder, self.first_year)
+        bad_rows, rule = self.bad_rows(split), read_rule(folder, self.first_year)
         rows: dict[str, Example] = {}
         left: list[Skipped] = []
         for file in files_of(folder, split, rule):
@@ -88,7 +88,7 @@ class NYT(Task):
                 if file.id in rows:
                     raise BadRow("is there twice; expected each article once")
             except BadRow as problem:
-                intake.bad(file.path, file.row, str(problem), file.content[:1000].decode("utf-8", "replace"))
+                bad_rows.add(file.path, file.row, str(problem), file.content[:1000].decode("utf-8", "replace"))
                 continue
             if reason := self.missing(article, split):
                 left.append(Skipped(file.path.name, file.row, reason))
@@ -99,7 +99,7 @@ class NYT(Task):
         size = LONG_TEST if split == "test" and self.test_rows == "long" else self.info.sizes[split]
         origin = f"{folder}; by {'ids' if split in rule.lists else 'day'}; {len(left):,} articles are no rows"
         status = "official" if len(found) == size and split in rule.lists else "subset"
-        return Split(split, found, status, origin, (*intake.closed(), *left))
+        return Split(split, found, status, origin, (*bad_rows.closed(), *left))
 
     def missing(self, article: Article, split: str) -> str:
         """Say why an article is no row, or nothing."""

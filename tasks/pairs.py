@@ -20,13 +20,13 @@ from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.sources import Source
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
 from bench.tasks.files.user_files import expanded, files_of
 from bench.tasks.samples import sample_rows
 
 
-class Pair(NamedTuple):
+class TextPair(NamedTuple):
     """A row: its number from 0, and its texts."""
 
     number: int
@@ -96,38 +96,38 @@ class Pairs(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""
-        intake = self.intake(split)
+        bad_rows = self.bad_rows(split)
         files = files_of(folder, self.valid_path, self.test_path, FORMATS)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
         origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
         if missing and (split == "train" or split in missing):
-            policy = intake if split == "train" else Intake("train", intake.policy)
+            policy = bad_rows if split == "train" else BadRows("train", bad_rows.policy)
             rows = self._share(self._rows(mine, policy), missing, split, origin)
             origin += f"; {' and '.join(missing)} held out"
         else:
-            rows = self._rows(mine, intake)
-        return Split(split, self._examples(split, rows), "own", origin, intake.closed())
+            rows = self._rows(mine, bad_rows)
+        return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated questions and answers."""
         rows = enumerate(sample_rows("pairs", split))
-        return self._examples(split, [Pair(n, " ".join(row["source"]), " ".join(row["target"])) for n, row in rows])
+        return self._examples(split, [TextPair(n, " ".join(row["source"]), " ".join(row["target"])) for n, row in rows])
 
-    def _rows(self, files: Sequence[Path], intake: Intake) -> list[Pair]:
+    def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
         names = {name: f"task.{name}" for name in self.columns}
-        rows: list[Pair] = []
-        for path, number, row in read_all(files, intake, columns=self.columns, options=names):
+        rows: list[TextPair] = []
+        for path, number, row in read_all(files, bad_rows, columns=self.columns, options=names):
             if longest := max(map(longest_word, row.texts.values())):
                 reason = f"has {longest:,} characters without a space; expected text with spaces between words"
-                intake.bad(path, row.row, reason, str(row.texts))
+                bad_rows.add(path, row.row, reason, str(row.texts))
             else:
-                rows.append(Pair(number, row.texts["source"].strip(), row.texts["target"].strip()))
+                rows.append(TextPair(number, row.texts["source"].strip(), row.texts["target"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
         return rows
 
-    def _share(self, rows: Sequence[Pair], missing: Sequence[str], split: str, origin: str) -> list[Pair]:
+    def _share(self, rows: Sequence[TextPair], missing: Sequence[str], split: str, origin: str) -> list[TextPair]:
         chosen = held_out([place(row.source) for row in rows], missing)
         if chosen is None:
             raise DataError(f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "
@@ -135,7 +135,7 @@ class Pairs(Task):
                             "task.valid_path and task.test_path")  # fmt: skip
         return [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
 
-    def _examples(self, split: str, rows: Sequence[Pair]) -> list[Example]:
+    def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:
         targets: dict[str, dict[str, None]] = {}
         if self.references == "same_source" and split != "train":
             for row in rows:

@@ -18,7 +18,7 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.sources import Source
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
 from bench.tasks.files.user_files import expanded, files_of
 from bench.tasks.samples import sample_rows
@@ -148,9 +148,9 @@ class Text(Task):
         files = files_of(folder, self.valid_path, self.test_path)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
-        intake = self.intake(split)
-        shared = Intake("train", intake.policy)  # a file that is not this split's alone is read as training text is
-        reading = intake if split in files else shared
+        bad_rows = self.bad_rows(split)
+        shared = BadRows("train", bad_rows.policy)  # a file that is not this split's alone is read as training text is
+        reading = bad_rows if split in files else shared
         documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document, reading))
         origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
         if missing and (split == "train" or split in missing):
@@ -166,7 +166,7 @@ class Text(Task):
                 f"{origin}: the {split} split has no document of {self.least} words, {self.prompt_words} for a prompt "
                 f"and {LEAST_REST} more; set task.prompt_words, or task.document (line, blank_line or file)"
             )
-        return Split(split, examples, "own", origin, (*intake.closed(), *short))
+        return Split(split, examples, "own", origin, (*bad_rows.closed(), *short))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tales."""

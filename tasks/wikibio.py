@@ -61,10 +61,10 @@ class Wikibio(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files or the hub's rows; a row's target is its first sentence."""
-        intake = self.intake(split)
-        path, rows = read_people(folder, split, intake, f"get it from {self.info.source}")
+        bad_rows = self.bad_rows(split)
+        path, rows = read_people(folder, split, bad_rows, f"get it from {self.info.source}")
         examples = [_example(split, person) for person in rows]
-        return Split(split, examples, self.status_of(split, len(examples)), str(path), intake.closed())
+        return Split(split, examples, self.status_of(split, len(examples)), str(path), bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated people."""

@@ -23,7 +23,7 @@ from bench.tasks.core.stream_recipes import small
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import lines
 from bench.tasks.files.records import read_records
@@ -104,17 +104,17 @@ class WikiText103(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published file of a split and cut it at the titles of articles."""
-        intake = self.intake(split)
+        bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
         path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
-        found = [text for text in articles(read_lines(path, intake)) if text.strip()]
+        found = [text for text in articles(read_lines(path, bad_rows)) if text.strip()]
         if not found:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
             found = [a for number, a in enumerate(found) if (number % VALID_SHARE == 0) == (split == "valid")]
         examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(found)]
         status = "proxy" if proxy else self.status_of(split, len(examples))
-        return Split(split, examples, status, str(path), intake.closed())
+        return Split(split, examples, status, str(path), bad_rows.closed())
 
     def proxy(self, folder: Path) -> bool:
         """Return whether validation articles stand in for training."""
@@ -151,12 +151,12 @@ def names(split: str) -> list[str]:
     return [f"wiki.{split}.tokens", f"{split}.txt", *rows]
 
 
-def read_lines(path: Path, intake: Intake) -> Iterator[str]:
+def read_lines(path: Path, bad_rows: BadRows) -> Iterator[str]:
     """Yield lines with their ends, from the published file or from rows with a `text`."""
     if ".jsonl" in path.name:
-        rows = read_records(path, intake, columns={"text": "text"}, may_be_empty=True)
+        rows = read_records(path, bad_rows, columns={"text": "text"}, may_be_empty=True)
         return (row.texts["text"] for row in rows)
-    return (line for _, line in lines(path, intake))
+    return (line for _, line in lines(path, bad_rows))
 
 
 def articles(every: Iterable[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.detokenise import detokenise
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import aligned
@@ -138,11 +138,11 @@ class WritingPrompts(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the fairseq files or the hub's rows of a split."""
-        intake = self.intake(split)
-        path, rows = _rows(folder, split, intake, f"get them from {self.info.source}")
+        bad_rows = self.bad_rows(split)
+        path, rows = _rows(folder, split, bad_rows, f"get them from {self.info.source}")
         examples, left_out = self.kept(rows, split)
         status = self.status_of(split, len(examples) + len(left_out))
-        return Split(split, examples, status, str(path), (*intake.closed(), *left_out))
+        return Split(split, examples, status, str(path), (*bad_rows.closed(), *left_out))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated prompts and stories."""
@@ -182,16 +182,16 @@ class WritingPrompts(Task):
         return "\n".join(filter(None, map(detokenise, paragraphs)))
 
 
-def _rows(folder: Path, split: str, intake: Intake, advice: str) -> tuple[Path, Iterator[Row]]:
+def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Row]]:
     """Return the first file of a split and its rows; the fairseq files go before the hub's."""
     if sources := find(folder, [f"{split}.wp_source"]):
         targets = needed(folder, [f"{split}.wp_target"], advice)
-        return sources, (Row(sources, f"line {n}", n - 1, *texts) for n, *texts in aligned(sources, targets, intake))
+        return sources, (Row(sources, f"line {n}", n - 1, *texts) for n, *texts in aligned(sources, targets, bad_rows))
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
-    return files[0], _records(files, intake)
+    return files[0], _records(files, bad_rows)
 
 
-def _records(files: Sequence[Path], intake: Intake) -> Iterator[Row]:
+def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Row]:
     """Rows of the hub, numbered through all files of a split."""
-    for path, number, record in read_all(files, intake, columns={"prompt": "prompt", "story": "story"}):
+    for path, number, record in read_all(files, bad_rows, columns={"prompt": "prompt", "story": "story"}):
         yield Row(path, record.row, number, record.texts["prompt"], record.texts["story"])

@@ -22,7 +22,7 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import LONGEST_LINE, unpacked
 from bench.tasks.files.published import MADE, evaluated_too, published_rows, split_files
@@ -61,8 +61,8 @@ class XSum(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read a split and compare it with the publisher's list of ids."""
-        intake = self.intake(split)
-        files, examples = self._rows(folder, split, intake)
+        bad_rows = self.bad_rows(split)
+        files, examples = self._rows(folder, split, bad_rows)
         status = self.status_of(split, len(examples))
         official = official_splits(folder)
         reasons = [strangers(examples, split, official)] if official else []
@@ -70,18 +70,18 @@ class XSum(Task):
             reasons.append(self._shared(folder, examples, status))
         if reasons := [reason for reason in reasons if reason]:
             status = "proxy"
-        return Split(split, examples, status, "; ".join([str(files[0]), *reasons]), intake.closed())
+        return Split(split, examples, status, "; ".join([str(files[0]), *reasons]), bad_rows.closed())
 
-    def _rows(self, folder: Path, split: str, intake: Intake) -> tuple[Sequence[Path], list[Example]]:
+    def _rows(self, folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Path], list[Example]]:
         files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
-        rows = published_rows(files, intake, source="document", target="summary", empty_sources=True)
+        rows = published_rows(files, bad_rows, source="document", target="summary", empty_sources=True)
         return files, [Example(id, text, summary, (summary,)) for id, text, summary in rows]
 
     def _shared(self, folder: Path, examples: Sequence[Example], status: str) -> str:
         """Say how many training rows are test rows, unless the split is as published."""
         if status == "official":
             return ""
-        test = self._rows(folder, "test", Intake("test"))[1]
+        test = self._rows(folder, "test", BadRows("test"))[1]
         n = evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
         return f"{n:,} of {len(examples):,} rows are rows of the test file too" if n else ""
 

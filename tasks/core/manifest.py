@@ -10,8 +10,6 @@ from typing import Any
 from bench.base.keys import canonical
 from bench.tasks.core.example import Example
 
-STATUSES = ("official", "subset", "proxy", "own", "sample")
-
 
 @dataclass(frozen=True)
 class Split:
@@ -77,9 +75,9 @@ def plain(value: Any) -> Any:
     {'pair': ['a', 'b']}
     """
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
+        return [plain(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value

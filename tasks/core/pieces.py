@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-__all__ = ["LONGEST_WORD", "has_words", "longest_word", "pieces"]
+__all__ = ["has_words", "longest_word", "pieces"]
 
 LONGEST_WORD = 10_000
 """Characters; more than that without a space is no word of a text, and a BPE would learn from it for hours."""
@@ -33,14 +33,16 @@ def has_words(text: str, least: int) -> bool:
     (True, False)
     """
     first = next(pieces(text, least), "")
-    return (first.count(" ") + 1 if first else 0) >= least
+    return len(first.split()) >= least
 
 
 def longest_word(text: str) -> int:
-    """Return how many characters the longest word has, if it may be too long, else 0.
+    """Return how many characters the longest word has if they are too many for a word, else 0.
 
     >>> longest_word("to be"), longest_word("to " + "b" * 10_001)
     (0, 10001)
     """
-    longest = max(map(len, text.split()), default=0) if len(text) > LONGEST_WORD else 0
+    if len(text) <= LONGEST_WORD:
+        return 0
+    longest = max(map(len, text.split()), default=0)
     return longest if longest > LONGEST_WORD else 0

@@ -1,4 +1,4 @@
-"""Official: the hash of published rows, where they have been read whole."""
+"""Published hashes: what the rows of a split must be to be the published ones, where they have been read whole."""
 
 from __future__ import annotations
 

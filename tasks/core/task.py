@@ -1,4 +1,4 @@
-"""Task: the base of every task. A task says what its rows are; batching, splits and statuses are done here."""
+"""Task: the base of every task. A task says what its rows are; splits, statuses, encoding and batches are done here."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.rows import rows_of
 from bench.tasks.encode.stream import Stream
-from bench.tasks.encode.token_store import Array, Rows
+from bench.tasks.encode.token_store import Array, EncodedRows
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
-from bench.tasks.files.bad_rows import Intake, OnBadRow
+from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
     from bench.tasks.exemplars.retrieve import Exemplars
@@ -80,7 +80,7 @@ class Feed:
     batch: int
     steps: int
     seed: int
-    rows: Rows
+    rows: EncodedRows
     accumulate: int = 1
     lengths: Array | None = None  # of the rows, where those of about one length are to meet
     workers: int = 0
@@ -203,13 +203,15 @@ class Task(LightningDataModule, ABC):
             self._splits[name] = replace(split, examples=split.examples[: self.limit])
         return self._splits[name]
 
-    def intake(self, split: str) -> Intake:
+    def bad_rows(self, split: str) -> BadRows:
         """Return what bad rows of a split are told to."""
-        return Intake(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
+        return BadRows(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
-        return "official" if rows == self.info.sizes.get(split) else "subset"
+        if rows == self.info.sizes.get(split):
+            return "official"
+        return "subset"
 
     def evaluation_examples(self, split: str, n: int | None) -> list[Example]:
         """Return n rows of a split, the same ones for every run; all of them for None."""
@@ -218,7 +220,8 @@ class Task(LightningDataModule, ABC):
 
     def probe_examples(self, examples: Sequence[Example]) -> Sequence[Example]:
         """Return the rows whose prompts are probed, one for each distinct prompt."""
-        return list({e.source: e for e in reversed(examples)}.values())[::-1]
+        first_of = {example.source: example for example in reversed(examples)}
+        return list(first_of.values())[::-1]
 
     def manifest(self, split: str) -> Manifest:
         """Count and hash a split, once."""
@@ -228,17 +231,18 @@ class Task(LightningDataModule, ABC):
 
     def training_texts(self) -> list[str]:
         """Return source and target of every training row; a tokenizer learns from them."""
-        texts = []
+        examples = self.split("train").examples
         if self.stream is not None:
-            return [example.target for example in self.split("train").examples]
-        for example in self.split("train").examples:
+            return [example.target for example in examples]
+        texts = []
+        for example in examples:
             texts += [self.plain_source(example), " " + example.target]
         return texts
 
     def target_tokens(self) -> float:
-        """About how many tokens a training target has on average: a quarter of its bytes."""
-        targets = [example.target for example in self.split("train").examples]
-        return sum(len(text.encode("utf-8", "surrogatepass")) for text in targets) / 4 / max(1, len(targets))
+        """Return about how many tokens a training target has on average: a quarter of its bytes."""
+        examples = self.split("train").examples
+        return sum(byte_count(example.target) for example in examples) / 4 / max(1, len(examples))
 
     def exemplars(self, split: str, equal_targets: bool = True, *, swap: bool = False) -> Mapping[str, str]:
         """Return the exemplar of every row of a split by id: the training target of the nearest training source.
@@ -257,21 +261,20 @@ class Task(LightningDataModule, ABC):
         if swap:
             from bench.tasks.exemplars.retrieve import swapped
 
-            nearest = swapped(nearest, [e.id for e in rows])
+            nearest = swapped(nearest, [row.id for row in rows])
         train = self.split("train").examples
-        return {e.id: train[i].target for e, i in zip(rows, nearest.tolist(), strict=True)}
+        return {row.id: train[at].target for row, at in zip(rows, nearest.tolist(), strict=True)}
 
     def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
         from bench.tasks.exemplars.retrieve import retrieve
 
         train, rows = self.split("train").examples, self.split(split).examples
         return retrieve(
-            [self.plain_source(e) for e in train],
-            [e.target for e in train],
-            [self.plain_source(e) for e in rows],
+            [self.plain_source(row) for row in train],
+            [row.target for row in train],
+            [self.plain_source(row) for row in rows],
             own=split == "train",
             equal_targets=equal_targets,
-            targets=None if equal_targets else [e.target for e in rows],
             cache=cache_folder() / "exemplars",
             progress=self.on_search,
         )
@@ -280,10 +283,10 @@ class Task(LightningDataModule, ABC):
         """Return a warning when exemplars are the gold target far more often in training than in a split."""
         from bench.tasks.exemplars.retrieve import gold_share, leak
 
-        shares, train = [], [e.target for e in self.split("train").examples]
+        shares, train = [], [row.target for row in self.split("train").examples]
         for name in ("train", split):
             self.exemplars(name, equal_targets)
-            targets = [e.target for e in self.split(name).examples]
+            targets = [row.target for row in self.split(name).examples]
             shares.append(gold_share(self._exemplars[name, equal_targets], train, targets))
         return leak(*shares)
 
@@ -306,31 +309,50 @@ class Task(LightningDataModule, ABC):
         if prompts and self.prompt_tokens:
             return [self._cut(row, codec) for row in self.encode(examples, replace(codec, max_target=10**6))]
         if prompts and self.info.open_ended:
-            parts = [self.prompt_and_rest(example) for example in examples]
-            examples = [replace(e, source=p, target=rest) for e, (p, rest) in zip(examples, parts, strict=True)]
-        sources = [self.source_text(example, codec) for example in examples]
-        running = self.info.open_ended  # a text goes on from one before it, as it does in the tokenizer's training text
-        source_ids = codec.ids([" " + text if running and text else text for text, _ in sources])
-        after = running or (codec.architecture == "decoder-only" and any(text for text, _ in sources))
-        target_ids = codec.ids([" " * after + example.target for example in examples])
-        read = [None] * len(examples) if exemplars is None else codec.ids([exemplars[e.id] for e in examples])
+            examples = [self._prompted(example) for example in examples]
+        texts = [self.source_text(example, codec) for example in examples]
+        sources, dropped = [text for text, _ in texts], [n_dropped for _, n_dropped in texts]
+        # A text of an open-ended task goes on from one before it, as it does in the tokenizer's training text.
+        space = " " * self.info.open_ended
+        source_ids = codec.ids([space + text if text else "" for text in sources])
+        if codec.architecture == "decoder-only" and any(sources):
+            space = " "
+        target_ids = codec.ids([space + example.target for example in examples])
+        exemplar_ids: list[list[int] | None] = [None] * len(examples)
+        if exemplars is not None:
+            exemplar_ids = [*codec.ids([exemplars[example.id] for example in examples])]
         return [
-            codec.encode(e.id, source, target, ends=self.ends, truncated=dropped, exemplar=exemplar,
-                         n_words=self.words_of(e.target), n_bytes=byte_count(e.target))
-            for e, source, target, (_, dropped), exemplar in zip(
-                examples, source_ids, target_ids, sources, read, strict=True
+            codec.encode(
+                example.id,
+                source_ids[at],
+                target_ids[at],
+                ends=self.ends,
+                truncated=dropped[at],
+                exemplar=exemplar_ids[at],
+                n_words=self.words_of(example.target),
+                n_bytes=byte_count(example.target),
             )
-        ]  # fmt: skip
+            for at, example in enumerate(examples)
+        ]
+
+    def _prompted(self, example: Example) -> Example:
+        """Return an open-ended row with its prompt as source and its true continuation as target."""
+        prompt, rest = self.prompt_and_rest(example)
+        return replace(example, source=prompt, target=rest)
 
     def _cut(self, row: Encoded, codec: Codec) -> Encoded:
         """Move the first tokens of an open-ended row from what is learned to what is read."""
         at, most = self.prompt_tokens, self.prompt_tokens + codec.max_target
-        return replace(row, source=(*row.source, *row.target[:at]), target=row.target[at:most],
-                       truncated=row.truncated + max(0, len(row.target) - most))  # fmt: skip
+        return replace(
+            row,
+            source=(*row.source, *row.target[:at]),
+            target=row.target[at:most],
+            truncated=row.truncated + max(0, len(row.target) - most),
+        )
 
     def encoded(
         self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
-    ) -> Rows:
+    ) -> EncodedRows:
         """Return every row of a split as a model sees it; see `bench.tasks.encode.rows`."""
         return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
 
@@ -350,13 +372,20 @@ class Task(LightningDataModule, ABC):
             examples: rows.
             wanted: of `target`, `references`, `source` (as a model would read it) and the names of the rows' fields.
         """
-        known: dict[str, Callable[[Example], Any]] = {
-            "target": lambda e: e.target,
-            "references": lambda e: list(e.references),
-            "source": self.plain_source,
-        }
-        return {e.id: {name: known[name](e) if name in known else plain(e.fields.get(name)) for name in wanted}
-                for e in examples}  # fmt: skip
+        return {example.id: self._wanted(example, wanted) for example in examples}
+
+    def _wanted(self, example: Example, wanted: Sequence[str]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name in wanted:
+            if name == "target":
+                made[name] = example.target
+            elif name == "references":
+                made[name] = list(example.references)
+            elif name == "source":
+                made[name] = self.plain_source(example)
+            else:
+                made[name] = plain(example.fields.get(name))
+        return made
 
     def setup_run(self, feed: Feed) -> None:
         """Take over how a training is fed; the end of the training forgets it."""
@@ -368,16 +397,17 @@ class Task(LightningDataModule, ABC):
             self._feed = None
 
     def train_dataloader(self) -> Iterable[dict[str, Any]]:
-        """Micro-batches of this rank; item i is a pure function of seed and i."""
+        """Return the micro-batches of this rank; item i is a pure function of seed and i."""
         feed = self._feed
         if feed is None:
             raise RuntimeError("call task.setup_run(Feed(...)) before asking for batches")
-        trainer = self.trainer
+        rank, world = 0, 1
+        if self.trainer is not None:
+            rank, world = self.trainer.global_rank, self.trainer.world_size
+        order = Order(len(feed.rows), feed.batch, feed.seed, feed.lengths)
         batches = MicroBatches(
-            feed.rows, Order(len(feed.rows), feed.batch, feed.seed, feed.lengths), feed.steps, feed.codec.picked,
-            rank=trainer.global_rank if trainer else 0, world=trainer.world_size if trainer else 1,
-            accumulate=feed.accumulate,
-        )  # fmt: skip
+            feed.rows, order, feed.steps, feed.codec.picked, rank=rank, world=world, accumulate=feed.accumulate
+        )
         if not feed.workers:
             return batches
         return DataLoader(batches, batch_size=None, shuffle=False, num_workers=feed.workers, collate_fn=unchanged)

@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 
 from bench.base.seeds import seed_of
 from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, Rows
+from bench.tasks.encode.token_store import Array, EncodedRows
 
 POOL = 32
 """Batches whose rows are sorted by length together: little padding, and still a new mix in every epoch."""
@@ -40,38 +40,40 @@ class Order:
     _epochs: dict[int, Array] = field(default_factory=dict)
 
     def step(self, step: int) -> Array:
-        """Return the rows of an optimiser step; a resumed run or another world size asks for the same ones."""
+        """Return the rows of an optimiser step, [batch]; the same for a resumed run and for any number of ranks."""
         at, stop = step * self.batch, (step + 1) * self.batch
         parts: list[Array] = []
         while at < stop:
             epoch, first = divmod(at, self.rows)
             parts.append(self.epoch(epoch)[first : first + stop - at])
             at += len(parts[-1])
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate(parts)
 
     def epoch(self, epoch: int) -> Array:
-        """Return the order of an epoch, a permutation of the rows."""
+        """Return the order of an epoch, a permutation of the rows, [rows]."""
         if epoch not in self._epochs:
             if len(self._epochs) > 1:
                 self._epochs.clear()
             order = permutation(self.rows, self.seed, epoch)
             begun = -epoch * self.rows % self.batch  # rows that fill the batch the epoch before has begun
-            self._epochs[epoch] = order if self.lengths is None else self._bucketed(order, begun, epoch)
+            if self.lengths is not None:
+                order = self._bucketed(order, begun, self.lengths, epoch)
+            self._epochs[epoch] = order
         return self._epochs[epoch]
 
-    def _bucketed(self, order: Array, begun: int, epoch: int) -> Array:
-        assert self.lengths is not None
-        whole = (self.rows - begun) // self.batch * self.batch if begun < self.rows else 0
+    def _bucketed(self, order: Array, begun: int, lengths: Array, epoch: int) -> Array:
+        """Sort the rows of each pool of batches by length; head and tail, which fill no whole batch, stay."""
+        whole = max(0, self.rows - begun) // self.batch * self.batch
         head, middle, tail = order[:begun], order[begun : begun + whole], order[begun + whole :]
-        pools = np.arange(whole) // (POOL * self.batch)
-        batches = middle[np.lexsort((self.lengths[middle], pools))].reshape(-1, self.batch)
+        pools = np.arange(whole) // (POOL * self.batch)  # [whole]: the pool of each row
+        batches = middle[np.lexsort((lengths[middle], pools))].reshape(-1, self.batch)  # [batches, batch]
         generator = np.random.default_rng(seed_of(self.seed, "batches", epoch))
         mixed = [generator.permutation(batches[at : at + POOL]).ravel() for at in range(0, len(batches), POOL)]
         return np.concatenate((head, *mixed, tail))
 
 
 def permutation(rows: int, seed: int, epoch: int) -> Array:
-    """Return an order of rows that depends on seed and epoch alone."""
+    """Return an order of rows that depends on seed and epoch alone, [rows]."""
     return np.random.default_rng(seed_of(seed, "order", epoch)).permutation(rows)
 
 
@@ -94,10 +96,10 @@ class MicroBatches(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         order: Order,
         steps: int,
-        collate: Callable[[Rows, Array], dict[str, Any]],
+        collate: Callable[[EncodedRows, Array], dict[str, Any]],
         *,
         rank: int = 0,
         world: int = 1,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.base.keys import key_of
 from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, Bins, Part, Rows
+from bench.tasks.encode.token_store import Array, EncodedRows, Part, TokenStore
 
 __all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
 
@@ -39,15 +39,15 @@ class Codec:
     max_target: int
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of texts without special tokens."""
+        """Return the token ids of texts, without special tokens."""
         if not texts:
             return []
-        found = self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False)
-        return list(found["input_ids"])
+        encoding = self.tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False)
+        return list(encoding["input_ids"])
 
     @cached_property
     def identity(self) -> str:
-        """Everything that decides what rows become."""
+        """The hash of everything that decides what rows become."""
         return key_of([tokenizer_hash(self.tokenizer), self.architecture, self.max_source, self.max_target])
 
     @cached_property
@@ -58,9 +58,17 @@ class Codec:
         return whole[:at], whole[at + len(bare) :]
 
     def encode(
-        self, name: str, source: list[int], target: list[int], *, ends: bool, truncated: int = 0,
-        exemplar: list[int] | None = None, n_words: int = 0, n_bytes: int = 0,
-    ) -> Encoded:  # fmt: skip
+        self,
+        name: str,
+        source: list[int],
+        target: list[int],
+        *,
+        ends: bool,
+        truncated: int = 0,
+        exemplar: list[int] | None = None,
+        n_words: int = 0,
+        n_bytes: int = 0,
+    ) -> Encoded:
         """Cut, count and frame one row.
 
         Args:
@@ -78,70 +86,93 @@ class Codec:
         kept, every = min(len(target), self.max_target), max(1, len(target))
         n_words, n_bytes = n_words * kept // every, n_bytes * kept // every
         source, target = source[: self.max_source], target[: self.max_target]
-        eos = [self.tokenizer.eos_token_id] if ends else []
         if self.architecture == "encoder-decoder":
             before, after = self.frame
-            whole, labels = [*before, *source, *after], [*before, *target, *eos]
+            whole, labels = [*before, *source, *after], [*before, *target]
         else:
-            whole, labels = [self.tokenizer.bos_token_id, *source], [*target, *eos]
-        read = None if exemplar is None else (*exemplar[: self.max_target], self.tokenizer.eos_token_id)
+            whole, labels = [self.tokenizer.bos_token_id, *source], [*target]
+        eos = self.tokenizer.eos_token_id
+        if ends:
+            labels.append(eos)
+        read = None
+        if exemplar is not None:
+            read = (*exemplar[: self.max_target], eos)
         return Encoded(name, tuple(whole), tuple(labels), truncated + over, read, n_words, n_bytes)
 
     @cached_property
     def pad(self) -> int:
         """Padding id; a tokenizer without one pads with the end token, which the mask hides."""
-        tokenizer = self.tokenizer
-        return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
+        if self.tokenizer.pad_token_id is None:
+            return int(self.tokenizer.eos_token_id)
+        return int(self.tokenizer.pad_token_id)
 
     def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
         """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""
-        return self.picked(Bins.of(rows), np.arange(len(rows)))
+        return self.picked(TokenStore.of(rows), np.arange(len(rows)))
 
-    def picked(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
+    def picked(self, rows: EncodedRows, numbers: Array) -> dict[str, Tensor]:
         """Collate some rows of a split, as `train_batch` does; no row is looked at on its own.
 
         Args:
             rows: of a split.
             numbers: which of them, [B].
+
+        Returns:
+            `input_ids` and `attention_mask` [B, S], `labels` [B, T] and, where rows have exemplars, `exemplar_ids` and
+            `exemplar_mask` [B, E]; S = T for decoder-only models.
         """
         if self.architecture == "encoder-decoder":
-            labels, _ = rows.matrix(numbers, "target", IGNORED)
-            return {**self._padded(rows, numbers, "source"), "labels": torch.from_numpy(labels),
-                    **self._exemplars(rows, numbers)}  # fmt: skip
-        ids, lengths = rows.matrix(numbers, "both", self.pad)
-        before, labels = rows.n_source(numbers), ids.copy()
-        read = before.tolist()
-        labels[:, : min(read)] = IGNORED
-        if min(read) < max(read) or min(lengths.tolist()) < ids.shape[1]:
-            at = np.arange(ids.shape[1])
-            labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
-        return {**tensors(ids, lengths), "labels": torch.from_numpy(labels), **self._exemplars(rows, numbers)}
+            batch = self._padded(rows, numbers, "source")
+            labels, _ = rows.matrix(numbers, "target", IGNORED)  # [B, T]
+        else:
+            ids, lengths = rows.matrix(numbers, "both", self.pad)  # [B, T], [B]
+            batch = tensors(ids, lengths)
+            labels = target_labels(ids, lengths, rows.n_source(numbers))
+        return {**batch, "labels": torch.from_numpy(labels), **self._exemplars(rows, numbers)}
 
     def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
         """Collate what generation starts from: sources, left padded for decoder-only models."""
-        bins, numbers = Bins.of(rows), np.arange(len(rows))
-        exemplars = self._exemplars(bins, numbers)
+        store, numbers = TokenStore.of(rows), np.arange(len(rows))
         if self.architecture == "encoder-decoder":
-            return {**self._padded(bins, numbers, "source"), **exemplars}
-        flipped = Bins.of(Encoded(row.id, row.source[::-1], ()) for row in rows)
-        return {
-            **{name: value.flip(1) for name, value in self._padded(flipped, numbers, "source").items()},
-            **exemplars,
-        }
+            sources = self._padded(store, numbers, "source")
+        else:
+            reversed_rows = TokenStore.of(Encoded(row.id, row.source[::-1], ()) for row in rows)
+            padded = self._padded(reversed_rows, numbers, "source")
+            sources = {name: value.flip(1) for name, value in padded.items()}
+        return {**sources, **self._exemplars(store, numbers)}
 
-    def _exemplars(self, rows: Rows, numbers: Array) -> dict[str, Tensor]:
-        """`exemplar_ids` and `exemplar_mask`, where rows have exemplars."""
+    def _exemplars(self, rows: EncodedRows, numbers: Array) -> dict[str, Tensor]:
+        """Return `exemplar_ids` and `exemplar_mask`, [B, E], where rows have exemplars."""
         if not rows.have_exemplars(numbers):
             return {}
         padded = self._padded(rows, numbers, "exemplar")
         return {"exemplar_ids": padded["input_ids"], "exemplar_mask": padded["attention_mask"]}
 
-    def _padded(self, rows: Rows, numbers: Array, part: Part) -> dict[str, Tensor]:
+    def _padded(self, rows: EncodedRows, numbers: Array, part: Part) -> dict[str, Tensor]:
         return tensors(*rows.matrix(numbers, part, self.pad))
 
 
+def target_labels(ids: Array, lengths: Array, before: Array) -> Array:
+    """Return the labels of rows that hold source and target: the target's ids, `IGNORED` elsewhere.
+
+    Args:
+        ids: rows padded at the right, [B, T].
+        lengths: of the rows, [B].
+        before: how many source tokens stand before each target, [B].
+
+    >>> target_labels(np.array([[5, 6, 7], [5, 8, 0]]), np.array([3, 2]), np.array([1, 1])).tolist()
+    [[-100, 6, 7], [-100, 8, -100]]
+    """
+    labels, sizes = ids.copy(), before.tolist()  # a few numbers: Python is faster at them than numpy
+    labels[:, : min(sizes)] = IGNORED
+    if min(sizes) < max(sizes) or min(lengths.tolist()) < ids.shape[1]:
+        at = np.arange(ids.shape[1])  # [T]
+        labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
+    return labels
+
+
 def tensors(ids: Array, lengths: Array) -> dict[str, Tensor]:
-    """Return padded ids and what of them is none."""
+    """Return padded ids and the mask that is 0 where they are padded, [B, T] both."""
     mask = np.ones_like(ids)
     if min(lengths.tolist()) < ids.shape[1]:
         mask[np.arange(ids.shape[1]) >= lengths[:, None]] = 0
@@ -154,14 +185,14 @@ def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
     >>> pad_right([[1, 2], [3]], 0).tolist()
     [[1, 2], [3, 0]]
     """
-    found = np.full((len(rows), max(len(row) for row in rows)), fill, np.int64)
+    matrix = np.full((len(rows), max(len(row) for row in rows)), fill, np.int64)  # [B, longest]
     for at, row in enumerate(rows):
-        found[at, : len(row)] = row
-    return torch.from_numpy(found)
+        matrix[at, : len(row)] = row
+    return torch.from_numpy(matrix)
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Return a hash of a tokenizer's whole content, but for what the last call has set."""
+    """Return a hash of a tokenizer's whole content, without the padding and cutting that its last call has set."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return key_of(sorted(tokenizer.get_vocab().items()))

@@ -1,29 +1,61 @@
-"""Rows: a split as a model sees it, tokenised once for all processes and runs."""
+"""Encoded rows: a split as a model sees it, tokenised once for all processes and runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from bench.base.keys import key_of
+from bench.tasks.core.example import Example
+from bench.tasks.core.manifest import Manifest, Split
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
-from bench.tasks.encode.stream import blocks, windows
-from bench.tasks.encode.token_store import FORMAT, Bins, Rows, Wanted
+from bench.tasks.encode.stream import Stream, blocks, windows
+from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
 from bench.tasks.fetch.sources import cache_folder
 
-if TYPE_CHECKING:
-    from bench.tasks.core.task import Task
-
-__all__ = ["MOST_IN_MEMORY", "rows_of"]
+__all__ = ["EncodableTask", "rows_of"]
 
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split whose tokens need no file."""
 
 
+class EncodableTask(Protocol):
+    """What is needed of a task to encode its splits; `bench.tasks.core.task.Task` has all of it."""
+
+    name: str
+    version: ClassVar[int]
+    given: Mapping[str, Any]
+    stream: Stream | None
+
+    def split(self, name: str, /) -> Split:
+        """Return the rows of a split."""
+
+    def manifest(self, split: str, /) -> Manifest:
+        """Return what the rows of a split are."""
+
+    def words_of(self, text: str, /) -> int:
+        """Return how many words a text has."""
+
+    def encode(
+        self,
+        examples: Sequence[Example],
+        codec: Codec,
+        *,
+        prompts: bool = False,
+        exemplars: Mapping[str, str] | None = None,
+    ) -> list[Encoded]:
+        """Turn rows into token ids."""
+
+
 def rows_of(
-    task: Task, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
-) -> Rows:
+    task: EncodableTask,
+    split: str,
+    codec: Codec,
+    *,
+    prompts: bool = False,
+    exemplars: Mapping[str, str] | None = None,
+) -> EncodedRows:
     """Return every row of a split.
 
     Args:
@@ -34,35 +66,58 @@ def rows_of(
         exemplars: text by row id, for methods that read exemplars.
     """
     if task.stream is not None:
-        documents = _kept(task, split, codec, partial(_documents, task, split, codec), ["documents"])
-        return windows(documents, split, codec, task.stream) if prompts else blocks(documents, split, codec)
+        documents = _stored(task, split, codec, partial(_documents, task, split, codec), ["documents"])
+        if prompts:
+            return windows(documents, split, codec, task.stream)
+        return blocks(documents, split, codec)
     make = partial(_encoded, task, split, codec, prompts, exemplars)
-    return _kept(task, split, codec, make, [prompts, sorted(exemplars.items()) if exemplars else None])
+    read = sorted(exemplars.items()) if exemplars else None
+    return _stored(task, split, codec, make, [prompts, read])
 
 
 def _encoded(
-    task: Task, split: str, codec: Codec, prompts: bool, exemplars: Mapping[str, str] | None, start: int, stop: int
+    task: EncodableTask,
+    split: str,
+    codec: Codec,
+    prompts: bool,
+    exemplars: Mapping[str, str] | None,
+    start: int,
+    stop: int,
 ) -> list[Encoded]:
     return task.encode(task.split(split).examples[start:stop], codec, prompts=prompts, exemplars=exemplars)
 
 
-def _documents(task: Task, split: str, codec: Codec, start: int, stop: int) -> list[Encoded]:
-    """Documents with their text as it is: no token is added between them."""
+def _documents(task: EncodableTask, split: str, codec: Codec, start: int, stop: int) -> list[Encoded]:
+    """Return documents with their text as it is: no token is added between them."""
     examples = task.split(split).examples[start:stop]
-    texts = [example.target for example in examples]
-    return [Encoded(e.id, (), tuple(ids), n_words=task.words_of(text), n_bytes=byte_count(text))
-            for e, text, ids in zip(examples, texts, codec.ids(texts), strict=True)]  # fmt: skip
+    ids = codec.ids([example.target for example in examples])
+    documents = []
+    for example, tokens in zip(examples, ids, strict=True):
+        n_words, n_bytes = task.words_of(example.target), byte_count(example.target)
+        documents.append(Encoded(example.id, (), tuple(tokens), n_words=n_words, n_bytes=n_bytes))
+    return documents
 
 
-def _kept(
-    task: Task, split: str, codec: Codec, make: Callable[[int, int], Sequence[Encoded]], content: list[Any]
-) -> Bins:
-    """Make rows in memory, or in the cache where they are many."""
+def _stored(
+    task: EncodableTask,
+    split: str,
+    codec: Codec,
+    make: Callable[[int, int], Sequence[Encoded]],
+    content: list[Any],
+) -> TokenStore:
+    """Make rows in memory, or in the cache where they are many.
+
+    Args:
+        task: with its data.
+        split: its name.
+        codec: of the backbone.
+        make: makes rows start to stop.
+        content: what else decides the rows; a part of the cache's key.
+    """
     examples = task.split(split).examples
-    if sum(len(e.source) + len(e.target) for e in examples) <= MOST_IN_MEMORY:
-        return Bins.of(make(0, len(examples)))
+    if sum(len(example.source) + len(example.target) for example in examples) <= MOST_IN_MEMORY:
+        return TokenStore.of(make(0, len(examples)))
     manifest = task.manifest(split)
     key = key_of([FORMAT, task.name, task.version, task.given, manifest.sha256, codec.identity, content])
-    return Bins.stored(
-        cache_folder() / "bins" / f"{task.name}-{split}-{key}", Wanted(len(examples), make, len(codec.tokenizer))
-    )
+    folder = cache_folder() / "bins" / f"{task.name}-{split}-{key}"
+    return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, Bins, Part, gathered
+from bench.tasks.encode.token_store import Array, Part, TokenStore, gathered
 
 __all__ = ["Cuts", "Stream", "blocks", "windows"]
 
@@ -45,7 +45,7 @@ class Cuts(Sequence[Encoded]):
         places: [rows, 3]: where a row starts, where what it learns or continues starts, and where it stops.
     """
 
-    def __init__(self, documents: Bins, begin: int, names: Sequence[str], places: Array) -> None:
+    def __init__(self, documents: TokenStore, begin: int, names: Sequence[str], places: Array) -> None:
         self.documents, self.begin, self.names, self.places = documents, np.array([begin], np.int32), names, places
         self.starts, self.middles, self.stops = np.ascontiguousarray(places.T)
         self.n_sources, self.n_targets = 1 + self.middles - self.starts, self.stops - self.middles
@@ -65,7 +65,7 @@ class Cuts(Sequence[Encoded]):
             return [self[at] for at in range(*item.indices(len(self)))]
         start, middle, stop = self.places[item].tolist()
         tokens, (n_words, n_bytes) = self.documents.tokens, self._sizes[item].tolist()
-        source = np.concatenate((self.begin, tokens[start:middle])) if middle > start else self.begin
+        source = np.concatenate((self.begin, tokens[start:middle]))
         return Encoded(self.names[item], source, tokens[middle:stop], n_words=n_words, n_bytes=n_bytes)
 
     @cached_property
@@ -74,24 +74,25 @@ class Cuts(Sequence[Encoded]):
 
         Those of a document are shared out evenly over its tokens, in whole numbers: sums over documents are exact.
         """
-        index = self.documents.table
-        ends: Array = np.append(0, np.cumsum(index[:, 2]))
-        edges = self.places[:, 1:]
-        document = np.searchsorted(ends, edges, "right").clip(1, len(index)) - 1
-        found = []
-        for column in (5, 6):
-            sums: Array = np.append(0, np.cumsum(index[:, column]))
-            within, tokens = edges - ends[document], np.maximum(1, index[document, 2])
-            at = sums[document] + within * index[document, column] // tokens
-            found.append(at[:, 1] - at[:, 0])
-        return np.stack(found, 1)
+        table = self.documents.table  # [documents, 7]
+        ends: Array = np.append(0, np.cumsum(table[:, 2]))  # [documents + 1]
+        edges = self.places[:, 1:]  # [rows, 2]: where what is learned starts and stops
+        document = np.searchsorted(ends, edges, "right").clip(1, len(table)) - 1  # [rows, 2]
+        sizes = []
+        for column in (5, 6):  # words, bytes
+            sums: Array = np.append(0, np.cumsum(table[:, column]))
+            within, tokens = edges - ends[document], np.maximum(1, table[document, 2])
+            at = sums[document] + within * table[document, column] // tokens
+            sizes.append(at[:, 1] - at[:, 0])
+        return np.stack(sizes, 1)
 
     def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
         """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
         tokens = self.documents.tokens
         if part == "target":
             return gathered(tokens, self.middles[numbers], self.n_targets[numbers], fill), self.n_targets[numbers]
-        lengths = (self.n_both if part == "both" else self.n_sources)[numbers]
+        sizes = {"source": self.n_sources, "both": self.n_both}[part]
+        lengths = sizes[numbers]
         return gathered(tokens, self.starts[numbers], lengths - 1, fill, int(self.begin[0])), lengths
 
     def n_source(self, numbers: Array) -> Array:
@@ -112,7 +113,7 @@ class Cuts(Sequence[Encoded]):
 
     @property
     def n_truncated(self) -> int:
-        """Rows that were cut: none."""
+        """How many rows were cut: none."""
         return 0
 
     def target_counts(self, vocabulary: int) -> Array:
@@ -123,22 +124,22 @@ class Cuts(Sequence[Encoded]):
         return counts
 
 
-def blocks(documents: Bins, split: str, codec: Codec) -> Cuts:
+def blocks(documents: TokenStore, split: str, codec: Codec) -> Cuts:
     """Cut consecutive blocks of `codec.max_target` tokens, every token learned once; the last one may be shorter."""
-    starts = np.arange(0, len(documents.tokens), codec.max_target)
+    starts = np.arange(0, len(documents.tokens), codec.max_target)  # [rows]
     stops = np.append(starts[1:], len(documents.tokens))[: len(starts)]
     names = [f"{split}/block/{number}" for number in range(len(starts))]
     return Cuts(documents, codec.tokenizer.bos_token_id, names, np.stack((starts, starts, stops), 1))
 
 
-def windows(documents: Bins, split: str, codec: Codec, stream: Stream) -> Cuts:
+def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> Cuts:
     """Cut prefix and true continuation of each window, column by column.
 
     A window at the end of a column has a shorter continuation; one without any is left out.
     """
     length, width = len(documents.tokens) // stream.columns, stream.prefix + stream.continuation
-    within = np.arange(0, max(0, length - stream.prefix), width)
-    starts = (np.arange(stream.columns)[:, None] * length + within).ravel()
+    within = np.arange(0, max(0, length - stream.prefix), width)  # [windows of a column]
+    starts = (np.arange(stream.columns)[:, None] * length + within).ravel()  # [rows]
     stops = starts + np.minimum(width, length - np.tile(within, stream.columns))
-    names = [f"{split}/window/{c}/{number}" for c in range(stream.columns) for number in range(len(within))]
+    names = [f"{split}/window/{column}/{n}" for column in range(stream.columns) for n in range(len(within))]
     return Cuts(documents, codec.tokenizer.bos_token_id, names, np.stack((starts, starts + stream.prefix, stops), 1))

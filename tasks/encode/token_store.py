@@ -1,4 +1,4 @@
-"""Bins: encoded rows as a few flat arrays, so that millions of them cost the memory of none.
+"""TokenStore: encoded rows as a few flat arrays, so that millions of them need little memory.
 
 Small splits stay in memory. Large ones are written once, below the cache folder, and mapped from there by every process
 and every later run.
@@ -20,22 +20,25 @@ import numpy as np
 
 from bench.tasks.encode.encoded import Encoded
 
-__all__ = ["FORMAT", "Array", "Bins", "Part", "Rows", "Wanted", "gathered"]
+__all__ = ["FORMAT", "Array", "TokenStore", "Part", "EncodedRows", "Wanted", "gathered"]
 
 FORMAT = 1
-"""In the key of every bin; raise it when the arrays mean something else."""
+"""A part of the key of every stored split; raise it when the arrays mean something else."""
 
 COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")
 NO_EXEMPLAR = -1
 CHUNK = 1 << 14  # rows counted at a time
-CHECKED = 3  # rows of a stored bin that are made again before it is trusted
+CHECKED = 3  # rows of a stored split that are made again before it is trusted
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Part = Literal["source", "target", "both", "exemplar"]
 
 
-class Rows(Protocol):
-    """Encoded rows of a split by number; what a batch needs of them comes as whole arrays."""
+class EncodedRows(Protocol):
+    """The encoded rows of a split by number; what a batch needs of them comes as whole arrays.
+
+    `TokenStore` holds rows; `bench.tasks.encode.stream.Cuts` cuts them out of running text.
+    """
 
     @property
     def lengths(self) -> Array | None:
@@ -43,7 +46,7 @@ class Rows(Protocol):
 
     @property
     def n_truncated(self) -> int:
-        """Rows that were cut."""
+        """How many rows were cut."""
 
     def __len__(self) -> int: ...
 
@@ -72,23 +75,33 @@ class Rows(Protocol):
 
 
 def gathered(tokens: Array, begin: Array, lengths: Array, fill: int, first: int | None = None) -> Array:
-    """Return stretches of a row of tokens as a matrix, [B, longest] int64, with a column before them if one is given.
+    """Return stretches of a flat row of tokens as a matrix, padded at the right.
+
+    Args:
+        tokens: all tokens, [tokens].
+        begin: where each stretch begins, [B].
+        lengths: of the stretches, [B].
+        fill: stands in what is padded.
+        first: a token that goes before every stretch; None for none.
+
+    Returns:
+        [B, longest] int64.
 
     >>> gathered(np.array([5, 6, 7, 8]), np.array([0, 3]), np.array([3, 1]), 0, first=9).tolist()
     [[9, 5, 6, 7], [9, 8, 0, 0]]
     """
     extra, sizes = int(first is not None), lengths.tolist()  # a few numbers: Python is faster at them than numpy
-    found = np.full((len(sizes), extra + max(sizes, default=0)), fill, np.int64)
+    matrix = np.full((len(sizes), extra + max(sizes, default=0)), fill, np.int64)  # [B, longest]
     if first is not None:
-        found[:, 0] = first
-    for row, start, length in zip(found[:, extra:], begin.tolist(), sizes, strict=True):
+        matrix[:, 0] = first
+    for row, start, length in zip(matrix[:, extra:], begin.tolist(), sizes, strict=True):
         row[:length] = tokens[start : start + length]
-    return found
+    return matrix
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """How the rows of a bin are made.
+    """How the rows of a split are made.
 
     Args:
         n: rows.
@@ -101,7 +114,7 @@ class Wanted:
     vocabulary: int
 
 
-class Bins(Sequence[Encoded]):
+class TokenStore(Sequence[Encoded]):
     """Encoded rows by number.
 
     Args:
@@ -115,19 +128,21 @@ class Bins(Sequence[Encoded]):
         self.columns = table.T
 
     @classmethod
-    def of(cls, rows: Iterable[Encoded]) -> Bins:
+    def of(cls, rows: Iterable[Encoded]) -> TokenStore:
         """Hold rows in memory."""
         flat: list[int] = []
         index: list[tuple[int, ...]] = []
         names: list[str] = []
         for row in rows:
             index.append(_numbers(row, len(flat)))
-            flat += [*row.source, *row.target, *(() if row.exemplar is None else row.exemplar)]
+            flat += [*row.source, *row.target]
+            if row.exemplar is not None:
+                flat += row.exemplar
             names.append(row.id)
         return cls(np.array(flat, np.int32), _table(index), _names(names))
 
     @classmethod
-    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024) -> Bins:
+    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024) -> TokenStore:
         """Map rows from a folder, writing it first if it is not there or is not what is wanted.
 
         Args:
@@ -135,16 +150,16 @@ class Bins(Sequence[Encoded]):
             wanted: how to make them.
             chunk: rows made at a time.
         """
-        found = cls._mapped(folder)
-        if found is None or not found._is(wanted):
+        store = cls._mapped(folder)
+        if store is None or not store._is(wanted):
             _write(folder, wanted, chunk)
-            found = cls._mapped(folder)
-        if found is None:
-            raise OSError(f"{folder}: cannot be read again after it was written")
-        return found
+            store = cls._mapped(folder)
+        if store is None:
+            raise OSError(f"{folder}: expected the tokens just written, found none; is another process removing them?")
+        return store
 
     @classmethod
-    def _mapped(cls, folder: Path) -> Bins | None:
+    def _mapped(cls, folder: Path) -> TokenStore | None:
         try:
             about = json.loads((folder / "about.json").read_text())
             tokens = _map(folder / "tokens.bin", np.dtype(about["dtype"]), (about["tokens"],))
@@ -155,10 +170,12 @@ class Bins(Sequence[Encoded]):
         return cls(tokens, index, names)
 
     def _is(self, wanted: Wanted) -> bool:
-        """Whether the first, the middle and the last row come out as they are stored."""
+        """Return whether the first, the middle and the last row come out as they are stored."""
         if len(self) != wanted.n:
             return False
-        picked = sorted({0, wanted.n // 2, wanted.n - 1})[:CHECKED] if wanted.n else []
+        if not wanted.n:
+            return True
+        picked = {0, wanted.n // 2, wanted.n - 1}
         return all(_same(self[at], wanted.make(at, at + 1)[0]) for at in picked)
 
     def __len__(self) -> int:
@@ -174,13 +191,12 @@ class Bins(Sequence[Encoded]):
         if isinstance(item, slice):
             return [self[at] for at in range(*item.indices(len(self)))]
         start, source, target, exemplar, truncated, words, size = self.table[item].tolist()
-        name = self.names[item]
         middle, end = start + source, start + source + target
-        return Encoded(
-            name.decode() if isinstance(name, bytes) else str(name),
-            self.tokens[start:middle], self.tokens[middle:end], truncated,
-            None if exemplar == NO_EXEMPLAR else self.tokens[end : end + exemplar], words, size,
-        )  # fmt: skip
+        read = None
+        if exemplar != NO_EXEMPLAR:
+            read = self.tokens[end : end + exemplar]
+        name = self.names[item].decode()
+        return Encoded(name, self.tokens[start:middle], self.tokens[middle:end], truncated, read, words, size)
 
     @cached_property
     def lengths(self) -> Array:
@@ -212,7 +228,7 @@ class Bins(Sequence[Encoded]):
 
     @property
     def n_truncated(self) -> int:
-        """Rows that were cut."""
+        """How many rows were cut."""
         return int((self.table[:, 4] > 0).sum())
 
     def target_counts(self, vocabulary: int) -> Array:
@@ -230,15 +246,23 @@ class Bins(Sequence[Encoded]):
 
 
 def _numbers(row: Encoded, start: int) -> tuple[int, ...]:
-    exemplar = NO_EXEMPLAR if row.exemplar is None else len(row.exemplar)
+    """Return a row's line of the table."""
+    exemplar = NO_EXEMPLAR
+    if row.exemplar is not None:
+        exemplar = len(row.exemplar)
     return start, len(row.source), len(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
 
 
-def _same(a: Encoded, b: Encoded) -> bool:
-    return all(
-        (None if x is None else list(x)) == (None if y is None else list(y))
-        for x, y in ((a.source, b.source), (a.target, b.target), (a.exemplar, b.exemplar))
-    ) and (a.id, a.truncated, a.n_words, a.n_bytes) == (b.id, b.truncated, b.n_words, b.n_bytes)
+def _same(stored: Encoded, made: Encoded) -> bool:
+    return _plain(stored) == _plain(made)
+
+
+def _plain(row: Encoded) -> tuple[Any, ...]:
+    """Return what a row holds with lists for arrays, to be compared."""
+    exemplar = None
+    if row.exemplar is not None:
+        exemplar = list(row.exemplar)
+    return row.id, list(row.source), list(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
 
 
 def _table(rows: Sequence[tuple[int, ...]]) -> Array:
@@ -246,6 +270,7 @@ def _table(rows: Sequence[tuple[int, ...]]) -> Array:
 
 
 def _names(names: Sequence[str]) -> Array:
+    """Return ids as bytes of one length, [rows]; an array of none needs a length too."""
     return np.array([name.encode("utf-8", "surrogatepass") for name in names] or [b""], np.bytes_)[: len(names)]
 
 
@@ -253,7 +278,9 @@ def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Map a file of exactly this shape; an empty one cannot be mapped and needs not be."""
     if path.stat().st_size != int(np.prod(shape)) * dtype.itemsize:
         raise ValueError(f"{path} has another size")
-    return np.asarray(np.memmap(path, dtype, "r", shape=shape)) if np.prod(shape) else np.zeros(shape, dtype)
+    if not np.prod(shape):
+        return np.zeros(shape, dtype)
+    return np.asarray(np.memmap(path, dtype, "r", shape=shape))
 
 
 def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
@@ -263,28 +290,32 @@ def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
     unfinished.mkdir(parents=True)
     try:
         _fill(unfinished, wanted, chunk)
-        if (found := Bins._mapped(folder)) is not None and found._is(wanted):
+        store = TokenStore._mapped(folder)
+        if store is not None and store._is(wanted):
             return
         shutil.rmtree(folder, ignore_errors=True)
         unfinished.rename(folder)
     except OSError:
-        if Bins._mapped(folder) is None:  # else another process was faster
+        if TokenStore._mapped(folder) is None:  # else another process was faster
             raise
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
-    dtype = np.dtype(np.uint16 if wanted.vocabulary <= 1 << 16 else np.uint32)
+    """Write the files of a folder; ids of a small vocabulary take two bytes each."""
+    dtype = np.dtype(np.uint32)
+    if wanted.vocabulary <= 1 << 16:
+        dtype = np.dtype(np.uint16)
     names: list[str] = []
     size = 0
     with open(folder / "tokens.bin", "wb") as tokens, open(folder / "index.bin", "wb") as index:
         for rows in _chunks(wanted, chunk):
-            part = Bins.of(rows)
-            part.table[:, 0] += size
-            size += len(part.tokens)
-            tokens.write(part.tokens.astype(dtype).tobytes())
-            index.write(part.table.tobytes())
+            store = TokenStore.of(rows)
+            store.table[:, 0] += size
+            size += len(store.tokens)
+            tokens.write(store.tokens.astype(dtype).tobytes())
+            index.write(store.table.tobytes())
             names += [row.id for row in rows]
     table = _names(names)
     (folder / "names.bin").write_bytes(table.tobytes())

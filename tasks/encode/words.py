@@ -93,7 +93,9 @@ def analogy_embeddings(
         Embeddings [V, width] in float32.
     """
     if width < 1 or noise < 0:
-        raise UsageError(f"analogy embeddings need a width of at least 1 and noise >= 0, not {width} and {noise}")
+        raise UsageError(
+            f"expected a width of at least 1 and noise of at least 0 for embeddings, got {width} and {noise}"
+        )
     generator = torch.Generator().manual_seed(seed)
     embeddings = torch.randn(len(tokenizer), width, generator=generator)
     placed: set[int] = set()
@@ -113,6 +115,8 @@ def analogy_embeddings(
 def _token(tokenizer: Any, word: str, category: str) -> int:
     ids = tokenizer(word, add_special_tokens=False)["input_ids"]
     if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
-        expected = "one known token for each word of a pair"
-        raise UsageError(f"{expected}, but {word!r} of {category} has ids {ids}; make the tokenizer from all words")
+        raise UsageError(
+            f"expected one known token for each word of a pair, but {word!r} of {category} has the ids {ids}; make the "
+            "tokenizer from all words"
+        )
     return int(ids[0])

@@ -1,25 +1,25 @@
-"""Intake: what becomes of a row that cannot be used: refused, skipped or set aside, and counted in any case."""
+"""Bad rows: a row that cannot be used is refused, skipped or set aside, and counted in any case."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from bench.errors import DataError
 
-__all__ = ["POLICIES", "BadRow", "Intake", "OnBadRow", "Skipped"]
+__all__ = ["BadRow", "BadRows", "OnBadRow", "Skipped"]
 
 OnBadRow = Literal["fail", "skip", "quarantine"]
-POLICIES: tuple[OnBadRow, ...] = get_args(OnBadRow)
+
 
 LONGEST_KEPT = 1000
 """Characters of a bad row that are kept in quarantine."""
 
 
 class BadRow(ValueError):
-    """What is wrong with one row, in words; a reader raises it and tells the intake where."""
+    """What is wrong with one row, in words; a reader raises it where it knows no more, and catches it to add where."""
 
 
 class Skipped(NamedTuple):
@@ -31,20 +31,20 @@ class Skipped(NamedTuple):
 
 
 @dataclass
-class Intake:
-    """The rows of one split on their way in.
+class BadRows:
+    """The rows of one split that cannot be used.
 
-    Readers call `bad` for a row they cannot use and go on to the next; under `fail` the call raises. Rows that are
-    evaluated are all there or none is: only a training split may skip.
+    Readers call `add` for such a row and go on to the next; under `fail` the call raises. A row that is evaluated is
+    never left out: only a training split may skip.
 
     Args:
         split: `train`, `valid` or `test`.
         policy: `fail` refuses the file, `skip` leaves the row out, `quarantine` leaves it out and keeps it in a file.
         quarantine: that file.
 
-    >>> intake = Intake("train", "skip")
-    >>> intake.bad(Path("my.jsonl"), "line 3", "has no field 'text'")
-    >>> intake.skipped
+    >>> bad_rows = BadRows("train", "skip")
+    >>> bad_rows.add(Path("my.jsonl"), "line 3", "has no field 'text'")
+    >>> bad_rows.skipped
     [Skipped(file='my.jsonl', row='line 3', reason="has no field 'text'")]
     """
 
@@ -55,7 +55,7 @@ class Intake:
     _kept: list[str] = field(default_factory=list)
 
     def bad(self, file: Path, row: str, reason: str, text: str = "") -> None:
-        """Deal with a row that cannot be used.
+        """Refuse a row that cannot be used, or leave it out and count it.
 
         Args:
             file: where it is.
@@ -76,7 +76,9 @@ class Intake:
     def _advice(self) -> str:
         if self.split == "train":
             return "; mend it, or leave such rows out with --on-bad-row skip"
-        return "" if self.policy == "fail" else f"; a {self.split} split never skips rows"
+        if self.policy == "fail":
+            return ""
+        return f"; a {self.split} split never skips rows"
 
     def closed(self) -> tuple[Skipped, ...]:
         """Return what was left out; write what was set aside, in place of the file of an earlier reading."""

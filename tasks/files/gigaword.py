@@ -9,7 +9,7 @@ from typing import Any
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
@@ -55,7 +55,7 @@ def split_pair(folder: Path, split: str) -> tuple[Path, Path] | None:
     return None
 
 
-def read_pairs(folder: Path, split: str, intake: Intake) -> tuple[list[Example], str]:
+def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[list[Example], str]:
     """Read sentences and headlines, `UNK` written `<unk>`; evaluated rows have their headline as reference.
 
     Returns:
@@ -70,11 +70,11 @@ def read_pairs(folder: Path, split: str, intake: Intake) -> tuple[list[Example],
     if pair is None:
         files = split_files(folder, split, ADVICE, also=[f"{place}/{PAIRS[split][0][0]}" for place in PLACES[split]])
         origin = files[0]
-        records = published_rows(files, intake, source="document", target="summary")
+        records = published_rows(files, bad_rows, source="document", target="summary")
         rows = ((number, row.source, row.target) for number, row in enumerate(records, 1))
     else:
         origin = pair[0]
-        rows = aligned(*pair, intake)
+        rows = aligned(*pair, bad_rows)
     examples = []
     for number, sentence, headline in rows:
         headline = one_unknown(headline)

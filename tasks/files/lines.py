@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import IO
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 
 __all__ = ["LONGEST_LINE", "aligned", "lines"]
 
 LONGEST_LINE = 1 << 26  # bytes after unpacking: an archive that promises more is broken or hostile
 CHUNK = 1 << 20
-REFUSING = Intake("train")
+REFUSING = BadRows("train")
 
 
-def lines(path: Path, intake: Intake = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that can be used, numbered from 1, with their line ends.
 
     Only a line feed ends a line. At most one line is in memory, and of one that is too long only its beginning.
 
     Args:
         path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
-        intake: told about lines that are no text or too long; refuses them by default.
+        bad_rows: told about lines that are no text or too long; refuses them by default.
         longest: most bytes of a line.
 
     Raises:
@@ -36,12 +36,12 @@ def lines(path: Path, intake: Intake = REFUSING, *, longest: int = LONGEST_LINE)
         try:
             text = decoded(line, longest, first=number == 1)
         except BadRow as problem:
-            intake.bad(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+            bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
             continue
         yield number, text
 
 
-def aligned(sources: Path, targets: Path, intake: Intake = REFUSING) -> Iterator[tuple[int, str, str]]:
+def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Iterator[tuple[int, str, str]]:
     """Yield number, source and target of two files that go together line by line, without white space around.
 
     Raises:
@@ -58,7 +58,7 @@ def aligned(sources: Path, targets: Path, intake: Intake = REFUSING) -> Iterator
                     if not texts[-1]:
                         raise BadRow("is empty; expected a text")
                 except BadRow as problem:
-                    intake.bad(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+                    bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
                     break
             else:
                 yield number, texts[0], texts[1]

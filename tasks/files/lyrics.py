@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
 from bench.tasks.files.published import NAMES, split_files
@@ -44,14 +44,14 @@ class Song(NamedTuple):
     text: str
 
 
-def read_songs(folder: Path, split: str, intake: Intake, advice: str) -> tuple[Path, Iterator[Song]]:
+def read_songs(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Song]]:
     """Return the file of a split and its songs.
 
     Args:
         folder: with `train.txt`, a song a line in which a tab ends a line of the song; or `train.jsonl` or parquet with
             `text`; or the same with `texts` and perhaps `lens`, beside `encoder.json` and perhaps `ranks.json`.
         split: `train`, `valid` or `test`.
-        intake: told about rows that cannot be used.
+        bad_rows: told about rows that cannot be used.
         advice: where to get them.
 
     Raises:
@@ -59,7 +59,7 @@ def read_songs(folder: Path, split: str, intake: Intake, advice: str) -> tuple[P
         DataError: a row may not be skipped, or the vocabulary is none.
     """
     if path := find(folder, [f"{name}.txt" for name in NAMES[split]]):
-        return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, intake) if text.strip())
+        return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, bad_rows) if text.strip())
     files = [find(folder, [f"{name}.{form}" for name in NAMES[split]]) for form in ("jsonl", "parquet")]
     pickled = find(folder, [f"{name}{rest}" for name in NAMES[split] for rest in (".pkl", "/lyrics.pkl")])
     if pickled and not any(files):
@@ -67,7 +67,7 @@ def read_songs(folder: Path, split: str, intake: Intake, advice: str) -> tuple[P
                            f"{folder / split}.jsonl: python -c \"import pandas; pandas.read_pickle('{pickled}')"
                            f".to_json('{folder / split}.jsonl', orient='records', lines=True)\"")  # fmt: skip
     every = split_files(folder, split, advice)
-    return every[0], _records(every, intake, partial(decoder_of, folder))
+    return every[0], _records(every, bad_rows, partial(decoder_of, folder))
 
 
 def decoder_of(folder: Path) -> Decode:
@@ -121,10 +121,10 @@ def _ids(path: Path) -> dict[str, int]:
     return dict(found)
 
 
-def _records(files: Sequence[Path], intake: Intake, decoder: Callable[[], Decode]) -> Iterator[Song]:
+def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Decode]) -> Iterator[Song]:
     """Songs as `text` or as `texts`; the vocabulary is read when the first ids come."""
     decode: Decode | None = None
-    for path, number, record in read_all(files, intake, columns={}):
+    for path, number, record in read_all(files, bad_rows, columns={}):
         try:
             if "texts" in record.values:
                 decode = decode or decoder()
@@ -134,7 +134,7 @@ def _records(files: Sequence[Path], intake: Intake, decoder: Callable[[], Decode
             if not text.strip():
                 raise BadRow("has no word; expected a song")
         except BadRow as problem:
-            intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+            bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
             continue
         yield Song(number, text)
 

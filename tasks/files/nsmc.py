@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.held_out import held_out, place
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
 from bench.tasks.files.published import split_files
@@ -49,14 +49,14 @@ class Films:
     left_out: tuple[tuple[str, str, str], ...] = ()
 
 
-def read_films(folder: Path, split: str, intake: Intake, advice: str) -> Films:
+def read_films(folder: Path, split: str, bad_rows: BadRows, advice: str) -> Films:
     """Read the films of a split.
 
     Args:
         folder: with `raw/` or its files, with `ratings_train.txt` and `ratings_test.txt`, or with `train.jsonl` and the
             like, whose rows have `movie_id` and `reviews`, or `id` and `document` as on the hub.
         split: `train`, `valid` or `test`. Where there is no file for validation, it takes 5 % of the training rows.
-        intake: told about rows that cannot be used.
+        bad_rows: told about rows that cannot be used.
         advice: where to get them.
 
     Raises:
@@ -64,7 +64,7 @@ def read_films(folder: Path, split: str, intake: Intake, advice: str) -> Films:
         DataError: a row may not be skipped, or there are too few rows for all splits.
     """
     if files := _raw_files(folder):
-        return _worded(_raw(folder, files, split, intake))
+        return _worded(_raw(folder, files, split, bad_rows))
     if find(folder, ["ratings_train.txt"]) is None:
         names = {name: _json_lines(folder, name, advice) for name in ("train", "valid", "test")}
         read = _records
@@ -75,10 +75,10 @@ def read_films(folder: Path, split: str, intake: Intake, advice: str) -> Films:
     if not mine:
         raise MissingError(f"{folder}: has no file for the {split} split; {advice}")
     if names["valid"] or split == "test":
-        films = list(read(mine, intake))
+        films = list(read(mine, bad_rows))
         official = read is _ratings and len(films) == N_REVIEWS.get(split)
         return _worded(Films(films, "official" if official else "subset", str(mine[0])))
-    policy = intake if split == "train" else Intake("train", intake.policy)
+    policy = bad_rows if split == "train" else BadRows("train", bad_rows.policy)
     films = _share(list(read(mine, policy)), ["valid"], split, mine[0])
     return _worded(Films(films, "subset", f"{mine[0]}; valid held out"))
 
@@ -106,7 +106,7 @@ def _raw_files(folder: Path) -> list[Path]:
     return sorted(path for path in below.glob("*.json*") if RAW.fullmatch(path.name))
 
 
-def _raw(folder: Path, files: Sequence[Path], split: str, intake: Intake) -> Films:
+def _raw(folder: Path, files: Sequence[Path], split: str, bad_rows: BadRows) -> Films:
     """One file a film; its name is the film's number."""
     films = [Film(path, "the whole file", path.name.split(".")[0], path.name.split(".")[0], ()) for path in files]
     films = _share(films, ["valid", "test"], split, folder)
@@ -115,7 +115,7 @@ def _raw(folder: Path, files: Sequence[Path], split: str, intake: Intake) -> Fil
         try:
             read.append(film._replace(reviews=_reviews(_json(film.file))))
         except BadRow as problem:
-            intake.bad(film.file, film.row, str(problem))
+            bad_rows.add(film.file, film.row, str(problem))
     return Films(read, "own" if len(files) == N_FILMS else "subset", f"{files[0].parent}, split by film")
 
 
@@ -147,11 +147,11 @@ def _json_lines(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
         return ()
 
 
-def _records(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
+def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
     """Rows of JSON lines or parquet: a film with its reviews, or a review alone."""
     seen: dict[str, str] = {}
     for path in files:
-        for record in read_records(path, intake, columns={}, optional={"film": "movie_id", "id": "id"}):
+        for record in read_records(path, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
             film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
             try:
                 if "reviews" not in record.values and "document" not in record.values:
@@ -160,17 +160,17 @@ def _records(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
                 texts = _reviews(record.values.get("reviews", [alone or ""]))
                 _check_name(name, seen)
             except BadRow as problem:
-                intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+                bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
                 continue
             seen[name] = record.row
             yield Film(path, record.row, name, film or " ".join(texts), texts)
 
 
-def _ratings(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
+def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
     """Rows of a table without quoting: id, document and label between tabs."""
     seen: dict[str, str] = {}
     for path in files:
-        for number, line in lines(path, intake):
+        for number, line in lines(path, bad_rows):
             cells = line.rstrip("\r\n").split("\t")
             if number == 1 and cells == HEADER:
                 continue
@@ -179,7 +179,7 @@ def _ratings(files: Sequence[Path], intake: Intake) -> Iterator[Film]:
                     raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
                 _check_name(cells[0], seen)
             except BadRow as problem:
-                intake.bad(path, f"line {number}", str(problem), line)
+                bad_rows.add(path, f"line {number}", str(problem), line)
                 continue
             seen[cells[0]] = f"line {number}"
             yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))

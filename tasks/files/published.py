@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
-from bench.tasks.files.records import Record, read_records
+from bench.tasks.files.records import FileRecord, read_records
 
 __all__ = ["MADE", "NAMES", "Row", "evaluated_too", "published_rows", "split_files"]
 
@@ -82,7 +82,7 @@ def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
 
 
 def published_rows(
-    files: Sequence[Path], intake: Intake, *, source: str, target: str, empty_sources: bool = False
+    files: Sequence[Path], bad_rows: BadRows, *, source: str, target: str, empty_sources: bool = False
 ) -> Iterator[Row]:
     """Yield the rows of a split with their ids, which are unique.
 
@@ -90,7 +90,7 @@ def published_rows(
 
     Args:
         files: of the split, in order.
-        intake: told about rows that cannot be used, a second row of one id among them.
+        bad_rows: told about rows that cannot be used, a second row of one id among them.
         source: the column that is read.
         target: the column that is written.
         empty_sources: whether there may be nothing to read.
@@ -98,19 +98,19 @@ def published_rows(
     seen: dict[str, str] = {}
     columns = {"source": source, "target": target}
     for path in files:
-        for record in read_records(path, intake, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
+        for record in read_records(path, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
             try:
                 if not record.texts["target"].strip():
                     raise BadRow(f"the field '{target}' is empty; expected a text")
                 name = _name(record, seen)
             except BadRow as problem:
-                intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+                bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
                 continue
             seen[name] = record.row
             yield Row(name, record.texts["source"], record.texts["target"])
 
 
-def _name(record: Record, seen: Mapping[str, str]) -> str:
+def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
     given = record.texts["id"].strip()
     if len(given) > LONGEST_ID:
         raise BadRow(f"its id has {len(given):,} characters; expected at most {LONGEST_ID}")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
 
-__all__ = ["FORMATS", "Record", "read_all", "read_records"]
+__all__ = ["FORMATS", "FileRecord", "read_all", "read_records"]
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 """What a file name says of its form; all but parquet may end with .gz too."""
@@ -25,7 +25,7 @@ BATCH = 1024  # rows of a parquet file in memory
 
 
 @dataclass(frozen=True)
-class Record:
+class FileRecord:
     """One row.
 
     Args:
@@ -43,18 +43,18 @@ class Record:
 
 def read_records(
     path: Path,
-    intake: Intake = REFUSING,
+    bad_rows: BadRows = REFUSING,
     *,
     columns: Mapping[str, str],
     optional: Mapping[str, str] | None = None,
     options: Mapping[str, str] | None = None,
     may_be_empty: bool = False,
-) -> Iterator[Record]:
+) -> Iterator[FileRecord]:
     """Yield the rows of a file that have the wanted texts.
 
     Args:
         path: a file of one of `FORMATS`.
-        intake: told about rows that cannot be used; refuses them by default.
+        bad_rows: told about rows that cannot be used; refuses them by default.
         columns: our name of each wanted text to the column of the file; each must be there, and be text.
         optional: the same for those that may be missing or null; a whole number counts as text (ids).
         options: the user option that names a column, by our names, for messages.
@@ -64,7 +64,7 @@ def read_records(
         MissingError: the file cannot be opened.
         DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
     """
-    for number, row, values in _rows(path, intake):
+    for number, row, values in _rows(path, bad_rows):
         try:
             texts = {}
             for name, column in columns.items():
@@ -75,47 +75,49 @@ def read_records(
                 value = values.get(column)
                 texts[name] = "" if value is None else _text(_as_text(value), column, True)
         except BadRow as problem:
-            intake.bad(path, row, str(problem), json.dumps(values, default=str))
+            bad_rows.add(path, row, str(problem), json.dumps(values, default=str))
             continue
-        yield Record(row, number, texts, values)
+        yield FileRecord(row, number, texts, values)
 
 
-def read_all(files: Sequence[Path], intake: Intake = REFUSING, **wanted: Any) -> Iterator[tuple[Path, int, Record]]:
+def read_all(
+    files: Sequence[Path], bad_rows: BadRows = REFUSING, **wanted: Any
+) -> Iterator[tuple[Path, int, FileRecord]]:
     """Yield the rows of several files as one: the file, the row's number through all of them, and the row.
 
     Args:
         files: in order.
-        intake: as for `read_records`.
+        bad_rows: as for `read_records`.
         **wanted: its other arguments.
     """
     start = 0
     for path in files:
         last = -1
-        for record in read_records(path, intake, **wanted):
+        for record in read_records(path, bad_rows, **wanted):
             last = record.number
             yield path, start + last, record
         start += last + 1
 
 
-def _rows(path: Path, intake: Intake) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _rows(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Number, place and content of each row."""
     form = re.sub(r"\.gz$", "", path.name.lower())
     if form.endswith((".jsonl", ".ndjson", ".json")):
-        return _json_lines(path, intake)
+        return _json_lines(path, bad_rows)
     if form.endswith((".csv", ".tsv")):
-        return _table(path, intake, "\t" if form.endswith(".tsv") else ",")
+        return _table(path, bad_rows, "\t" if form.endswith(".tsv") else ",")
     if form.endswith(".parquet"):
         return _parquet(path)
     raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
 
 
-def _json_lines(path: Path, intake: Intake) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    for number, line in lines(path, intake):
+def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    for number, line in lines(path, bad_rows):
         if line.strip():
             try:
                 record = _object(line)
             except BadRow as problem:
-                intake.bad(path, f"line {number}", str(problem), line)
+                bad_rows.add(path, f"line {number}", str(problem), line)
                 continue
             yield number - 1, f"line {number}", record
 
@@ -132,12 +134,12 @@ def _object(line: str) -> Mapping[str, Any]:
     return record
 
 
-def _table(path: Path, intake: Intake, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Rows of a csv file with a header; a quoted cell may have line feeds."""
     last = [0]
 
     def seen() -> Iterator[str]:
-        for number, line in lines(path, intake):
+        for number, line in lines(path, bad_rows):
             last[0] = number
             yield line
 
@@ -153,7 +155,7 @@ def _table(path: Path, intake: Intake, delimiter: str) -> Iterator[tuple[int, st
             except StopIteration:
                 return
             except csv.Error as problem:
-                intake.bad(path, f"line {first}", f"expected csv cells, found: {problem}")
+                bad_rows.add(path, f"line {first}", f"expected csv cells, found: {problem}")
                 number += 1
                 continue
             if not cells:
@@ -162,7 +164,7 @@ def _table(path: Path, intake: Intake, delimiter: str) -> Iterator[tuple[int, st
                 yield number, f"line {first}", dict(zip(header, cells, strict=True))
             else:
                 reason = f"expected {len(header)} cells, as the header has, found {len(cells)}"
-                intake.bad(path, f"line {first}", reason, delimiter.join(cells))
+                bad_rows.add(path, f"line {first}", reason, delimiter.join(cells))
             number += 1
     finally:
         csv.field_size_limit(limit)

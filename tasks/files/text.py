@@ -11,7 +11,7 @@ from bench.errors import DataError
 from bench.tasks.core.held_out import held_out as choose
 from bench.tasks.core.held_out import place
 from bench.tasks.core.pieces import has_words
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.records import read_records
 
@@ -41,7 +41,7 @@ class Document(NamedTuple):
 
 
 def read_documents(
-    files: Sequence[Path], field: str = "text", unit: Unit = "line", intake: Intake = REFUSING
+    files: Sequence[Path], field: str = "text", unit: Unit = "line", bad_rows: BadRows = REFUSING
 ) -> Iterator[Document]:
     """Read documents one after another, in the order of the files; at most one is in memory.
 
@@ -49,7 +49,7 @@ def read_documents(
         files: plain text or jsonl (by name), UTF-8, packed with gzip or not (by content).
         field: which field of a jsonl record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
-        intake: told about lines that cannot be used; refuses them by default.
+        bad_rows: told about lines that cannot be used; refuses them by default.
 
     Raises:
         MissingError: a file cannot be opened.
@@ -57,18 +57,18 @@ def read_documents(
     """
     empty = True
     for path in files:
-        for document in _records(path, field, intake) if _JSON.search(path.name) else _plain(path, unit, intake):
+        for document in _records(path, field, bad_rows) if _JSON.search(path.name) else _plain(path, unit, bad_rows):
             empty = False
             yield document
     if empty:
         raise DataError(f"{files[0] if len(files) == 1 else files[0].parent}: expected text, found none")
 
 
-def _plain(path: Path, unit: Unit, intake: Intake) -> Iterator[Document]:
+def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
     """Lines are joined where a document has several; a blank one ends a document for `blank_line`."""
     held: list[str] = []
     first = 0
-    for number, line in lines(path, intake, longest=LONGEST_LINE):
+    for number, line in lines(path, bad_rows, longest=LONGEST_LINE):
         blank = not line.strip()
         if unit == "line" and not blank:
             yield Document(path, f"line {number}", line)
@@ -82,9 +82,9 @@ def _plain(path: Path, unit: Unit, intake: Intake) -> Iterator[Document]:
         yield Document(path, f"line {first}", "".join(held))
 
 
-def _records(path: Path, field: str, intake: Intake) -> Iterator[Document]:
+def _records(path: Path, field: str, bad_rows: BadRows) -> Iterator[Document]:
     """Records of a jsonl file; one with an empty text is a document without words."""
-    for record in read_records(path, intake, columns={"text": field}, options=FIELD, may_be_empty=True):
+    for record in read_records(path, bad_rows, columns={"text": field}, options=FIELD, may_be_empty=True):
         yield Document(path, record.row, record.texts["text"])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import DataError
-from bench.tasks.files.bad_rows import BadRow, Intake
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import LONGEST_LINE, decoded, numbered
 from bench.tasks.files.published import split_files
@@ -33,14 +33,14 @@ class Person(NamedTuple):
     sentence: str
 
 
-def read_people(folder: Path, split: str, intake: Intake, advice: str) -> tuple[Path, Iterator[Person]]:
+def read_people(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Person]]:
     """Return the first file of a split and its rows.
 
     Args:
         folder: with SPLIT.box and SPLIT.summary, or SPLIT.box, SPLIT.nb and SPLIT.sent, or the hub's rows; below it may
             be a folder for each split, as in the publisher's archive.
         split: `train`, `valid` or `test`.
-        intake: told about rows that cannot be used.
+        bad_rows: told about rows that cannot be used.
         advice: where to get them.
 
     Raises:
@@ -50,11 +50,11 @@ def read_people(folder: Path, split: str, intake: Intake, advice: str) -> tuple[
     boxes = find(folder, _names(split, "box"))
     if boxes is None:
         files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
-        return files[0], _hub_people(files, intake)
+        return files[0], _hub_people(files, bad_rows)
     if summaries := find(folder, _names(split, "summary")):
-        return boxes, _people(boxes, summaries, numbered(summaries, LONGEST_LINE), intake)
+        return boxes, _people(boxes, summaries, numbered(summaries, LONGEST_LINE), bad_rows)
     counts, sentences = (needed(folder, _names(split, end), advice) for end in ("nb", "sent"))
-    return boxes, _people(boxes, sentences, _first_sentences(counts, sentences), intake)
+    return boxes, _people(boxes, sentences, _first_sentences(counts, sentences), bad_rows)
 
 
 def fields_of(box: str) -> Fields:
@@ -82,7 +82,7 @@ def _names(split: str, ending: str) -> list[str]:
 
 
 def _people(
-    boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]], intake: Intake
+    boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]], bad_rows: BadRows
 ) -> Iterator[Person]:
     """Rows of files that go together; a sentence comes with the number of its line."""
     both = zip_longest(numbered(boxes, LONGEST_LINE), sentence_lines)
@@ -98,7 +98,7 @@ def _people(
             if not text:
                 raise BadRow("is empty; expected a sentence")
         except BadRow as problem:
-            intake.bad(path, f"line {number}", str(problem), line[:1000].decode("utf-8", "replace"))
+            bad_rows.add(path, f"line {number}", str(problem), line[:1000].decode("utf-8", "replace"))
             continue
         yield Person(row, fields, text)
 
@@ -120,13 +120,13 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
         raise DataError(f"{sentences}, line {left[0]}: is of no person of {counts}; get them again")
 
 
-def _hub_people(files: Sequence[Path], intake: Intake) -> Iterator[Person]:
+def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
     """Rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
-    for path, number, record in read_all(files, intake, columns={"text": "target_text"}):
+    for path, number, record in read_all(files, bad_rows, columns={"text": "target_text"}):
         try:
             fields = _table(record.values)
         except BadRow as problem:
-            intake.bad(path, record.row, str(problem), json.dumps(record.values, default=str))
+            bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
             continue
         yield Person(number, fields, " ".join(record.texts["text"].strip().splitlines()[0].split()))
 

@@ -21,7 +21,7 @@ from bench.tasks.encode.batches import MicroBatches, Order
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.stream import blocks
-from bench.tasks.encode.token_store import Bins, Wanted
+from bench.tasks.encode.token_store import TokenStore, Wanted
 
 BLOCK, BATCH, BLOCKS, ROUNDS = 512, 8, 4096, 5
 
@@ -31,7 +31,7 @@ def ours(folder: Path, tokens: np.ndarray) -> Callable[[], Iterator[dict[str, to
     codec = Codec(train_bpe(["the cat sat on the mat"], 300), "decoder-only", 8, BLOCK)
     parts = np.split(tokens, 64)
     wanted = Wanted(64, lambda a, b: [Encoded(str(i), (), parts[i]) for i in range(a, b)], 30_000)
-    rows = blocks(Bins.stored(folder / "bins", wanted), "train", codec)
+    rows = blocks(TokenStore.stored(folder / "bins", wanted), "train", codec)
     steps = BLOCKS // BATCH
     seeds = iter(range(1000))
     return lambda: iter(MicroBatches(rows, Order(BLOCKS, BATCH, next(seeds)), steps, codec.picked))

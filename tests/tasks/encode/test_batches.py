@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from bench.tasks.encode.batches import MicroBatches, Order, chosen, evaluation_batches, share
 from bench.tasks.encode.codec import Encoded
-from bench.tasks.encode.token_store import Bins
+from bench.tasks.encode.token_store import TokenStore
 
 ROWS = [Encoded(f"row{i}", tuple(range(1 + i % 4)), tuple(range(1 + (7 * i) % 5))) for i in range(23)]
 WORLDS = [(world, accumulate) for world in (1, 2, 3, 4) for accumulate in (1, 2, 3)]
@@ -87,7 +87,7 @@ def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
 def micro_batches(world, accumulate, batch=13, steps=5):
     order = Order(len(ROWS), batch, seed=3)
     how = {"world": world, "accumulate": accumulate}
-    return [MicroBatches(Bins.of(ROWS), order, steps, collate, rank=rank, **how) for rank in range(world)]
+    return [MicroBatches(TokenStore.of(ROWS), order, steps, collate, rank=rank, **how) for rank in range(world)]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.stream import Stream, blocks, windows
-from bench.tasks.encode.token_store import Bins
+from bench.tasks.encode.token_store import TokenStore
 
 CODEC = Codec(train_bpe(["the cat sat on the mat"], 300), "decoder-only", 8, 4)
 BOS = CODEC.tokenizer.bos_token_id
 LENGTHS = st.lists(st.integers(0, 30), max_size=8)
 
 
-def documents(lengths: list[int]) -> Bins:
+def documents(lengths: list[int]) -> TokenStore:
     starts = np.cumsum([0, *lengths])
-    return Bins.of(
+    return TokenStore.of(
         Encoded(f"d{i}", (), tuple(range(100 + start, 100 + start + n)), n_words=2 * n + i if n else 0, n_bytes=5 * n)
         for i, (start, n) in enumerate(zip(starts, lengths, strict=False))
     )

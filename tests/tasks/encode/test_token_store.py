@@ -1,4 +1,4 @@
-"""Bins: rows come back as they went in, from memory and from mapped files, and a stale file is made again."""
+"""TokenStore: rows come back as they went in, from memory and from mapped files, and a stale file is made again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.tasks.encode.codec import Encoded
-from bench.tasks.encode.token_store import Bins, Wanted
+from bench.tasks.encode.token_store import TokenStore, Wanted
 
 TOKENS = st.lists(st.integers(0, 70_000), max_size=9).map(tuple)
 ENCODED = st.builds(
@@ -32,7 +32,7 @@ def rows(n: int) -> list[Encoded]:
 
 @given(st.lists(ENCODED, max_size=8))
 def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
-    bins = Bins.of(encoded)
+    bins = TokenStore.of(encoded)
     assert [plain(row) for row in bins] == [plain(row) for row in encoded]
     assert bins.lengths.tolist() == [len(row.source) + len(row.target) for row in encoded]
     assert bins.n_truncated == sum(row.truncated > 0 for row in encoded)
@@ -45,7 +45,7 @@ def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
 @pytest.mark.parametrize("vocabulary", [1 << 16, 1 << 17])
 def test_rows_come_back_from_files(tmp_path: Path, n: int, vocabulary: int) -> None:
     wanted = Wanted(n, lambda start, stop: rows(n)[start:stop], vocabulary)
-    made = Bins.stored(tmp_path / "bins" / "one", wanted, chunk=3)
+    made = TokenStore.stored(tmp_path / "bins" / "one", wanted, chunk=3)
     assert [plain(row) for row in made] == [plain(row) for row in rows(n)]
     assert n == 0 or made.tokens.dtype == (np.uint16 if vocabulary == 1 << 16 else np.uint32)
     assert [path.name for path in (tmp_path / "bins").iterdir()] == ["one"]
@@ -58,16 +58,16 @@ def test_what_is_stored_is_not_made_again(tmp_path: Path) -> None:
         asked.append((start, stop))
         return rows(50)[start:stop]
 
-    Bins.stored(tmp_path / "one", Wanted(50, make, 100))
+    TokenStore.stored(tmp_path / "one", Wanted(50, make, 100))
     asked.clear()
-    Bins.stored(tmp_path / "one", Wanted(50, make, 100))
+    TokenStore.stored(tmp_path / "one", Wanted(50, make, 100))
     assert asked == [(0, 1), (25, 26), (49, 50)]
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "stale", "other"])
 def test_a_damaged_or_stale_folder_is_made_again(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "one"
-    Bins.stored(folder, Wanted(9, lambda start, stop: rows(9)[start:stop], 100))
+    TokenStore.stored(folder, Wanted(9, lambda start, stop: rows(9)[start:stop], 100))
     if damage == "cut":
         (folder / "tokens.bin").write_bytes((folder / "tokens.bin").read_bytes()[:-2])
     elif damage == "gone":
@@ -75,5 +75,5 @@ def test_a_damaged_or_stale_folder_is_made_again(tmp_path: Path, damage: str) ->
     elif damage == "stale":
         (folder / "about.json").write_text("{}")
     wanted = rows(12)[3:] if damage == "other" else rows(9)
-    found = Bins.stored(folder, Wanted(9, lambda start, stop: wanted[start:stop], 100))
+    found = TokenStore.stored(folder, Wanted(9, lambda start, stop: wanted[start:stop], 100))
     assert [plain(row) for row in found] == [plain(row) for row in wanted]

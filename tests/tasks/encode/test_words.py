@@ -176,7 +176,7 @@ def test_a_word_that_is_not_one_token_is_named(places, word):
 
 @pytest.mark.parametrize(("width", "noise"), [(0, 0.5), (8, -1.0)])
 def test_width_and_noise_are_checked(places, width, noise):
-    with pytest.raises(UsageError, match=f"not {width} and {noise}"):
+    with pytest.raises(UsageError, match=f"got {width} and {noise}"):
         analogy_embeddings(places, PAIRS, width, noise)
 
 

@@ -8,16 +8,16 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import LONGEST_ID, Row, evaluated_too, published_rows, split_files
 from tests.tasks.news_files import write
 
 A, B = {"id": "1", "text": "long a", "short": "a"}, {"id": "2", "text": "long b", "short": "b"}
 
 
-def rows_of(path: Path, policy: str = "fail", split: str = "train", **options: bool) -> tuple[list[Row], Intake]:
-    intake = Intake(split, policy)  # type: ignore[arg-type]
-    return list(published_rows([path], intake, source="text", target="short", **options)), intake
+def rows_of(path: Path, policy: str = "fail", split: str = "train", **options: bool) -> tuple[list[Row], BadRows]:
+    bad_rows = BadRows(split, policy)  # type: ignore[arg-type]
+    return list(published_rows([path], bad_rows, source="text", target="short", **options)), bad_rows
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ def test_a_bad_row_is_named_skipped_in_training_and_refused_elsewhere(tmp_path: 
         rows_of(path)
     with pytest.raises(DataError, match="a test split never skips"):
         rows_of(path, "skip", "test")
-    found, intake = rows_of(path, "skip")
+    found, bad_rows = rows_of(path, "skip")
     assert [one.id for one in found] == ["1", "3"]
-    assert intake.skipped[0][:2] == ("train.jsonl", "line 2")
-    assert intake.skipped[0].reason.startswith(says.replace("\\", ""))
+    assert bad_rows.skipped[0][:2] == ("train.jsonl", "line 2")
+    assert bad_rows.skipped[0].reason.startswith(says.replace("\\", ""))
 
 
 def test_a_source_may_be_empty_where_publishers_have_such_rows_but_no_target(tmp_path: Path) -> None:
     path = write(tmp_path / "train.jsonl", [{**A, "text": ""}, {**B, "short": ""}])
-    found, intake = rows_of(path, "skip", empty_sources=True)
+    found, bad_rows = rows_of(path, "skip", empty_sources=True)
     assert [row.source for row in found] == [""]
-    assert len(intake.skipped) == 1
+    assert len(bad_rows.skipped) == 1
 
 
 def test_rows_of_both_splits_are_counted_by_id_and_by_source() -> None:

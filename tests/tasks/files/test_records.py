@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import BenchError, DataError
-from bench.tasks.files.bad_rows import Intake
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import LONGEST_LINE, aligned, lines
-from bench.tasks.files.records import Record, read_records
+from bench.tasks.files.records import FileRecord, read_records
 
 COLUMNS = {"source": "source", "target": "target"}
 ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
@@ -47,18 +47,18 @@ FORMS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
 }  # fmt: skip
 
 
-def read(path: Path, content: bytes, policy: str = "fail", split: str = "train") -> tuple[list[Record], Intake]:
+def read(path: Path, content: bytes, policy: str = "fail", split: str = "train") -> tuple[list[FileRecord], BadRows]:
     path.write_bytes(content)
-    intake = Intake(split, policy)  # type: ignore[arg-type]
-    return list(read_records(path, intake, columns=COLUMNS, optional={"id": "id"})), intake
+    bad_rows = BadRows(split, policy)  # type: ignore[arg-type]
+    return list(read_records(path, bad_rows, columns=COLUMNS, optional={"id": "id"})), bad_rows
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
-    found, intake = read(tmp_path / name, FORMS[name](ROWS))
+    found, bad_rows = read(tmp_path / name, FORMS[name](ROWS))
     assert [dict(record.texts) for record in found] == [{**row, "id": ""} for row in ROWS]
     assert [record.number for record in found] == list(range(8))
-    assert not intake.skipped
+    assert not bad_rows.skipped
 
 
 MUTATIONS: dict[str, Callable[[bytes, int], bytes]] = {
@@ -95,7 +95,7 @@ def test_a_mutated_file_gives_rows_or_says_where_and_why(
         content = MUTATIONS[what](raw, int(place * len(raw)))
     for policy in ("fail", "skip"):
         try:
-            found, intake = read(tmp_path / name, content, policy)
+            found, bad_rows = read(tmp_path / name, content, policy)
         except BenchError as error:
             said = str(error)
             assert name in said
@@ -103,8 +103,8 @@ def test_a_mutated_file_gives_rows_or_says_where_and_why(
             assert len(said) < 1000
             assert any(word in said for word in ("line ", "row ", "parquet"))
             continue
-        assert policy == "skip" or not intake.skipped
-        assert all(file == name and row and reason for file, row, reason in intake.skipped)
+        assert policy == "skip" or not bad_rows.skipped
+        assert all(file == name and row and reason for file, row, reason in bad_rows.skipped)
         for record in found:
             assert all(isinstance(text, str) and "\0" not in text for text in record.texts.values())
             assert all(record.texts[column].strip() for column in COLUMNS)
@@ -125,9 +125,9 @@ def test_a_bad_row_is_refused_or_counted(tmp_path: Path, row: Any, reason: str) 
     content = jsonl([ROWS[0], row, ROWS[1]])
     with pytest.raises(DataError, match=rf"x\.jsonl, line 2: .*{reason}.*--on-bad-row skip"):
         read(tmp_path / "x.jsonl", content)
-    found, intake = read(tmp_path / "x.jsonl", content, "skip")
+    found, bad_rows = read(tmp_path / "x.jsonl", content, "skip")
     assert [record.number for record in found] == [0, 2]
-    assert [(skip.file, skip.row) for skip in intake.skipped] == [("x.jsonl", "line 2")]
+    assert [(skip.file, skip.row) for skip in bad_rows.skipped] == [("x.jsonl", "line 2")]
     for split in ("valid", "test"):
         with pytest.raises(DataError, match=f"a {split} split never skips rows"):
             read(tmp_path / "x.jsonl", content, "skip", split)
@@ -135,13 +135,13 @@ def test_a_bad_row_is_refused_or_counted(tmp_path: Path, row: Any, reason: str) 
 
 def test_what_is_set_aside_can_be_looked_at(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(jsonl([ROWS[0], {"source": "a"}]))
-    intake = Intake("train", "quarantine", tmp_path / "aside" / "train.jsonl")
-    assert len(list(read_records(tmp_path / "x.jsonl", intake, columns=COLUMNS))) == 1
-    assert len(intake.closed()) == 1
+    bad_rows = BadRows("train", "quarantine", tmp_path / "aside" / "train.jsonl")
+    assert len(list(read_records(tmp_path / "x.jsonl", bad_rows, columns=COLUMNS))) == 1
+    assert len(bad_rows.closed()) == 1
     (kept,) = [json.loads(line) for line in (tmp_path / "aside" / "train.jsonl").read_text().splitlines()]
     assert (kept["row"], kept["text"]) == ("line 2", '{"source": "a"}')
     assert "has no field" in kept["reason"]
-    clean = Intake("train", "quarantine", tmp_path / "aside" / "train.jsonl")
+    clean = BadRows("train", "quarantine", tmp_path / "aside" / "train.jsonl")
     assert clean.closed() == ()
     assert not (tmp_path / "aside" / "train.jsonl").exists()
 
@@ -153,21 +153,21 @@ def test_a_line_of_100_mb_is_named_without_being_held(tmp_path: Path) -> None:
         for _ in range(100):
             stream.write(b"a" * 2**20)
         stream.write(b'"}\n' + jsonl(ROWS[1:2]))
-    intake = Intake("train", "skip")
+    bad_rows = BadRows("train", "skip")
     tracemalloc.start()
-    found = list(read_records(path, intake, columns=COLUMNS))
+    found = list(read_records(path, bad_rows, columns=COLUMNS))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [record.number for record in found] == [0, 2]
-    assert intake.skipped[0][1:] == ("line 2", f"is longer than {LONGEST_LINE:,} bytes; break it into several")
+    assert bad_rows.skipped[0][1:] == ("line 2", f"is longer than {LONGEST_LINE:,} bytes; break it into several")
     assert peak < 4 * LONGEST_LINE
 
 
 def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(tmp_path: Path) -> None:
     content = b'source,target\n"a\nb",c\nd\n"e ""f""",g\n'
-    found, intake = read(tmp_path / "x.csv", content, "skip")
+    found, bad_rows = read(tmp_path / "x.csv", content, "skip")
     assert [(r.row, r.texts["source"]) for r in found] == [("line 2", "a\nb"), ("line 5", 'e "f"')]
-    assert intake.skipped[0][1:] == ("line 4", "expected 2 cells, as the header has, found 1")
+    assert bad_rows.skipped[0][1:] == ("line 4", "expected 2 cells, as the header has, found 1")
 
 
 @pytest.mark.parametrize(("content", "reason"), [(b"", "found nothing"), (b"a,a\n1,2\n", "found one name twice")])
@@ -185,16 +185,16 @@ def test_files_that_go_together_line_by_line(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two.gz"
     one.write_text("a\nb\n \nd\n")
     two.write_bytes(gzip.compress(b"1\n2\n3\n4\n"))
-    intake = Intake("train", "skip")
-    assert list(aligned(one, two, intake)) == [(1, "a", "1"), (2, "b", "2"), (4, "d", "4")]
-    assert intake.skipped == [("one", "line 3", "is empty; expected a text")]
+    bad_rows = BadRows("train", "skip")
+    assert list(aligned(one, two, bad_rows)) == [(1, "a", "1"), (2, "b", "2"), (4, "d", "4")]
+    assert bad_rows.skipped == [("one", "line 3", "is empty; expected a text")]
     two.write_bytes(gzip.compress(b"1\n2\n"))
     with pytest.raises(DataError, match="expected as many lines in both; one ends after line 2"):
-        list(aligned(one, two, intake))
+        list(aligned(one, two, bad_rows))
 
 
 def test_lines_keep_their_ends_and_their_numbers(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xef\xbb\xbfa\r\n\xff\n\nb")
-    intake = Intake("train", "skip")
-    assert list(lines(tmp_path / "x", intake)) == [(1, "a\r\n"), (3, "\n"), (4, "b")]
-    assert intake.skipped == [("x", "line 2", "byte 1 is not UTF-8 (invalid start byte); save the file as UTF-8")]
+    bad_rows = BadRows("train", "skip")
+    assert list(lines(tmp_path / "x", bad_rows)) == [(1, "a\r\n"), (3, "\n"), (4, "b")]
+    assert bad_rows.skipped == [("x", "line 2", "byte 1 is not UTF-8 (invalid start byte); save the file as UTF-8")]
