@@ -312,8 +312,9 @@ class Task(LightningDataModule, ABC):
             examples = [self._prompted(example) for example in examples]
         texts = [self.source_text(example, codec) for example in examples]
         sources, dropped = [text for text, _ in texts], [n_dropped for _, n_dropped in texts]
-        # A text of an open-ended task goes on from one before it, as it does in the tokenizer's training text.
-        space = " " * self.info.open_ended
+        space = ""
+        if self.info.open_ended:  # a text goes on from one before it, as it does in the tokenizer's training text
+            space = " "
         source_ids = codec.ids([space + text if text else "" for text in sources])
         if codec.architecture == "decoder-only" and any(sources):
             space = " "

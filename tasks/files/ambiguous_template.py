@@ -25,11 +25,11 @@ PRONOUNS = frozenset({"he", "she", "her", "his"})  # "the he and the queen" is n
 
 
 class Diagonal(NamedTuple):
-    """Two words for the slots of a template, and the two that stay outside."""
+    """Two words of an analogy for the slots of a template, and the two that stay outside."""
 
     place: int  # 0 is (a, d), 1 is (b, c)
     words: tuple[str, str]
-    other: tuple[str, str]
+    outside: tuple[str, str]
 
 
 def expand(
@@ -67,14 +67,16 @@ def expand(
     for index, analogy in analogies:
         usable = _usable(analogy, seen)
         for number, pieces in enumerate(sentences):
-            for place, words, other in usable:
-                fields = {"category": category, "analogy": analogy, "words": words, "other": other}
+            for place, words, outside in usable:
+                fields = {"category": category, "analogy": analogy, "words": words, "other": outside}
                 yield from _rows(f"{category}/{index}/{number}/{place}", pieces, fields)
 
 
 def kind_of(category: str) -> str:
     """Return which templates fit the words of a list: those for `people` or those for a `location`."""
-    return "people" if category in ("family", "people") else "location"
+    if category in ("family", "people"):
+        return "people"
+    return "location"
 
 
 def read_templates(path: Path) -> dict[str, list[str]]:
@@ -87,7 +89,7 @@ def read_templates(path: Path) -> dict[str, list[str]]:
     try:
         loaded = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        expected = "it holds the sentences of HistAlign's recipe, four under 'people' and four under 'location'"
+        expected = "expected the sentences of HistAlign's recipe, four under 'people' and four under 'location'"
         raise MissingError(f"{path} cannot be read ({error.strerror}); {expected}, with {{}} for a word") from None
     except ValueError as error:
         raise DataError(f"{path}: expected JSON in UTF-8, {error}; write the file again") from None
@@ -119,7 +121,9 @@ def _rows(stem: str, pieces: Sequence[str], common: Mapping[str, Any]) -> Iterat
 
 
 def _sentences(loaded: Any, kind: str, path: Path) -> list[str]:
-    sentences = loaded.get(kind) if isinstance(loaded, dict) else None
+    sentences = None
+    if isinstance(loaded, dict):
+        sentences = loaded.get(kind)
     if not isinstance(sentences, list) or not sentences:
         raise DataError(f"{path}: expected a list of sentences under {kind!r}, found {sentences!r}")
     for number, sentence in enumerate(sentences, start=1):

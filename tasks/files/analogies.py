@@ -1,4 +1,4 @@
-"""Word analogies: reading questions-words.txt, splitting, diagonals.
+"""Word analogies: reading questions-words.txt, and splitting its lists.
 
 The task Ambiguous Template (HistAlign, section 5.1 and appendix A.1) is made from four sections of the Google analogy
 set. The pairs of a list are shuffled and the first half are training pairs; an analogy with both of its pairs in that
@@ -21,13 +21,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from bench.errors import DataError, MissingError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.files.ambiguous_template import Analogy, Numbered, expand, read_templates
+from bench.tasks.files.ambiguous_template import Analogy, Numbered, expand, kind_of, read_templates
 
-__all__ = ["CATEGORIES", "SPLITS", "Leak", "leak", "pairs_of", "parse", "read", "read_lists", "split_list"]
+__all__ = ["CATEGORIES", "SPLITS", "parse", "read", "read_lists", "split_list", "word_pairs"]
 
 SPLITS = ("train", "valid", "test")
 PLACES = ("capital-common-countries", "capital-world", "city-in-state")
@@ -38,7 +37,7 @@ CATEGORIES = {
 }
 ORIGIN = "the Google analogy set of word2vec (questions-words.txt)"
 
-Parts = Mapping[str, Sequence[Numbered]]  # split -> analogies with their place in the list
+SplitList = Mapping[str, Sequence[Numbered]]  # split -> analogies with their place in the list
 
 
 def read(folder: Path, split: str, variant: str = "paper", seed: int = 42) -> list[Example]:
@@ -59,13 +58,15 @@ def read(folder: Path, split: str, variant: str = "paper", seed: int = 42) -> li
         known = f"variants {', '.join(CATEGORIES)} and splits {', '.join(SPLITS)}"
         raise UsageError(f"no split {split!r} of a variant {variant!r} of ambiguous_template; there are {known}")
     templates = read_templates(folder / "templates.json")
-    parts: dict[str, Parts] = {}
+    lists: dict[str, SplitList] = {}
     for category, analogies in read_lists(folder, variant).items():
         if variant == "folder":
-            parts[category] = _split_of_folder(folder / "split_0.5", category, analogies)
+            lists[category] = _split_of_folder(folder / "split_0.5", category, analogies)
         else:
-            parts[category] = split_list(analogies, category, seed)
-    return _rows(parts, split, templates, distinct=variant == "clean")
+            lists[category] = split_list(analogies, category, seed)
+    if variant == "clean":
+        return _distinct_rows(lists, split, templates)
+    return _rows(lists, split, templates)
 
 
 def read_lists(folder: Path, variant: str = "paper") -> dict[str, list[Analogy]]:
@@ -104,6 +105,18 @@ def parse(path: Path) -> dict[str, list[Analogy]]:
     return sections
 
 
+def word_pairs(analogies: Iterable[Analogy]) -> list[tuple[str, str]]:
+    """Return the pairs of words that analogies are made of, each once, sorted.
+
+    >>> word_pairs([("b", "B", "a", "A"), ("a", "A", "c", "C")])
+    [('a', 'A'), ('b', 'B'), ('c', 'C')]
+    """
+    pairs: set[tuple[str, str]] = set()
+    for a, b, c, d in analogies:
+        pairs |= {(a, b), (c, d)}
+    return sorted(pairs)
+
+
 def split_list(analogies: Sequence[Analogy], category: str, seed: int) -> dict[str, list[Numbered]]:
     """Split a list by its pairs: both in the training half -> train, one -> valid, none -> test.
 
@@ -113,7 +126,7 @@ def split_list(analogies: Sequence[Analogy], category: str, seed: int) -> dict[s
     >>> {split: [index for index, _ in part] for split, part in split_list(analogies, "letters", seed=1).items()}
     {'train': [2], 'valid': [0, 3], 'test': [1]}
     """
-    pairs = sorted({pair for a, b, c, d in analogies for pair in ((a, b), (c, d))})
+    pairs = word_pairs(analogies)
     random.Random(f"{seed}/{category}").shuffle(pairs)
     known = set(pairs[: int(len(pairs) * 0.5)])
     parts: dict[str, list[Numbered]] = {split: [] for split in SPLITS}
@@ -123,56 +136,35 @@ def split_list(analogies: Sequence[Analogy], category: str, seed: int) -> dict[s
     return parts
 
 
-class Leak(NamedTuple):
-    """How much of a split can be found in train, too."""
-
-    diagonals: int  # distinct, in either order
-    diagonals_in_train: int
-    prompts: int  # distinct texts
-    prompts_in_train: int
-
-
-def leak(rows: Mapping[str, Sequence[Example]]) -> dict[str, Leak]:
-    """Count what valid and test share with train: nothing, says HistAlign's appendix A.1 of test diagonals.
-
-    Args:
-        rows: examples by split, `train` among them.
-
-    Returns:
-        The counts of every other split.
-    """
-    diagonals = {split: {frozenset(row.fields["words"]) for row in rows[split]} for split in rows}
-    prompts = {split: {row.source for row in rows[split]} for split in rows}
-    found = {}
-    for split in (name for name in rows if name != "train"):
-        words, texts = diagonals[split], prompts[split]
-        found[split] = Leak(len(words), len(words & diagonals["train"]), len(texts), len(texts & prompts["train"]))
-    return found
-
-
-def pairs_of(rows: Iterable[Example]) -> dict[str, list[tuple[str, str]]]:
-    """Return the pairs the rows were made of, sorted, by category: what `analogy_embeddings` is built from."""
-    pairs: dict[str, set[tuple[str, str]]] = {}
-    for row in rows:
-        a, b, c, d = row.fields["analogy"]
-        pairs.setdefault(row.fields["category"], set()).update(((a, b), (c, d)))
-    return {category: sorted(pairs[category]) for category in sorted(pairs)}
-
-
 def _rows(
-    parts: Mapping[str, Parts], split: str, templates: Mapping[str, Sequence[str]], distinct: bool
+    lists: Mapping[str, SplitList],
+    split: str,
+    templates: Mapping[str, Sequence[str]],
+    seen: set[frozenset[str]] | None = None,
 ) -> list[Example]:
-    # A diagonal stays where it comes first: what a model was trained on must not be tested, and test rows must not
-    # choose the checkpoint.
-    order = ("train", "test", "valid") if distinct else (split,)
-    seen: set[frozenset[str]] | None = set() if distinct else None
-    for name in order[: order.index(split) + 1]:
-        rows = [row for category, part in parts.items() for row in expand(category, part[name], templates, seen)]
+    """Expand a split of every list; `seen` are diagonals that are used up, as for `expand`."""
+    rows: list[Example] = []
+    for category, split_analogies in lists.items():
+        rows += expand(category, split_analogies[split], templates, seen)
+    return rows
+
+
+def _distinct_rows(lists: Mapping[str, SplitList], split: str, templates: Mapping[str, Sequence[str]]) -> list[Example]:
+    """Expand a split of every list without the diagonals of the splits before it.
+
+    A diagonal stays where it comes first: what a model was trained on must not be tested, and test rows must not choose
+    the checkpoint.
+    """
+    seen: set[frozenset[str]] = set()
+    for name in ("train", "test", "valid"):
+        rows = _rows(lists, name, templates, seen)
+        if name == split:
+            break
     return rows
 
 
 def _split_of_folder(folder: Path, category: str, analogies: Sequence[Analogy]) -> dict[str, list[Numbered]]:
-    kind = "people" if category == "family" else "location"
+    kind = kind_of(category)
     places: dict[Analogy, list[int]] = {}
     for index in reversed(range(len(analogies))):
         places.setdefault(analogies[index], []).append(index)

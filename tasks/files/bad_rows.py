@@ -54,7 +54,7 @@ class BadRows:
     skipped: list[Skipped] = field(default_factory=list)
     _kept: list[str] = field(default_factory=list)
 
-    def bad(self, file: Path, row: str, reason: str, text: str = "") -> None:
+    def add(self, file: Path, row: str, reason: str, text: str = "") -> None:
         """Refuse a row that cannot be used, or leave it out and count it.
 
         Args:

@@ -13,6 +13,7 @@ them, `'s` and the like the word before, and plain quotes open and close in turn
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 __all__ = ["detokenise"]
 
@@ -44,21 +45,32 @@ def detokenise(text: str) -> str:
     >>> detokenise("It 's -lrb- not -rrb- `` glued'' , is n't. “ Don ’ t , ” he said")
     'It\'s (not) "glued", isn\'t. “Don’t,” he said'
     """
-    text = " ".join(GLUED.sub(" ", BRACKET.sub(lambda found: BRACKETS[found[0].lower()], text)).split())
+    text = BRACKET.sub(lambda match: BRACKETS[match[0].lower()], text)
+    text = " ".join(GLUED.sub(" ", text).split())
     text = QUOTE.sub(_Quotes(), text)
-    text = JOINED.sub(lambda found: "’" if "’" in found[0] else "", OPENING.sub(r"\1", text))
-    return HALVES.sub(lambda found: found[0].replace(" ", ""), text)
+    text = OPENING.sub(r"\1", text)
+    text = JOINED.sub(_joint, text)
+    return HALVES.sub(lambda match: match[0].replace(" ", ""), text)
+
+
+def _joint(match: re.Match[str]) -> str:
+    """Return what stays where two tokens are joined: an apostrophe that stood apart, or nothing."""
+    if "’" in match[0]:
+        return "’"
+    return ""
 
 
 class _Quotes:
     """Says of each quote in turn whether it opens or closes, and puts the mark beside it."""
 
+    PLAIN: ClassVar[dict[str, str]] = {"``": '"', "''": '"', "`": "'"}
+
     def __init__(self) -> None:
         self.open: set[str] = set()
 
-    def __call__(self, found: re.Match[str]) -> str:
-        token, before = found[0], found.string[max(0, found.start() - 2) : found.start()]
-        quote = '"' if token in ("``", "''") else "'" if token == "`" else token
+    def __call__(self, match: re.Match[str]) -> str:
+        token, before = match[0], match.string[max(0, match.start() - 2) : match.start()]
+        quote = self.PLAIN.get(token, token)
         if quote in self.open or token == "''":
             self.open.discard(quote)
             return LEFT + quote

@@ -1,4 +1,4 @@
-"""Found: which of a publisher's files are in a folder."""
+"""Expected files: which of a publisher's files are in a folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def needed(folder: Path, names: Sequence[str], advice: str) -> Path:
     Raises:
         MissingError: none of them is there.
     """
-    found = find(folder, names)
-    if found is None:
+    path = find(folder, names)
+    if path is None:
         raise MissingError(f"{folder}: expected {' or '.join(names)} (.gz too), found none; {advice}")
-    return found
+    return path

@@ -44,13 +44,12 @@ def split_pair(folder: Path, split: str) -> tuple[Path, Path] | None:
     """
     for place in PLACES[split]:
         for names in PAIRS[split]:
-            found = [find(folder, [f"{place}/{name}"]) for name in names]
-            if found[0] is not None and found[1] is not None:
-                return found[0], found[1]
-            if found[0] is not None or found[1] is not None:
-                there = names[0] if found[1] is None else names[1]
+            sentences, headlines = (find(folder, [f"{place}/{name}"]) for name in names)
+            if sentences is not None and headlines is not None:
+                return sentences, headlines
+            if alone := sentences or headlines:
                 raise MissingError(
-                    f"{folder / place}: expected {names[0]} and {names[1]} (.gz too), found only {there}; {ADVICE}"
+                    f"{folder / place}: expected {names[0]} and {names[1]} (.gz too), found only {alone.name}; {ADVICE}"
                 )
     return None
 
@@ -78,7 +77,9 @@ def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[list[Exampl
     examples = []
     for number, sentence, headline in rows:
         headline = one_unknown(headline)
-        references = () if split == "train" else (headline,)
+        references: tuple[str, ...] = ()
+        if split != "train":
+            references = (headline,)
         examples.append(Example(f"{split}/{number - 1}", one_unknown(sentence), headline, references, NO_FIELDS))
     return examples, str(origin)
 

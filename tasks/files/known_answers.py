@@ -20,7 +20,7 @@ from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.logicnlg import read_pairs
 
-__all__ = ["ANSWERS", "Known", "summary_answers", "table_answers"]
+__all__ = ["ANSWERS", "Known"]
 
 NEWS = ("xsum", "cnndm")
 
@@ -52,13 +52,13 @@ def table_answers(data_dir: Path | None = None) -> list[Known]:
     folder = resolve("logicnlg", data_dir).folder
     if folder is None:
         raise MissingError("needs LogicNLG's files: name them with --data-dir or BENCH_DATA (a folder with logicnlg/)")
-    found = []
+    answers = []
     for example, answer in read_pairs(folder):
         fields = example.fields
         table = {"header": list(fields["table"].header), "rows": [list(row) for row in fields["table"].rows]}
         gold = {"table": table, "title": fields["title"], "columns": fields["columns"], "source": ""}
-        found.append(Known(example.id, example.target, gold, answer))
-    return found
+        answers.append(Known(example.id, example.target, gold, answer))
+    return answers
 
 
 def summary_answers(data_dir: Path | None = None) -> list[Known]:
@@ -68,18 +68,18 @@ def summary_answers(data_dir: Path | None = None) -> list[Known]:
         MissingError: there is none.
         DataError: one cannot be used.
     """
-    found: list[Known] = []
+    answers: list[Known] = []
     for task in NEWS:
         folder = resolve(task, data_dir).folder
         path = folder and find(folder, [f"qags_mturk_{task}.jsonl", f"mturk_{task}.jsonl"])
         if path:
-            found += _judged(path, task)
-    if not found:
+            answers += _judged(path, task)
+    if not answers:
         raise MissingError(
             "needs mturk_xsum.jsonl or mturk_cnndm.jsonl of github.com/W4ngatang/qags in the folder xsum/ or cnndm/ "
             "below --data-dir or BENCH_DATA"
         )
-    return found
+    return answers
 
 
 def _judged(path: Path, task: str) -> Iterator[Known]:
@@ -87,12 +87,12 @@ def _judged(path: Path, task: str) -> Iterator[Known]:
         try:
             row = json.loads(line)
             source, sentences = str(row["article"]), list(row["summary_sentences"])
-            for at, one in enumerate(sentences):
-                said = [answer["response"] for answer in one["responses"]]
+            for at, sentence in enumerate(sentences):
+                said = [answer["response"] for answer in sentence["responses"]]
                 yes = said.count("yes")
                 if yes + said.count("no") != len(said) or 2 * yes == len(said):
                     raise ValueError(f"expected an odd number of yes and no, got {said}")
-                yield Known(f"{task}/{number}/{at}", str(one["sentence"]), {"source": source}, 2 * yes > len(said))
+                yield Known(f"{task}/{number}/{at}", str(sentence["sentence"]), {"source": source}, 2 * yes > len(said))
         except (ValueError, KeyError, TypeError) as problem:
             raise DataError(f"{path}, line {number}: expected an article with judged sentences: {problem!r}") from None
 

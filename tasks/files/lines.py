@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -47,31 +48,28 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
     Raises:
         DataError: one file has more lines than the other, or a line may not be skipped.
     """
-    both = zip(_every(sources), _every(targets), strict=True)
-    number = 0
-    try:
-        for number, pair in enumerate(both, 1):
-            texts = []
-            for path, line in zip((sources, targets), pair, strict=True):
-                try:
-                    texts.append(decoded(line, LONGEST_LINE, first=number == 1).strip())
-                    if not texts[-1]:
-                        raise BadRow("is empty; expected a text")
-                except BadRow as problem:
-                    bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
-                    break
-            else:
-                yield number, texts[0], texts[1]
-    except ValueError as problem:
-        if "zip()" not in str(problem):
-            raise
-        raise DataError(
-            f"{sources} and {targets}: expected as many lines in both; one ends after line {number}; get them again"
-        ) from None
+    for number, pair in enumerate(_line_pairs(sources, targets), 1):
+        texts = []
+        for path, line in zip((sources, targets), pair, strict=True):
+            try:
+                texts.append(decoded(line, LONGEST_LINE, first=number == 1).strip())
+                if not texts[-1]:
+                    raise BadRow("is empty; expected a text")
+            except BadRow as problem:
+                bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+                break
+        else:
+            yield number, texts[0], texts[1]
 
 
-def _every(path: Path) -> Iterator[bytes]:
-    return (line for _, line in numbered(path, LONGEST_LINE))
+def _line_pairs(sources: Path, targets: Path) -> Iterator[tuple[bytes, bytes]]:
+    both = zip_longest(numbered(sources, LONGEST_LINE), numbered(targets, LONGEST_LINE))
+    for row, (source, target) in enumerate(both):
+        if source is None or target is None:
+            raise DataError(
+                f"{sources} and {targets}: expected as many lines in both; one ends after line {row}; get them again"
+            )
+        yield source[1], target[1]
 
 
 def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
@@ -86,8 +84,9 @@ def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
                     while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
                         pass
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise DataError(f"{path}, line {number + 1}: the packed file is damaged or cut ({problem!s:.100}); get it "
-                        "again") from None  # fmt: skip
+        raise DataError(
+            f"{path}, line {number + 1}: the packed file is damaged or cut ({problem!s:.100}); get it again"
+        ) from None
     except OSError as problem:
         raise MissingError(f"{path}, line {number + 1}: cannot be read ({problem.strerror or problem})") from None
 
@@ -96,7 +95,9 @@ def unpacked(path: Path) -> IO[bytes] | gzip.GzipFile:
     """Open a file, unpacking it if its content says so."""
     with path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")
+    if packed:
+        return gzip.open(path)
+    return path.open("rb")
 
 
 def decoded(line: bytes, longest: int, *, first: bool) -> str:
@@ -113,9 +114,11 @@ def decoded(line: bytes, longest: int, *, first: bool) -> str:
     if len(line) > longest:
         raise BadRow(f"is longer than {longest:,} bytes; break it into several")
     try:
-        text = line.decode("utf-8-sig" if first else "utf-8")
+        text = line.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise BadRow(f"byte {problem.start + 1} is not UTF-8 ({problem.reason}); save the file as UTF-8") from None
     if "\0" in text:
         raise BadRow("has a NUL character, which is no text; save the file as UTF-8 text")
+    if first:
+        return text.removeprefix("\ufeff")
     return text

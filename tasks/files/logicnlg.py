@@ -14,7 +14,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -22,9 +22,10 @@ from typing import IO, Any, Literal, NamedTuple
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.files.bad_rows import BadRow, Skipped
+from bench.tasks.files.lines import unpacked
 from bench.tasks.files.tables import Table, read_table
 
-__all__ = ["Skipped", "SplitName", "Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
+__all__ = ["SplitName", "Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
 
 SplitName = Literal["train", "valid", "test"]
 Train = Literal["official", "proxy"]
@@ -74,23 +75,27 @@ def read_split(
         MissingError: a file is not there.
         DataError: a file or a row cannot be used; the message names both.
     """
+    if lower_case is None:
+        lower_case = train == "proxy"
     proxy = split == "train" and train == "proxy"
-    reader = _Reader(folder, lower_case=train == "proxy" if lower_case is None else lower_case)
-    rows, file = (_proxy_rows(folder), PROXY) if proxy else (_published_rows(folder, split), _sentences_file(split))
+    file, rows = _sentences_file(split), _published_rows(folder, split)
+    if proxy:
+        file, rows = PROXY, _proxy_rows(folder)
     path = _find(folder, file) or folder / file
-    kept, tables = [], set()
+    reader = _Reader(folder, lower_case)
+    examples, tables = [], set()
     for row in rows:
         try:
             tables.add(_checked_text(row.table_id, "a table's file name"))
-            kept.append(reader.example(row))
+            examples.append(reader.example(row))
         except BadRow as problem:
             if split != "train" or skipped is None:
                 raise DataError(f"{path}, {row.where}: {problem}") from None
             skipped.append(Skipped(path.name, row.where, str(problem)))
-    if not kept:
+    if not examples:
         raise DataError(f"{path}: expected sentences, found no usable one; download it again")
     _check_tables(folder, split, tables, complete=not proxy)
-    return _with_references(kept)
+    return _with_references(examples)
 
 
 def read_pairs(folder: Path) -> list[tuple[Example, bool]]:
@@ -104,7 +109,8 @@ def read_pairs(folder: Path) -> list[tuple[Example, bool]]:
         DataError: a file or a row cannot be used; the message names both.
     """
     name = next((name for name in PAIRS if _find(folder, name)), PAIRS[0])
-    content, reader, found = _read_json(folder, name), _Reader(folder, lower_case=False), []
+    content, reader = _read_json(folder, name), _Reader(folder, lower_case=False)
+    examples: list[tuple[Example, bool]] = []
     expected = "{table: [{pos: [sentence, columns, title, template], neg: [...]}, ...]}"
     try:
         for table_id, pairs in content.items():
@@ -112,23 +118,28 @@ def read_pairs(folder: Path) -> list[tuple[Example, bool]]:
                 for side in ("pos", "neg"):
                     sentence, columns, title, _ = pair[side]
                     example = reader.example(_Row("", number, table_id, sentence, columns, title))
-                    found.append((replace(example, id=f"{example.id}/{side}"), side == "pos"))
+                    examples.append((replace(example, id=f"{example.id}/{side}"), side == "pos"))
     except (AttributeError, KeyError, TypeError, ValueError, BadRow) as problem:
-        where = f"after {len(found)} sentences"
+        where = f"after {len(examples)} sentences"
         raise DataError(f"{folder / name}, {where}: expected {expected}: {problem!s:.200}") from None
-    return found
+    return examples
 
 
 def missing_files(folder: Path, train: Train = "official") -> dict[SplitName, list[str]]:
     """Return for each split which of the files it needs are not in the folder; an empty list means it can be read."""
     needed: dict[SplitName, list[str]] = {
-        "train": [PROXY, TITLES] if train == "proxy" else [_sentences_file("train")],
+        "train": [_sentences_file("train")],
         "valid": [_sentences_file("valid")],
         "test": [_sentences_file("test")],
     }
-    tables = [] if (folder / "all_csv").is_dir() or (folder / "all_csv.zip").is_file() else ["all_csv.zip"]
-    return {split: [*(name for name in names if _find(folder, name) is None), *tables]
-            for split, names in needed.items()}  # fmt: skip
+    if train == "proxy":
+        needed["train"] = [PROXY, TITLES]
+    missing: dict[SplitName, list[str]] = {}
+    for split, names in needed.items():
+        missing[split] = [name for name in names if _find(folder, name) is None]
+        if not (folder / "all_csv").is_dir() and not (folder / "all_csv.zip").is_file():
+            missing[split].append("all_csv.zip")
+    return missing
 
 
 def linked_columns(table: Table, sentence: str) -> tuple[int, ...]:
@@ -142,25 +153,35 @@ def linked_columns(table: Table, sentence: str) -> tuple[int, ...]:
     (0, 1)
     """
     words = _words(sentence)
-    text, single = f" {' '.join(words)} ", {word for word in words if len(word) >= 4 and not word.isdigit()}
+    text = f" {' '.join(words)} "
+    long_words = {word for word in words if len(word) >= 4 and not word.isdigit()}
 
-    def spoken(words: list[str]) -> bool:
-        return bool(words) and f" {' '.join(words)} " in text
+    def is_named(column: int, name: str) -> bool:
+        name_words = _words(name)
+        if name_words and _spaced(name_words) in text:
+            return True
+        for row in table.rows:
+            cell = _words(row[column])
+            if cell and (_spaced(cell) in text or not long_words.isdisjoint(cell)):
+                return True
+        return False
 
-    return tuple(
-        column
-        for column, name in enumerate(table.header)
-        if spoken(_words(name)) or any(spoken(cell) or single & set(cell) for cell in _cells(table, column))
-    )
+    return tuple(column for column, name in enumerate(table.header) if is_named(column, name))
 
 
-def _cells(table: Table, column: int) -> Iterator[list[str]]:
-    return (_words(row[column]) for row in table.rows)
+def _spaced(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
 
 
 def _words(text: str) -> list[str]:
-    words = re.findall(r"\w+", text.lower())
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words]
+    """Return the words of a text in lower case, without a plural -s."""
+    return [_singular(word) for word in re.findall(r"\w+", text.lower())]
+
+
+def _singular(word: str) -> str:
+    if len(word) > 3:
+        return word.removesuffix("s")
+    return word
 
 
 @dataclass(slots=True)
@@ -177,7 +198,10 @@ class _Reader:
         sentence = _checked_text(row.sentence, "a sentence")
         title = _checked_text(row.title, f"a title (proxy rows have theirs in {TITLES})")
         table = self._table(table_id)
-        columns = linked_columns(table, sentence) if row.columns is None else _checked_columns(row.columns, table)
+        if row.columns is None:
+            columns = linked_columns(table, sentence)
+        else:
+            columns = _checked_columns(row.columns, table)
         if self.lower_case:
             sentence, title = sentence.lower(), title.lower()
         content = {"table": table, "title": title, "columns": columns, "table_id": table_id}
@@ -207,7 +231,7 @@ def _table_source(folder: Path) -> Callable[[str], str]:
         return lambda table_id: _decode(_folder_bytes(folder / "all_csv" / table_id), f"all_csv/{table_id}")
     path = folder / "all_csv.zip"
     if not path.is_file():
-        raise _missing(folder, "all_csv.zip", "or the unpacked folder all_csv")
+        raise _missing(folder, "all_csv.zip", "nor is the unpacked folder all_csv")
     try:
         archive = zipfile.ZipFile(path)
         places = {name.rsplit("/", 1)[-1]: name for name in archive.namelist()}
@@ -236,7 +260,7 @@ def _archive_bytes(archive: zipfile.ZipFile, places: dict[str, str], table_id: s
 
 
 def _published_rows(folder: Path, split: SplitName) -> Iterator[_Row]:
-    """{table: [[sentence, columns, title, template], ...]}"""
+    """Yield the rows of {table: [[sentence, columns, title, template], ...]}."""
     name = _sentences_file(split)
     content = _read_json(folder, name)
     if not isinstance(content, dict):
@@ -246,23 +270,24 @@ def _published_rows(folder: Path, split: SplitName) -> Iterator[_Row]:
             raise DataError(f"{folder / name}, table '{table_id:.80}': expected a list of rows, found {_kind(rows)}")
         for number, row in enumerate(rows):
             where = f"table '{table_id:.80}', row {number}"
-            wrong = _Wrong(row, "[sentence, columns, title, template]")
-            parts = row if isinstance(row, list) and len(row) == 4 else [wrong] * 4
-            yield _Row(where, number, table_id, *parts[:3])
+            sentence, columns, title, _ = _parts(row, 4, "[sentence, columns, title, template]")
+            yield _Row(where, number, table_id, sentence, columns, title)
 
 
 def _proxy_rows(folder: Path) -> Iterator[_Row]:
-    """[[table, true statement, false statement], ...]; the false ones, some of them junk, are not used."""
+    """Yield the rows of [[table, true statement, false statement], ...]; the false ones are not used."""
     content, titles = _read_json(folder, PROXY), _read_json(folder, TITLES)
     for name, value, wanted in ((PROXY, content, list), (TITLES, titles, dict)):
         if not isinstance(value, wanted):
             raise DataError(f"{folder / name}: expected a JSON {wanted.__name__}, found {_kind(value)}")
     n_rows: Counter[str] = Counter()  # of each table so far
     for number, row in enumerate(content):
-        wrong = _Wrong(row, "[table, true statement, false statement]")
-        table_id, sentence, _ = row if isinstance(row, list) and len(row) == 3 else [wrong] * 3
-        page = titles.get(table_id) if isinstance(table_id, str) else None
-        title = page[0] if isinstance(page, list) and page else page
+        table_id, sentence, _ = _parts(row, 3, "[table, true statement, false statement]")
+        title = None
+        if isinstance(table_id, str):
+            title = titles.get(table_id)
+        if isinstance(title, list) and title:  # title and address of the page
+            title = title[0]
         yield _Row(f"row {number}", n_rows[str(table_id)], table_id, sentence, None, title)
         n_rows[str(table_id)] += 1
 
@@ -272,6 +297,13 @@ class _Wrong(NamedTuple):
 
     row: Any
     expected: str
+
+
+def _parts(row: Any, n: int, expected: str) -> list[Any]:
+    """Return the parts of a row, which is a list of n; of anything else, n times what is wrong."""
+    if isinstance(row, list) and len(row) == n:
+        return row
+    return [_Wrong(row, expected)] * n
 
 
 def _checked_text(value: Any, what: str) -> str:
@@ -323,9 +355,9 @@ def _with_references(examples: list[Example]) -> list[Example]:
 def _read_json(folder: Path, name: str) -> Any:
     path = _find(folder, name)
     if path is None:
-        raise _missing(folder, name, "or the same with .gz")
+        raise _missing(folder, name, "nor is the same with .gz")
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with unpacked(path) as stream:
             content = _read_capped(stream, path.name)
     except _UNREADABLE as problem:
         raise DataError(f"{path}: cannot be read: {problem!s:.200}; download it again") from None
@@ -350,10 +382,11 @@ def _decode(content: bytes, name: str) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
-        raise ValueError(f"the key {twice!r:.80} twice")
+    content: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in content:
+            raise ValueError(f"the key {name!r:.80} twice")
+        content[name] = value
     return content
 
 
@@ -371,7 +404,9 @@ def _sentences_file(split: SplitName) -> str:
 
 
 def _missing(folder: Path, name: str, other: str) -> MissingError:
-    origin = "it is made from pairwise_data of github.com/wenhuchen/Table-Fact-Checking" if name == PROXY else PUBLISHER
+    origin = PUBLISHER
+    if name == PROXY:
+        origin = "it is made from pairwise_data of github.com/wenhuchen/Table-Fact-Checking"
     return MissingError(f"{folder / name} is not there, {other}; the publisher has it: {origin}")
 
 
@@ -384,4 +419,6 @@ def _kind(value: Any) -> str:
     if value is None:
         return "nothing (null)"
     shown = repr(value)
-    return f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:60] + '...'}"
+    if len(shown) > 60:
+        shown = shown[:60] + "..."
+    return f"{type(value).__name__} {shown}"

@@ -17,7 +17,7 @@ names.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
 from bench.tasks.files.published import NAMES, split_files
 from bench.tasks.files.records import read_all
 
-__all__ = ["Song", "decoder_of", "read_songs"]
+__all__ = ["read_songs"]
 
 BREAK = "\t"
 """What the authors' encoder has for the end of a line (`clean_line` of `indexer/encoder.py`)."""
@@ -60,17 +60,27 @@ def read_songs(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tupl
     """
     if path := find(folder, [f"{name}.txt" for name in NAMES[split]]):
         return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, bad_rows) if text.strip())
-    files = [find(folder, [f"{name}.{form}" for name in NAMES[split]]) for form in ("jsonl", "parquet")]
-    pickled = find(folder, [f"{name}{rest}" for name in NAMES[split] for rest in (".pkl", "/lyrics.pkl")])
-    if pickled and not any(files):
-        raise MissingError(f"{pickled}: a pickle can run anything and is not read; expected its table as "
-                           f"{folder / split}.jsonl: python -c \"import pandas; pandas.read_pickle('{pickled}')"
-                           f".to_json('{folder / split}.jsonl', orient='records', lines=True)\"")  # fmt: skip
-    every = split_files(folder, split, advice)
-    return every[0], _records(every, bad_rows, partial(decoder_of, folder))
+    _refuse_pickle(folder, split)
+    files = split_files(folder, split, advice)
+    return files[0], _records(files, bad_rows, partial(_decoder, folder))
 
 
-def decoder_of(folder: Path) -> Decode:
+def _refuse_pickle(folder: Path, split: str) -> None:
+    """Say how to convert a split that is there as a pickle and in no other form."""
+    pickles, tables = [], []
+    for name in NAMES[split]:
+        pickles += [f"{name}.pkl", f"{name}/lyrics.pkl"]
+        tables += [f"{name}.jsonl", f"{name}.parquet"]
+    pickled = find(folder, pickles)
+    if pickled and not find(folder, tables):
+        table = f"{folder / split}.jsonl"
+        raise MissingError(
+            f'{pickled}: a pickle can run anything and is not read; expected its table as {table}: python -c "import '
+            f"pandas; pandas.read_pickle('{pickled}').to_json('{table}', orient='records', lines=True)\""
+        )
+
+
+def _decoder(folder: Path) -> Decode:
     """Return how token ids become text.
 
     Args:
@@ -88,7 +98,7 @@ def decoder_of(folder: Path) -> Decode:
         old_to_new = _ids(ranks)
         vocabulary = {token: old_to_new[str(id)] for token, id in vocabulary.items() if str(id) in old_to_new}
     tokens = {id: token for token, id in vocabulary.items()}
-    join = _joined(tokens.values())
+    join = _join(tokens.values())
 
     def decode(ids: Sequence[int]) -> str:
         unknown = [id for id in ids if id not in tokens]
@@ -99,12 +109,12 @@ def decoder_of(folder: Path) -> Decode:
     return decode
 
 
-def _joined(tokens: Any) -> Callable[[list[str]], str]:
+def _join(vocabulary: Iterable[str]) -> Callable[[list[str]], str]:
     """Return how tokens of a vocabulary are joined; a mark of SentencePiece says that it has no bytes."""
     from tokenizers import decoders
 
-    if any(token.startswith("▁") for token in tokens):
-        return lambda found: "".join(found).replace("▁", " ").removeprefix(" ")
+    if any(token.startswith("▁") for token in vocabulary):
+        return lambda tokens: "".join(tokens).replace("▁", " ").removeprefix(" ")
     return decoders.ByteLevel().decode
 
 
@@ -112,13 +122,16 @@ def _ids(path: Path) -> dict[str, int]:
     """Read a table of whole numbers by text, each number once."""
     try:
         with unpacked(path) as stream:
-            found = json.loads(decoded(stream.read(LONGEST_LINE + 1), LONGEST_LINE, first=True))
+            table = json.loads(decoded(stream.read(LONGEST_LINE + 1), LONGEST_LINE, first=True))
     except (OSError, EOFError, ValueError, RecursionError) as problem:
         raise DataError(f"{path}: expected JSON with numbers by text, found: {problem!s:.150}") from None
-    numbers = list(found.values()) if isinstance(found, dict) else [None]
-    if not all(type(number) is int and number >= 0 for number in numbers) or len(set(numbers)) != len(numbers):
+    if not isinstance(table, dict) or not _all_different_numbers(list(table.values())):
         raise DataError(f'{path}: expected JSON with a whole number for each text, each once, as in {{"the": 5}}')
-    return dict(found)
+    return table
+
+
+def _all_different_numbers(values: Sequence[Any]) -> bool:
+    return all(type(value) is int and value >= 0 for value in values) and len(set(values)) == len(values)
 
 
 def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Decode]) -> Iterator[Song]:
@@ -128,9 +141,9 @@ def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Dec
         try:
             if "texts" in record.values:
                 decode = decode or decoder()
-                text = decode(_checked(record.values))
+                text = decode(_checked_ids(record.values))
             else:
-                text = _text(record.values)
+                text = _checked_text(record.values)
             if not text.strip():
                 raise BadRow("has no word; expected a song")
         except BadRow as problem:
@@ -139,7 +152,7 @@ def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Dec
         yield Song(number, text)
 
 
-def _checked(values: Mapping[str, Any]) -> Sequence[int]:
+def _checked_ids(values: Mapping[str, Any]) -> Sequence[int]:
     ids, length = values["texts"], values.get("lens")
     if not isinstance(ids, list) or not all(type(id) is int for id in ids):
         raise BadRow(f"expected a list of token ids in the field 'texts', found {repr(ids):.60}")
@@ -148,7 +161,7 @@ def _checked(values: Mapping[str, Any]) -> Sequence[int]:
     return ids
 
 
-def _text(values: Mapping[str, Any]) -> str:
+def _checked_text(values: Mapping[str, Any]) -> str:
     text = values.get("text")
     if not isinstance(text, str):
         raise BadRow(f"expected a text in the field 'text', or token ids in 'texts', found {repr(text):.60}")

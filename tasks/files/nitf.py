@@ -47,16 +47,25 @@ def parse(content: bytes) -> Article:
         raise BadRow(f"is no well-formed XML ({problem!s:.100}); get it again") from None
     if root.tag != "nitf":
         raise BadRow(f"expected an article, <nitf>, found <{root.tag!s:.40}>")
+    abstract = ""
+    if (element := root.find("./body/body.head/abstract")) is not None:
+        abstract = _text(element)
+    paragraphs: list[str] = []
+    if (block := root.find("./body/body.content/block[@class='full_text']")) is not None:
+        paragraphs = [_text(paragraph) for paragraph in block.iter("p")]
+    return Article(_day(root), abstract, tuple(filter(None, paragraphs)))
+
+
+def _day(root: ElementTree.Element) -> str:
     published = root.find("./head/pubdata")
-    day = re.match(r"\d{8}", "" if published is None else published.get("date.publication", ""))
-    abstract = root.find("./body/body.head/abstract")
-    block = root.find("./body/body.content/block[@class='full_text']")
-    paragraphs = [] if block is None else [_text(one) for one in block.iter("p")]
-    return Article(day[0] if day else "", "" if abstract is None else _text(abstract),
-                   tuple(one for one in paragraphs if one))  # fmt: skip
+    if published is None:
+        return ""
+    match = re.match(r"\d{8}", published.get("date.publication", ""))
+    return match[0] if match else ""
 
 
 def _text(element: ElementTree.Element) -> str:
     """Return the words of an element; paragraphs in it are apart."""
-    parts = ["".join(one.itertext()) for one in element.findall("p")] or ["".join(element.itertext())]
-    return " ".join(" ".join(parts).split())
+    parts = element.findall("p") or [element]
+    words = " ".join("".join(part.itertext()) for part in parts).split()
+    return " ".join(words)

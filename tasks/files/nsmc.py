@@ -17,7 +17,7 @@ from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_records
 
-__all__ = ["N_FILMS", "Film", "Films", "read_films"]
+__all__ = ["Films", "read_films"]
 
 N_FILMS = 14_730
 """Films of the publisher's folder `raw`."""
@@ -65,36 +65,46 @@ def read_films(folder: Path, split: str, bad_rows: BadRows, advice: str) -> Film
     """
     if files := _raw_files(folder):
         return _worded(_raw(folder, files, split, bad_rows))
-    if find(folder, ["ratings_train.txt"]) is None:
-        names = {name: _json_lines(folder, name, advice) for name in ("train", "valid", "test")}
-        read = _records
-    else:
-        names = {name: _one(find(folder, [f"ratings_{name}.txt"])) for name in ("train", "valid", "test")}
-        read = _ratings
-    mine = names[split] or (names["train"] if split == "valid" else ())
-    if not mine:
+    tables = find(folder, ["ratings_train.txt"]) is not None
+    files_of, read = _record_files, _records
+    if tables:
+        files_of, read = _rating_files, _ratings
+    every = {name: files_of(folder, name, advice) for name in ("train", "valid", "test")}
+    shares = split != "test" and not every["valid"]
+    files = every["train"] if shares else every[split]
+    if not files:
         raise MissingError(f"{folder}: has no file for the {split} split; {advice}")
-    if names["valid"] or split == "test":
-        films = list(read(mine, bad_rows))
-        official = read is _ratings and len(films) == N_REVIEWS.get(split)
-        return _worded(Films(films, "official" if official else "subset", str(mine[0])))
-    policy = bad_rows if split == "train" else BadRows("train", bad_rows.policy)
-    films = _share(list(read(mine, policy)), ["valid"], split, mine[0])
-    return _worded(Films(films, "subset", f"{mine[0]}; valid held out"))
+    if shares:
+        if split != "train":
+            bad_rows = BadRows("train", bad_rows.policy)
+        films = _share(list(read(files, bad_rows)), ["valid"], split, files[0])
+        return _worded(Films(films, "subset", f"{files[0]}; valid held out"))
+    films = list(read(files, bad_rows))
+    status = "subset"
+    if tables and len(films) == N_REVIEWS.get(split):
+        status = "official"
+    return _worded(Films(films, status, str(files[0])))
 
 
-def _worded(found: Films) -> Films:
+def _worded(films: Films) -> Films:
     """Leave out films without a word, by rule."""
-    left_out = [film for film in found.films if not any(map(str.strip, film.reviews))]
-    kept = [film for film in found.films if any(map(str.strip, film.reviews))]
-    return replace(found, films=kept, left_out=tuple((f.file.name, f.row, "has no word") for f in left_out))
+    kept: list[Film] = []
+    left_out: list[tuple[str, str, str]] = []
+    for film in films.films:
+        if any(map(str.strip, film.reviews)):
+            kept.append(film)
+        else:
+            left_out.append((film.file.name, film.row, "has no word"))
+    return replace(films, films=kept, left_out=tuple(left_out))
 
 
 def _share(films: Sequence[Film], splits: Sequence[str], split: str, path: Path) -> list[Film]:
     chosen = held_out([place(film.place) for film in films], splits)
     if chosen is None:
-        raise DataError(f"{path}: expected more than {len(splits)} different rows, to hold out one for "
-                        f"{' and one for '.join(splits)}; found {len(films)}")  # fmt: skip
+        raise DataError(
+            f"{path}: expected more than {len(splits)} different rows, to hold out one for "
+            f"{' and one for '.join(splits)}; found {len(films)}"
+        )
     return [film for number, film in enumerate(films) if chosen.get(number, "train") == split]
 
 
@@ -102,13 +112,17 @@ def _share(films: Sequence[Film], splits: Sequence[str], split: str, path: Path)
 
 
 def _raw_files(folder: Path) -> list[Path]:
-    below = folder / "raw" if (folder / "raw").is_dir() else folder
-    return sorted(path for path in below.glob("*.json*") if RAW.fullmatch(path.name))
+    if (folder / "raw").is_dir():
+        folder = folder / "raw"
+    return sorted(path for path in folder.glob("*.json*") if RAW.fullmatch(path.name))
 
 
 def _raw(folder: Path, files: Sequence[Path], split: str, bad_rows: BadRows) -> Films:
-    """One file a film; its name is the film's number."""
-    films = [Film(path, "the whole file", path.name.split(".")[0], path.name.split(".")[0], ()) for path in files]
+    """Read one file a film; its name is the film's number."""
+    films = []
+    for path in files:
+        number = path.name.split(".")[0]
+        films.append(Film(path, "the whole file", number, number, ()))
     films = _share(films, ["valid", "test"], split, folder)
     read: list[Film] = []
     for film in films:
@@ -116,7 +130,10 @@ def _raw(folder: Path, files: Sequence[Path], split: str, bad_rows: BadRows) -> 
             read.append(film._replace(reviews=_reviews(_json(film.file))))
         except BadRow as problem:
             bad_rows.add(film.file, film.row, str(problem))
-    return Films(read, "own" if len(files) == N_FILMS else "subset", f"{files[0].parent}, split by film")
+    status = "subset"
+    if len(files) == N_FILMS:
+        status = "own"
+    return Films(read, status, f"{files[0].parent}, split by film")
 
 
 def _json(path: Path) -> Any:
@@ -127,18 +144,23 @@ def _json(path: Path) -> Any:
         raise BadRow(f"cannot be read ({problem!s:.100})") from None
     try:
         return json.loads(decoded(content, LONGEST_LINE, first=True))
+    except BadRow:
+        raise
     except (ValueError, RecursionError) as problem:
-        raise problem if isinstance(problem, BadRow) else BadRow(f"expected JSON, found: {problem!s:.100}") from None
+        raise BadRow(f"expected JSON, found: {problem!s:.100}") from None
 
 
 # Rows -------------------------------------------------------------------------------------------------------------
 
 
-def _one(path: Path | None) -> tuple[Path, ...]:
+def _rating_files(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
+    """Return the publisher's table of a split, nothing where there is none."""
+    path = find(folder, [f"ratings_{split}.txt"])
     return () if path is None else (path,)
 
 
-def _json_lines(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
+def _record_files(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
+    """Return the files of a split as JSON lines or parquet; only those of training must be there."""
     try:
         return split_files(folder, split, advice)
     except MissingError:
@@ -148,7 +170,7 @@ def _json_lines(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
 
 
 def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
-    """Rows of JSON lines or parquet: a film with its reviews, or a review alone."""
+    """Yield the rows of JSON lines or parquet: a film with its reviews, or a review alone."""
     seen: dict[str, str] = {}
     for path in files:
         for record in read_records(path, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
@@ -156,8 +178,8 @@ def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
             try:
                 if "reviews" not in record.values and "document" not in record.values:
                     raise BadRow("expected the fields movie_id and reviews, or id and document")
-                alone = record.values.get("document")
-                texts = _reviews(record.values.get("reviews", [alone or ""]))
+                review = record.values.get("document") or ""
+                texts = _reviews(record.values.get("reviews", [review]))
                 _check_name(name, seen)
             except BadRow as problem:
                 bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
@@ -167,7 +189,7 @@ def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
 
 
 def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
-    """Rows of a table without quoting: id, document and label between tabs."""
+    """Yield the rows of a table without quoting: id, document and label between tabs."""
     seen: dict[str, str] = {}
     for path in files:
         for number, line in lines(path, bad_rows):
@@ -192,19 +214,22 @@ def _check_name(name: str, seen: Iterable[str]) -> None:
         raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
 
 
-def _reviews(found: Any) -> tuple[str, ...]:
+def _reviews(reviews: Any) -> tuple[str, ...]:
     """Return the texts of reviews.
 
     >>> _reviews([{"rating": 9, "review": "좋아요"}, "굿"])
     ('좋아요', '굿')
     """
-    every = found if isinstance(found, list) else [found]
+    expected = "expected a list of reviews, each a text or a record with a text 'review'"
+    if not isinstance(reviews, list):
+        raise BadRow(f"{expected}, found {repr(reviews):.60}")
     texts: list[str] = []
-    for one in every:
-        text = one.get("review") if isinstance(one, dict) else one
-        if not isinstance(text, str) or every is not found:
-            raise BadRow(f"expected a list of reviews, each a text or a record with a text 'review', found "
-                         f"{repr(one):.60}")  # fmt: skip
+    for review in reviews:
+        text = review
+        if isinstance(review, dict):
+            text = review.get("review")
+        if not isinstance(text, str):
+            raise BadRow(f"{expected}, found {repr(review):.60}")
         if bad := re.search("[\0\ud800-\udfff]", text):
             raise BadRow(f"a review has the character {bad[0]!r}, which is no text")
         texts.append(text)

@@ -17,7 +17,7 @@ from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import CHUNK, lines, unpacked
 from bench.tasks.files.nitf import LARGEST
 
-__all__ = ["VALID", "File", "Rule", "files_of", "read_rule"]
+__all__ = ["File", "Rule", "files_of", "read_rule"]
 
 FIRST_TEST_DAY = "20070101"
 VALID = 9000
@@ -61,18 +61,24 @@ class Rule:
         for split, ids in self.lists.items():
             if id in ids:
                 return split
+        by_day = "train"
         if day >= FIRST_TEST_DAY:
-            return "" if "test" in self.lists else "test"
-        if "train" in self.lists or int(day[:4]) < self.first_year:
+            by_day = "test"
+        elif int(day[:4]) < self.first_year:
             return ""
-        held = "valid" not in self.lists and _place(id) < VALID / TRAIN_AND_VALID
-        return "valid" if held else "train"
+        if by_day in self.lists:
+            return ""
+        if by_day == "train" and "valid" not in self.lists and _place(id) < VALID / TRAIN_AND_VALID:
+            return "valid"
+        return by_day
 
     def may_have(self, split: str, year: int) -> bool:
         """Return whether articles of a year can be in a split."""
         if split in self.lists:
             return True
-        return year >= 2007 if split == "test" else self.first_year <= year < 2007
+        if split == "test":
+            return year >= 2007
+        return self.first_year <= year < 2007
 
 
 def _place(id: str) -> float:
@@ -99,9 +105,12 @@ def read_rule(folder: Path, first_year: int) -> Rule:
             continue
         if not ids:
             raise DataError(f"{path}: expected ids of articles, found none")
-        for other, known in lists.items():
-            if both := sorted(ids & known):
-                raise DataError(f"{path}: article {both[0]:.40} is in the {other} split too, {len(both):,} such ids")
+        for other_split, other_ids in lists.items():
+            if both := sorted(ids & other_ids):
+                raise DataError(
+                    f"{path}: expected each id in one split, found {both[0]:.40} in the {other_split} split too, "
+                    f"{len(both):,} such ids; correct the lists"
+                )
         lists[split] = ids
     if "train" in lists and "valid" not in lists:
         held = frozenset(sorted(lists["train"], key=_place)[: round(len(lists["train"]) * VALID / TRAIN_AND_VALID)])
@@ -119,11 +128,15 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
         MissingError: there is no year.
         DataError: an archive is damaged.
     """
-    root = folder / "data" if (folder / "data").is_dir() else folder
+    root = folder
+    if (folder / "data").is_dir():
+        root = folder / "data"
     years = sorted(path for path in root.iterdir() if path.is_dir() and re.fullmatch(r"\d{4}", path.name))
     if not years:
-        raise MissingError(f"{root}: expected folders of years, e.g. {root / '2006' / '01.tgz'}, found none; get "
-                           "LDC2008T19 from https://catalog.ldc.upenn.edu/LDC2008T19")  # fmt: skip
+        raise MissingError(
+            f"{root}: expected folders of years, e.g. {root / '2006' / '01.tgz'}, found none; get LDC2008T19 from "
+            "https://catalog.ldc.upenn.edu/LDC2008T19"
+        )
     for year in years:
         if not rule.may_have(split, int(year.name)):
             continue

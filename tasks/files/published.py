@@ -15,7 +15,7 @@ from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.records import FileRecord, read_records
 
-__all__ = ["MADE", "NAMES", "Row", "evaluated_too", "published_rows", "split_files"]
+__all__ = ["MADE", "NAMES", "PublishedRow", "evaluated_too", "published_rows", "split_files"]
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "train": ("train",),
@@ -31,7 +31,7 @@ LONGEST_ID = 200  # characters
 PART = re.compile(r"-(\d+)-of-(\d+)[^/]*\.parquet")
 
 
-class Row(NamedTuple):
+class PublishedRow(NamedTuple):
     """A row of a publisher's file: its id, what is read and what is written."""
 
     id: str
@@ -61,8 +61,8 @@ def split_files(
                 return (whole,)
             if parts := sorted((folder / place).glob(f"{stem}-*-of-*.parquet")):
                 return _complete(parts, advice)
-    if (other := find(folder, also)) is not None:
-        return (other,)
+    if (path := find(folder, also)) is not None:
+        return (path,)
     stems = [f"{name}.jsonl" for name in NAMES[split]]
     raise MissingError(
         f"{folder}: expected {', '.join([*stems, *also])} (.gz too), or parquet files so named, found none; {advice}"
@@ -71,9 +71,12 @@ def split_files(
 
 def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
     """Return the parts if they are all there and of one cutting."""
-    found = [(int(match[1]), int(match[2])) for part in parts if (match := PART.search(part.name))]
-    totals = {total for _, total in found}
-    if len(found) != len(parts) or len(totals) != 1 or [at for at, _ in found] != list(range(min(totals))):
+    numbers, totals = [], set()
+    for part in parts:
+        if match := PART.search(part.name):
+            numbers.append(int(match[1]))
+            totals.add(int(match[2]))
+    if len(numbers) != len(parts) or len(totals) != 1 or numbers != list(range(min(totals))):
         names = ", ".join(part.name for part in parts[:4])
         raise MissingError(
             f"{parts[0].parent}: expected every part N of M as NAME-N-of-M.parquet, found {names}; {advice}"
@@ -83,7 +86,7 @@ def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
 
 def published_rows(
     files: Sequence[Path], bad_rows: BadRows, *, source: str, target: str, empty_sources: bool = False
-) -> Iterator[Row]:
+) -> Iterator[PublishedRow]:
     """Yield the rows of a split with their ids, which are unique.
 
     A row without an id, or with null, gets one made of its content, so that it stays the same wherever the row stands.
@@ -107,10 +110,11 @@ def published_rows(
                 bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
                 continue
             seen[name] = record.row
-            yield Row(name, record.texts["source"], record.texts["target"])
+            yield PublishedRow(name, record.texts["source"], record.texts["target"])
 
 
 def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
+    """Return a row's own id, or one made of its content; the second row of that content gets a number too."""
     given = record.texts["id"].strip()
     if len(given) > LONGEST_ID:
         raise BadRow(f"its id has {len(given):,} characters; expected at most {LONGEST_ID}")
@@ -120,12 +124,11 @@ def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
         return given
     content = f"{record.texts['source']}\0{record.texts['target']}"
     made = MADE + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    again = made
-    at = 1
-    while again in seen:
-        at += 1
-        again = f"{made}-{at}"
-    return again
+    name, times = made, 1
+    while name in seen:
+        times += 1
+        name = f"{made}-{times}"
+    return name
 
 
 def evaluated_too(train: Sequence[Example], test: Container[str]) -> int:

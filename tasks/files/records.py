@@ -72,8 +72,7 @@ def read_records(
                     raise BadRow(_absent(values, column, (options or {}).get(name)))
                 texts[name] = _text(values[column], column, may_be_empty)
             for name, column in (optional or {}).items():
-                value = values.get(column)
-                texts[name] = "" if value is None else _text(_as_text(value), column, True)
+                texts[name] = _optional_text(values.get(column), column)
         except BadRow as problem:
             bad_rows.add(path, row, str(problem), json.dumps(values, default=str))
             continue
@@ -100,12 +99,14 @@ def read_all(
 
 
 def _rows(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Number, place and content of each row."""
-    form = re.sub(r"\.gz$", "", path.name.lower())
+    """Yield number, place and content of each row."""
+    form = path.name.lower().removesuffix(".gz")
     if form.endswith((".jsonl", ".ndjson", ".json")):
         return _json_lines(path, bad_rows)
-    if form.endswith((".csv", ".tsv")):
-        return _table(path, bad_rows, "\t" if form.endswith(".tsv") else ",")
+    if form.endswith(".csv"):
+        return _table(path, bad_rows, ",")
+    if form.endswith(".tsv"):
+        return _table(path, bad_rows, "\t")
     if form.endswith(".parquet"):
         return _parquet(path)
     raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
@@ -135,21 +136,22 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Rows of a csv file with a header; a quoted cell may have line feeds."""
-    last = [0]
+    """Yield the rows of a csv file with a header; a quoted cell may have line feeds."""
+    last = 0  # line that the reader has asked for
 
-    def seen() -> Iterator[str]:
+    def counted() -> Iterator[str]:
+        nonlocal last
         for number, line in lines(path, bad_rows):
-            last[0] = number
+            last = number
             yield line
 
     limit = csv.field_size_limit(LARGEST_CELL)
     try:
-        reader = csv.reader(seen(), delimiter=delimiter, strict=True)
+        reader = csv.reader(counted(), delimiter=delimiter, strict=True)
         header = _header(reader, path)
         number = 0
         while True:
-            first = last[0] + 1
+            first = last + 1
             try:
                 cells = next(reader)
             except StopIteration:
@@ -175,9 +177,10 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
         header = next(reader, [])
     except csv.Error as problem:
         raise DataError(f"{path}, line 1: expected the names of columns, found: {problem}") from None
-    if not header or len(set(header)) != len(header):
-        found = "nothing" if not header else "one name twice"
-        raise DataError(f"{path}, line 1: expected the names of columns, found {found}")
+    if not header:
+        raise DataError(f"{path}, line 1: expected the names of columns, found nothing")
+    if len(set(header)) != len(header):
+        raise DataError(f"{path}, line 1: expected the names of columns, found one name twice")
     return header
 
 
@@ -212,13 +215,20 @@ def _text(text: Any, column: str, may_be_empty: bool) -> str:
     return text
 
 
-def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+def _optional_text(value: Any, column: str) -> str:
+    """Return a text that may be missing or empty; a whole number is the text of its digits."""
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return _text(value, column, may_be_empty=True)
 
 
 def _absent(values: Mapping[str, Any], column: str, option: str | None) -> str:
     names = ", ".join(f"'{name!s:.40}'" for name in islice(values, 10)) or "none"
-    advice = f"set {option} to one of its fields" if option else "its fields"
+    advice = "its fields"
+    if option:
+        advice = f"set {option} to one of its fields"
     return f"has no field '{column:.40}'; {advice}: {names}"
 
 
@@ -228,4 +238,6 @@ def _kind(value: Any) -> str:
     >>> _kind([1, 2]), _kind(None)
     ('list [1, 2]', 'nothing (null)')
     """
-    return "nothing (null)" if value is None else f"{type(value).__name__} {repr(value)[:60]}"
+    if value is None:
+        return "nothing (null)"
+    return f"{type(value).__name__} {repr(value)[:60]}"

@@ -16,11 +16,12 @@ from typing import Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
 
-__all__ = ["MARKERS", "ColumnFacts", "Linearised", "Style", "Table", "column_facts", "linearise", "read_table"]
+__all__ = ["MARKERS", "Linearised", "Table", "column_facts", "linearise", "read_table"]
 
 Style = Literal["plog", "compact"]
 _NAMES = ("table", "caption", "cell", "col_header", "row_idx", "max_rank", "min_rank", "sum_cell", "avg_cell")
 MARKERS: tuple[str, ...] = tuple(f"<{slash}{name}>" for name in _NAMES for slash in ("", "/"))
+"""What `plog` writes around the parts of a table."""
 
 LONGEST_TEXT = 500  # characters of a cell, name or title; the longest of LogicNLG's 636,559 cells has 67
 _LONGEST_NUMBER = 100  # characters searched for a number: any more would be no number, and float() must stay finite
@@ -68,9 +69,6 @@ class ColumnFacts:
     average: float | None
 
 
-_NO_FACTS = ColumnFacts(None, None, None, None)
-
-
 def read_table(text: str, name: str) -> Table:
     r"""Read a table in LogicNLG's form: lines of cells separated by ``#``, the first with the columns' names.
 
@@ -89,11 +87,10 @@ def read_table(text: str, name: str) -> Table:
     >>> read_table("City#Area\r\nOsterby#12.5\r\n", "cities.csv")
     Table(header=('city', 'area'), rows=(('osterby', '12.5'),))
     """
-    for character in ("\0", *re.findall("[\ud800-\udfff]", text)[:1]):
-        if character in text:
-            raise DataError(f"table '{name}': has the character {character!r}, which is no text; export it again")
+    if match := re.search("[\0\ud800-\udfff]", text):
+        raise DataError(f"table '{name}': has the character {match[0]!r}, which is no text; export it again")
     lines = text.removeprefix("\ufeff").rstrip("\r\n").lower().split("\n")
-    header, *rows = (tuple(cell.strip() for cell in line.split("#")) for line in lines)
+    header, *rows = [tuple(map(str.strip, line.split("#"))) for line in lines]
     if not any(header):
         raise DataError(f"table '{name}', line 1: expected the columns' names separated by '#', found none")
     if not rows:
@@ -124,9 +121,13 @@ def column_facts(cells: Sequence[str]) -> ColumnFacts:
     heads = [cell[:_LONGEST_NUMBER] for cell in cells]
     numbers = _numbers(heads)
     known = [number for number in numbers if number is not None]
-    total = math.fsum(known) if known else None
-    average = None if total is None else total / len(known)
-    keys = _dates(heads) or (known if len(known) == len(numbers) else [])
+    total = average = None
+    if known:
+        total = math.fsum(known)
+        average = total / len(known)
+    keys: Sequence[float] = _dates(heads)
+    if not keys and len(known) == len(numbers):
+        keys = known
     if not keys:
         return ColumnFacts(None, None, total, average)
     ordered = sorted(keys)
@@ -136,38 +137,48 @@ def column_facts(cells: Sequence[str]) -> ColumnFacts:
 
 
 def _numbers(cells: Sequence[str]) -> list[float | None]:
-    texts = [_found(_AFTER_EQUALS, cell) if "=" in cell else "" for cell in cells]
+    texts = [_digits(_AFTER_EQUALS, cell) for cell in cells]
     if not any(texts):
-        texts = [cell if cell.isdecimal() else _found(_NUMBER, cell) for cell in cells]
+        texts = [_digits(_NUMBER, cell) for cell in cells]
     if any(text.count(".") > 1 for text in texts):  # 1.000.000: the dots separate, in the whole column
         texts = [text.replace(".", "") for text in texts]
     return [float(text) if text else None for text in texts]
 
 
-def _found(pattern: re.Pattern[str], cell: str) -> str:
+def _digits(pattern: re.Pattern[str], cell: str) -> str:
+    """Return the number that a pattern finds in a cell, without what separates its digits; nothing for none."""
     match = pattern.search(cell)
-    return match[1].replace(",", "").replace(":", "").replace(" ", "") if match else ""
+    if match is None:
+        return ""
+    return match[1].replace(",", "").replace(":", "").replace(" ", "")
 
 
 def _dates(cells: Sequence[str]) -> list[int]:
     """Return one number per date, or none at all unless the column is one of dates."""
     if not _MONTH.search("\n".join(cells)):
         return []
-    days = [_day_number(cell) for cell in cells]
-    return [day for day in days if day is not None] if None not in days else []
+    days = []
+    for cell in cells:
+        day = _day_number(cell)
+        if day is None:
+            return []
+        days.append(day)
+    return days
 
 
 def _day_number(cell: str) -> int | None:
     month, year, day = _MONTH.search(cell), _YEAR.search(cell), _DAY.search(cell)
     if not (month or year or day):
         return None
-    parts = (
-        int(year[1]) if year else _NO_YEAR,
-        _MONTH_NUMBER[month[1]] if month else 1,
-        int(day[1]) if day else 1,
-    )
+    parts = {"year": _NO_YEAR, "month": 1, "day": 1}
+    if year:
+        parts["year"] = int(year[1])
+    if month:
+        parts["month"] = _MONTH_NUMBER[month[1]]
+    if day:
+        parts["day"] = int(day[1])
     try:
-        return date(*parts).toordinal()
+        return date(**parts).toordinal()
     except ValueError:  # the 31st of February: not a column of dates, its numbers are ranked instead
         return None
 
@@ -216,7 +227,9 @@ def linearise(
     if any(not 0 <= column < len(table.header) for column in linked):
         raise ValueError(f"linked columns {linked} must lie between 0 and {len(table.header) - 1}")
     names = tuple(_clean(table.header[column]) or f"column {column + 1}" for column in linked)
-    page = _Page(table, title, linked, names, style, style == "plog" if ranks is None else ranks)
+    if ranks is None:
+        ranks = style == "plog"
+    page = _Page(table, title, linked, names, style, ranks)
     if budget is None:
         return page.whole()
     if cost is None:
@@ -247,20 +260,22 @@ class _Page:
     facts: dict[int, ColumnFacts] = field(default_factory=dict)
 
     def aggregates(self) -> Iterator[_Piece]:
-        """Sum and average of each linked column that has numbers."""
-        for place, column in enumerate(self.linked if self.ranks and self.style == "plog" else ()):
+        """Yield sum and average of each linked column that has numbers."""
+        if not self.ranks or self.style != "plog":
+            return
+        for place, column in enumerate(self.linked):
             text = _aggregates(self._facts(column), self.names[place])
             if text:
                 yield _Piece(-1, place, text)
 
     def cells(self, rows: Sequence[int]) -> Iterator[_Piece]:
-        """The linked cells of the given rows; made one at a time, because most may never be needed."""
+        """Yield the linked cells of the given rows, one at a time, because most may never be needed."""
         for row in rows:
             for place, column in enumerate(self.linked):
                 yield _Piece(row, place, self._cell(row, column, self.names[place]))
 
     def whole(self) -> Linearised:
-        """Everything."""
+        """Return everything."""
         return self.result([*self.aggregates(), *self.cells(range(len(self.table.rows)))])
 
     def result(self, kept: list[_Piece]) -> Linearised:
@@ -283,17 +298,23 @@ class _Page:
         return f"{title} : " + " | ".join(" ; ".join(cells) for cells in rows.values())
 
     def _cell(self, row: int, column: int, name: str) -> str:
-        text = _clean(self.table.rows[row][column])
-        facts = self._facts(column) if self.ranks else _NO_FACTS
+        text, rank = _clean(self.table.rows[row][column]), self._rank(row, column)
         if self.style == "compact":
-            rank = f" , rank {facts.max_ranks[row]}" if facts.max_ranks else ""
             return f"{name} is {text}{rank}"
         words = " ".join(word.capitalize() for word in text.split(" "))
-        rank = ""
-        if facts.max_ranks and facts.min_ranks:
-            largest, smallest = facts.max_ranks[row], facts.min_ranks[row]
-            rank = f" <max_rank> {largest} </max_rank> <min_rank> {smallest} </min_rank>"
         return f"<cell> {words} <col_header> {name} </col_header> <row_idx> {row} </row_idx>{rank} </cell>"
+
+    def _rank(self, row: int, column: int) -> str:
+        """Return how a cell's rank is written, nothing where it has none."""
+        if not self.ranks:
+            return ""
+        facts = self._facts(column)
+        if not facts.max_ranks or not facts.min_ranks:
+            return ""
+        largest, smallest = facts.max_ranks[row], facts.min_ranks[row]
+        if self.style == "compact":
+            return f" , rank {largest}"
+        return f" <max_rank> {largest} </max_rank> <min_rank> {smallest} </min_rank>"
 
     def _facts(self, column: int) -> ColumnFacts:
         if column not in self.facts:
@@ -307,7 +328,9 @@ def _fit(page: _Page, cost: Callable[[str], int], budget: int, entities: Sequenc
     room = budget - cost(page.text([]))
     # Half for the aggregates: those of a wide table would fill everything, and the model would not see one cell.
     kept, price = _affordable(page.aggregates(), cost, room // 2)
-    separator = " ;" if page.style == "compact" else ""
+    separator = ""
+    if page.style == "compact":
+        separator = " ;"
     kept += _affordable(page.cells(_row_order(page.table, entities)), cost, room - price, separator)[0]
     while kept and cost(page.text(kept)) > budget:  # tokens of the whole need not be the sum over its pieces
         kept.pop()
@@ -342,31 +365,41 @@ def _shorten_title(page: _Page, cost: Callable[[str], int], budget: int) -> bool
 
 
 def _row_order(table: Table, entities: Sequence[str]) -> Sequence[int]:
+    """Return the numbers of the rows, those that mention an entity before the others."""
     wanted = [f" {entity.lower().strip()} " for entity in entities if entity.strip()]
-    texts = (f" {' '.join(row)} " for row in table.rows) if wanted else ()
-    first = [i for i, text in enumerate(texts) if any(entity in text for entity in wanted)]
-    named = set(first)
-    return [*first, *(i for i in range(len(table.rows)) if i not in named)]
+    if not wanted:
+        return range(len(table.rows))
+    first, rest = list[int](), list[int]()
+    for number, row in enumerate(table.rows):
+        text = f" {' '.join(row)} "
+        if any(entity in text for entity in wanted):
+            first.append(number)
+        else:
+            rest.append(number)
+    return first + rest
 
 
 def _aggregates(facts: ColumnFacts, name: str) -> str:
     if facts.total is None or facts.average is None:
         return ""
-    kinds = {"sum_cell": facts.total, "avg_cell": facts.average}
-    return " ".join(f"<{kind}> {_rounded(value)} <col_header> {name} </col_header> </{kind}>"
-                    for kind, value in kinds.items())  # fmt: skip
+    head = f"<col_header> {name} </col_header>"
+    total, average = _rounded(facts.total), _rounded(facts.average)
+    return f"<sum_cell> {total} {head} </sum_cell> <avg_cell> {average} {head} </avg_cell>"
 
 
 def _rounded(value: float) -> str:
-    """Two decimals, four below 1; the released preparation writes all sixteen digits, which only costs tokens.
+    """Write a number with two decimals, four below 1; all sixteen, as released, would only cost tokens.
 
     >>> _rounded(254.0), _rounded(10 / 3), _rounded(0.00412)
     ('254', '3.33', '0.0041')
     """
-    return f"{round(value, 2 if abs(value) >= 1 else 4) + 0.0:.15g}"
+    decimals = 2 if abs(value) >= 1 else 4
+    return f"{round(value, decimals) + 0.0:.15g}"
 
 
 def _clean(text: str) -> str:
     """Cut, straighten the white space, and let no text pass for one of our markers."""
     short = " ".join(text[:LONGEST_TEXT].split())
-    return short.replace("<", "< ") if "<" in short and any(marker in short for marker in MARKERS) else short
+    if "<" in short and any(marker in short for marker in MARKERS):
+        return short.replace("<", "< ")
+    return short

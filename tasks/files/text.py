@@ -57,15 +57,22 @@ def read_documents(
     """
     empty = True
     for path in files:
-        for document in _records(path, field, bad_rows) if _JSON.search(path.name) else _plain(path, unit, bad_rows):
+        for document in _documents(path, field, unit, bad_rows):
             empty = False
             yield document
     if empty:
-        raise DataError(f"{files[0] if len(files) == 1 else files[0].parent}: expected text, found none")
+        where = files[0] if len(files) == 1 else files[0].parent
+        raise DataError(f"{where}: expected text, found none")
+
+
+def _documents(path: Path, field: str, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
+    if _JSON.search(path.name):
+        return _records(path, field, bad_rows)
+    return _plain(path, unit, bad_rows)
 
 
 def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
-    """Lines are joined where a document has several; a blank one ends a document for `blank_line`."""
+    """Join lines where a document has several; a blank one ends a document for `blank_line`."""
     held: list[str] = []
     first = 0
     for number, line in lines(path, bad_rows, longest=LONGEST_LINE):
@@ -76,14 +83,15 @@ def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
             yield Document(path, f"line {first}", "".join(held))
             held = []
         elif unit != "line" and not blank:
-            first = first if held else number
+            if not held:
+                first = number
             held.append(line)
     if held:
         yield Document(path, f"line {first}", "".join(held))
 
 
 def _records(path: Path, field: str, bad_rows: BadRows) -> Iterator[Document]:
-    """Records of a jsonl file; one with an empty text is a document without words."""
+    """Yield the records of a jsonl file; one with an empty text is a document without words."""
     for record in read_records(path, bad_rows, columns={"text": field}, options=FIELD, may_be_empty=True):
         yield Document(path, record.row, record.texts["text"])
 
@@ -105,17 +113,21 @@ def held_out(documents: Iterable[Document], splits: Sequence[str], least: int) -
     Raises:
         DataError: there are too few different documents.
     """
-    first: list[Document] = []
+    where: Path | str = "the text"
     places: list[float | None] = []
     for document in documents:
-        first = first or [document]
-        places.append(place(document.text) if has_words(document.text, least) else None)
-    found = choose(places, splits)
-    if found is None:
-        n_found = len(set(places) - {None})
+        if not places:
+            where = document.file
+        at = None
+        if has_words(document.text, least):
+            at = place(document.text)
+        places.append(at)
+    split_of = choose(places, splits)
+    if split_of is None:
+        n_different = len(set(places) - {None})
         raise DataError(
-            f"{first[0].file if first else 'the text'}: expected at least {len(splits) + 1} different documents of "
-            f"{least} words or more, to hold out one for {' and one for '.join(splits)}; found {n_found}; set "
-            "task.document (line, blank_line or file), task.prompt_words, or task.valid_path and task.test_path"
+            f"{where}: expected at least {len(splits) + 1} different documents of {least} words or more, to hold out "
+            f"one for {' and one for '.join(splits)}; found {n_different}; set task.document (line, blank_line or "
+            "file), task.prompt_words, or task.valid_path and task.test_path"
         )
-    return found
+    return split_of

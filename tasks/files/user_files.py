@@ -31,12 +31,16 @@ def files_of(path: Path, valid: str = "", test: str = "", forms: Sequence[str] =
         MissingError: something is not there.
         DataError: a folder has two files for one split.
     """
-    found: dict[str, tuple[Path, ...]] = _folder(path, forms) if _is_folder(path, forms) else {"train": (path,)}
+    files: dict[str, tuple[Path, ...]] = {"train": (path,)}
+    if _is_folder(path, forms):
+        files = _by_split(path, forms)
     for split, named in (("valid", valid), ("test", test)):
         if named:
             place = expanded(named)
-            found[split] = tuple(_files_in(place, forms)) if _is_folder(place, forms) else (place,)
-    return found
+            files[split] = (place,)
+            if _is_folder(place, forms):
+                files[split] = tuple(_files_in(place, forms))
+    return files
 
 
 def expanded(path: str) -> Path:
@@ -48,7 +52,7 @@ def expanded(path: str) -> Path:
 
 
 def _is_folder(path: Path, forms: Sequence[str]) -> bool:
-    """Say whether a path is a folder; what is neither folder nor file is an error."""
+    """Return whether a path is a folder; what is neither folder nor file is an error."""
     try:
         if path.is_dir():
             return True
@@ -60,7 +64,8 @@ def _is_folder(path: Path, forms: Sequence[str]) -> bool:
     return False
 
 
-def _folder(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
+def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
+    """Return the files of a folder by what their names say, or all as training text where no name says anything."""
     named: dict[str, tuple[Path, ...]] = {}
     files = _files_in(folder, forms)
     for split, names in SPLIT_NAMES.items():
@@ -68,8 +73,10 @@ def _folder(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
         mine = [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]
         if len(mine) > 1:
             listed = ", ".join(file.name for file in mine[:4])
-            raise DataError(f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, "
-                            "or name files with task.path, task.valid_path and task.test_path")  # fmt: skip
+            raise DataError(
+                f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, or name "
+                "files with task.path, task.valid_path and task.test_path"
+            )
         if mine:
             named[split] = (mine[0],)
     if named and "train" not in named:

@@ -15,7 +15,7 @@ from bench.tasks.files.lines import LONGEST_LINE, decoded, numbered
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_all
 
-__all__ = ["EMPTY", "Fields", "Person", "fields_of", "read_people"]
+__all__ = ["Fields", "Person", "fields_of", "read_people"]
 
 EMPTY = "<none>"
 """What a field without a value has."""
@@ -73,8 +73,10 @@ def fields_of(box: str) -> Fields:
         if not colon or not place.strip():
             raise BadRow(f"expected field_1:word between tabs, found '{token:.60}'")
         if word.strip() not in ("", EMPTY):
-            words.setdefault(name if name and position.isdecimal() else place, []).append(word.strip())
-    return tuple((name, " ".join(found)) for name, found in words.items())
+            if not name or not position.isdecimal():  # no number: the field has one word
+                name = place
+            words.setdefault(name, []).append(word.strip())
+    return tuple((name, " ".join(texts)) for name, texts in words.items())
 
 
 def _names(split: str, ending: str) -> list[str]:
@@ -84,12 +86,13 @@ def _names(split: str, ending: str) -> list[str]:
 def _people(
     boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]], bad_rows: BadRows
 ) -> Iterator[Person]:
-    """Rows of files that go together; a sentence comes with the number of its line."""
+    """Yield the rows of files that go together; a sentence comes with the number of its line."""
     both = zip_longest(numbered(boxes, LONGEST_LINE), sentence_lines)
     for row, (box, sentence) in enumerate(both):
         if box is None or sentence is None:
-            raise DataError(f"{boxes} and {sentences}: expected as many people in both; one ends after {row}; get them "
-                            "again")  # fmt: skip
+            raise DataError(
+                f"{boxes} and {sentences}: expected as many people in both; one ends after {row}; get them again"
+            )
         path, (number, line) = boxes, box
         try:
             fields = fields_of(decoded(line, LONGEST_LINE, first=number == 1))
@@ -104,24 +107,28 @@ def _people(
 
 
 def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes]]:
-    """The first of each person's sentences; there is no next person to find once a count is wrong."""
+    """Yield the first of each person's sentences; there is no next person to find once a count is wrong."""
     every = numbered(sentences, LONGEST_LINE)
     for number, line in numbered(counts, LONGEST_LINE):
         text = line.decode("utf-8", "replace").strip()
         if not (text.isdecimal() and 1 <= int(text[:9]) <= MOST_SENTENCES):
-            raise DataError(f"{counts}, line {number}: expected a number of sentences from 1 to {MOST_SENTENCES:,}, "
-                            f"found '{text:.40}'; get it again")  # fmt: skip
+            raise DataError(
+                f"{counts}, line {number}: expected a number of sentences from 1 to {MOST_SENTENCES:,}, found "
+                f"'{text:.40}'; get it again"
+            )
         mine = list(islice(every, int(text)))
         if len(mine) < int(text):
-            raise DataError(f"{counts}, line {number}: expected {text} sentences more, and {sentences} has "
-                            f"{len(mine)}; get them again")  # fmt: skip
+            raise DataError(
+                f"{counts}, line {number}: expected {text} sentences more, and {sentences} has {len(mine)}; get them "
+                "again"
+            )
         yield mine[0]
     if (left := next(every, None)) is not None:
         raise DataError(f"{sentences}, line {left[0]}: is of no person of {counts}; get them again")
 
 
 def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
-    """Rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
+    """Yield rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
     for path, number, record in read_all(files, bad_rows, columns={"text": "target_text"}):
         try:
             fields = _table(record.values)
@@ -137,12 +144,22 @@ def _table(values: Mapping[str, Any]) -> Fields:
     >>> _table({"input_text": {"table": {"column_header": ["name", "image"], "content": ["tova lind", "<none>"]}}})
     (('name', 'tova lind'),)
     """
-    found = values.get("input_text")
-    table = found.get("table") if isinstance(found, Mapping) else None
-    names, texts = (table.get(n) if isinstance(table, Mapping) else None for n in ("column_header", "content"))
-    if not isinstance(names, list) or not isinstance(texts, list) or not all(isinstance(t, str) for t in names + texts):
+    table = _part(_part(values, "input_text"), "table")
+    names, texts = _part(table, "column_header"), _part(table, "content")
+    if not _are_texts(names) or not _are_texts(texts):
         raise BadRow("expected input_text.table with column_header and content, two lists of texts")
     if len(names) != len(texts):
         raise BadRow(f"expected as many texts as names in input_text.table, found {len(texts)} and {len(names)}")
     cells = [(name.strip(), " ".join(text.split())) for name, text in zip(names, texts, strict=True)]
     return tuple((name, text) for name, text in cells if name and text not in ("", EMPTY))
+
+
+def _part(record: Any, name: str) -> Any:
+    """Return a part of what should be a record, None where it is none."""
+    if isinstance(record, Mapping):
+        return record.get(name)
+    return None
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)

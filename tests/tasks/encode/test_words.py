@@ -11,7 +11,6 @@ from transformers import AutoTokenizer
 from bench.errors import UsageError
 from bench.tasks.ambiguous_template import sample, sample_pairs
 from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
-from bench.tasks.files.analogies import pairs_of
 
 TEXTS = ["The king, the queen.", "Is it king? It's a well-known (old) king!", "café naïve 日本語", "the the 3.5%"]
 PAIRS = {
@@ -105,7 +104,7 @@ def test_the_built_in_words_are_all_known():
         assert known.decode(ids) == row.source
         (target,) = known(" " + row.target, add_special_tokens=False)["input_ids"]
         assert target in ids  # the cache can find it
-    embeddings = analogy_embeddings(known, pairs_of(rows), width=16)
+    embeddings = analogy_embeddings(known, sample_pairs(), width=16)
     assert embeddings.shape == (len(known), 16)
     words = {word for pairs in sample_pairs().values() for pair in pairs for word in pair}
     assert 3 not in known.convert_tokens_to_ids(sorted(words))

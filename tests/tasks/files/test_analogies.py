@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
-from bench.tasks.core.example import Example
-from bench.tasks.files.analogies import CATEGORIES, SPLITS, Leak, leak, pairs_of, parse, read, read_lists, split_list
+from bench.tasks.files.analogies import CATEGORIES, SPLITS, parse, read, read_lists, split_list, word_pairs
 
 SMALL = """\
 : capital-common-countries
@@ -218,24 +217,15 @@ def test_the_folder_variant_refuses_what_is_not_listed(folder):
         read(folder, "train", "folder")
 
 
-# Leak and pairs
-
-
-def test_leak_counts_distinct_diagonals_in_either_order_and_prompts():
-    def row(x, y, source):
-        return Example("id", source, x, (x, y), {"words": (x, y)})
-
-    rows = {
-        "train": [row("Oslo", "Peru", "Oslo or Peru"), row("Lima", "Norway", "Lima or Norway")],
-        "test": [row("Peru", "Oslo", "Peru or Oslo"), row("Peru", "Oslo", "Oslo or Peru"), row("Rome", "Peru", "x")],
-        "valid": [row("Rome", "Peru", "Rome or Peru")],
-    }
-    assert leak(rows) == {"test": Leak(2, 1, 3, 1), "valid": Leak(1, 0, 1, 0)}
+# Pairs
 
 
 def test_pairs_come_back_from_rows(folder):
-    rows = [row for part in rows_of_all(folder, "clean").values() for row in part]
-    assert pairs_of(rows) == {
+    analogies = {}
+    for part in rows_of_all(folder, "clean").values():
+        for row in part:
+            analogies.setdefault(row.fields["category"], []).append(row.fields["analogy"])
+    assert {category: word_pairs(listed) for category, listed in analogies.items()} == {
         "family": [("boy", "girl"), ("king", "queen"), ("man", "woman")],  # he, she: no row
         "three_locations": [
             ("Austin", "Texas"), ("Dallas", "Texas"), ("Lima", "Peru"), ("Miami", "Florida"), ("Oslo", "Norway"),
@@ -302,8 +292,19 @@ def test_the_folder_split_is_that_of_seed_42(real, paper):
     assert {row.id for row in read(real, "test", "folder")} <= {row.id for row in paper["test"]}  # may lack some lines
 
 
+def shared_with_train(rows, split):
+    """Distinct diagonals of a split and how many are in train, in either order; then the same of prompts."""
+    diagonals = {name: {frozenset(row.fields["words"]) for row in rows[name]} for name in ("train", split)}
+    prompts = {name: {row.source for row in rows[name]} for name in ("train", split)}
+    counts = []
+    for known in (diagonals, prompts):
+        counts += [len(known[split]), len(known[split] & known["train"])]
+    return tuple(counts)
+
+
 def test_the_leak_is_as_the_docstring_says(real, paper):
-    assert leak(paper)["test"] == Leak(5_148, 1_506, 41_184, 12_048)
+    assert shared_with_train(paper, "test") == (5_148, 1_506, 41_184, 12_048)
     clean = rows_of_all(real, "clean", seed=42)
     assert sum(map(len, clean.values())) == 182_000
-    assert {found[1::2] for found in leak(clean).values()} == {(0, 0)}
+    for split in ("test", "valid"):
+        assert shared_with_train(clean, split)[1::2] == (0, 0)

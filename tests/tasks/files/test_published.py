@@ -9,13 +9,15 @@ import pytest
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.published import LONGEST_ID, Row, evaluated_too, published_rows, split_files
+from bench.tasks.files.published import LONGEST_ID, PublishedRow, evaluated_too, published_rows, split_files
 from tests.tasks.news_files import write
 
 A, B = {"id": "1", "text": "long a", "short": "a"}, {"id": "2", "text": "long b", "short": "b"}
 
 
-def rows_of(path: Path, policy: str = "fail", split: str = "train", **options: bool) -> tuple[list[Row], BadRows]:
+def rows_of(
+    path: Path, policy: str = "fail", split: str = "train", **options: bool
+) -> tuple[list[PublishedRow], BadRows]:
     bad_rows = BadRows(split, policy)  # type: ignore[arg-type]
     return list(published_rows([path], bad_rows, source="text", target="short", **options)), bad_rows
 
