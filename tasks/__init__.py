@@ -18,8 +18,20 @@ class TaskEntry(Entry):
     primary: str = ""
 
 
-OPEN_ENDED = ("ppl/word", "ppl/token", "kld", "ms-jaccard-1", "ms-jaccard-2", "ms-jaccard-3", "self-bleu-2",
-              "self-bleu-3", "distinct-1", "distinct-2", "rep", "uniq")  # fmt: skip
+OPEN_ENDED = (
+    "ppl/word",
+    "ppl/token",
+    "kld",
+    "ms-jaccard-1",
+    "ms-jaccard-2",
+    "ms-jaccard-3",
+    "self-bleu-2",
+    "self-bleu-3",
+    "distinct-1",
+    "distinct-2",
+    "rep",
+    "uniq",
+)
 
 SUMMARY = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum", "ppl/word", "ppl/token")
 FAITHFUL = (
@@ -40,16 +52,37 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.ambiguous_template:AmbiguousTemplate",
         "two words fit equally well; can the model name both?",
         "Chang and McCallum 2022; HistAlign section 5.1",
-        columns=("acc@2/full", "acc@5/full", "acc@10/full", "acc@2/cache", "acc@5/cache", "acc@10/cache", "acc@2/head",
-                 "rank/float32", "rank/float64", "ppl/token"),
+        columns=(
+            "acc@2/full",
+            "acc@5/full",
+            "acc@10/full",
+            "acc@2/cache",
+            "acc@5/cache",
+            "acc@10/cache",
+            "acc@2/head",
+            "rank/float32",
+            "rank/float64",
+            "ppl/token",
+        ),
         primary="acc@2/full",
     ),
     "logicnlg": TaskEntry(
         "bench.tasks.logicnlg:LogicNLG",
         "write a sentence that a table entails",
         "Chen et al. 2020; HistAlign section 5.1",
-        columns=("bleu-1", "bleu-2", "bleu-3", "sentence-bleu-1", "sentence-bleu-2", "sentence-bleu-3", "sp-acc",
-                 "nli-acc", "tapex-acc", "tapas-acc", "ppl/word"),
+        columns=(
+            "bleu-1",
+            "bleu-2",
+            "bleu-3",
+            "sentence-bleu-1",
+            "sentence-bleu-2",
+            "sentence-bleu-3",
+            "sp-acc",
+            "nli-acc",
+            "tapex-acc",
+            "tapas-acc",
+            "ppl/word",
+        ),
         primary="bleu-3",
     ),
     "wikitext103": TaskEntry(
@@ -84,8 +117,16 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.duc2004:Duc2004",
         "write a headline of 75 bytes, four references",
         "Over et al. 2007; Rush et al. 2015",
-        columns=("rouge-1-r", "rouge-2-r", "rouge-l-r", "rouge-1-r/jackknife", "rouge-2-r/jackknife",
-                 "rouge-l-r/jackknife", "rouge-l", "ppl/token"),
+        columns=(
+            "rouge-1-r",
+            "rouge-2-r",
+            "rouge-l-r",
+            "rouge-1-r/jackknife",
+            "rouge-2-r/jackknife",
+            "rouge-l-r/jackknife",
+            "rouge-l",
+            "ppl/token",
+        ),
         primary="rouge-l-r",
     ),
     "nyt": TaskEntry(
@@ -135,6 +176,6 @@ TASKS: dict[str, TaskEntry] = {
         columns=("chrf", "bleu", "rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
         primary="chrf",
     ),
-}  # fmt: skip
+}
 
 __all__ = ["TASKS", "TaskEntry"]

@@ -26,7 +26,7 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
 from bench.tasks.files.ambiguous_template import Numbered, expand, read_templates
-from bench.tasks.files.analogies import read, read_lists, split_list
+from bench.tasks.files.analogies import read, read_lists, split_list, word_pairs
 from bench.tasks.samples import sample_lines
 
 SAMPLE_SEED = 42
@@ -93,7 +93,10 @@ class AmbiguousTemplate(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Expand analogies into rows; the count does not depend on the seed, which half a pair is in does."""
         examples = read(folder, split, self.variant, self.split_seed)
-        return Split(split, examples, "official" if self.variant == "paper" else "subset", str(folder))
+        status = "subset"
+        if self.variant == "paper":
+            status = "official"
+        return Split(split, examples, status, str(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Pairs and templates of this project's own making, split cleanly."""
@@ -101,20 +104,25 @@ class AmbiguousTemplate(Task):
 
     def tokenizer(self, vocabulary: int) -> Any:
         """Return a word-level tokenizer: the words are known beforehand, as in a pretrained vocabulary."""
-        texts = [" ".join(pair) for pairs in self.pairs().values() for pair in pairs]
-        folder = self.source.folder
-        templates = sample_templates() if folder is None else read_templates(folder / "templates.json")
-        return word_tokenizer([*texts, *(text.replace("{}", " ") for kind in templates.values() for text in kind)])
+        texts = []
+        for pairs in self.pairs().values():
+            texts += [" ".join(pair) for pair in pairs]
+        for sentences in self.templates().values():
+            texts += [sentence.replace("{}", " ") for sentence in sentences]
+        return word_tokenizer(texts)
+
+    def templates(self) -> Mapping[str, Sequence[str]]:
+        """Return the sentences of each kind, with `{}` for the words."""
+        if self.source.folder is None:
+            return sample_templates()
+        return read_templates(self.source.folder / "templates.json")
 
     def pairs(self) -> dict[str, list[tuple[str, str]]]:
         """Return the word pairs of each list, of all splits."""
-        folder = self.source.folder
-        if folder is None:
+        if self.source.folder is None:
             return sample_pairs()
-        lists = read_lists(folder, self.variant)
-        return {
-            name: sorted({pair for a, b, c, d in rows for pair in ((a, b), (c, d))}) for name, rows in lists.items()
-        }
+        lists = read_lists(self.source.folder, self.variant)
+        return {name: word_pairs(analogies) for name, analogies in lists.items()}
 
     def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
         """Return embeddings in which an analogy is nearly a parallelogram: what makes a softmax fail here."""
@@ -128,7 +136,10 @@ def sample_templates() -> dict[str, list[str]]:
 
 def sample_pairs() -> dict[str, list[tuple[str, str]]]:
     """Return the word pairs of the built-in sample, of each category; no word is in two of them."""
-    return {name: [(first, second) for first, second in pairs] for name, pairs in _listed("category", "pair").items()}
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for category, listed in _listed("category", "pair").items():
+        pairs[category] = [(first, second) for first, second in listed]
+    return pairs
 
 
 @cache
@@ -142,19 +153,21 @@ def sample(split: str) -> tuple[Example, ...]:
     >>> row.target in row.source, sorted(row.references) == sorted(row.fields["words"])
     (True, True)
     """
-    listed = list[tuple[str, Numbered]]()
+    listed: list[tuple[str, Numbered]] = []
     for category, pairs in sample_pairs().items():
         analogies = [(*first, *second) for first, second in combinations(pairs, 2)]
-        listed += [(category, numbered) for numbered in split_list(analogies, category, SAMPLE_SEED)[split]]
+        listed += [(category, analogy) for analogy in split_list(analogies, category, SAMPLE_SEED)[split]]
     kept = random.Random(f"{SAMPLE_SEED}/{split}").sample(listed, SAMPLE_ANALOGIES)
-    templates = sample_templates()
-    return tuple(row for category, numbered in sorted(kept) for row in expand(category, [numbered], templates))
+    rows: list[Example] = []
+    for category, analogy in sorted(kept):
+        rows += expand(category, [analogy], sample_templates())
+    return tuple(rows)
 
 
 def _listed(group: str, value: str) -> dict[str, list[Any]]:
     """Gather a value of the sample's lines, by group, in the order of the file."""
-    found: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     for line in sample_lines("ambiguous_template"):
         if group in line:
-            found.setdefault(line[group], []).append(line[value])
-    return found
+            values.setdefault(line[group], []).append(line[value])
+    return values

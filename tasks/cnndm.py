@@ -32,7 +32,7 @@ ALSO = {
 }
 """What parts of the data are called that other projects have published."""
 
-CNN = re.compile(r"\s*(?:[A-Z]{2}[\w .,'’-]{0,50}\s)?\(CNN\)\s*(?:--?\s*)?")
+MARK = re.compile(r"\A\s*(?:[A-Z]{2}[\w .,'’-]{0,50}\s)?\(CNN\)\s*(?:--?\s*)?")
 
 
 class CNNDM(Task):
@@ -84,8 +84,12 @@ class CNNDM(Task):
         advice = f"get version 3.0.0 from {self.info.source}"
         files = split_files(folder, split, advice, also=ALSO[split], places=("", "3.0.0", "data"))
         rows = published_rows(files, bad_rows, source="article", target="highlights")
-        strip = without_mark if self.strip_cnn else str
-        return files, [Example(id, strip(text), wanted, (wanted,)) for id, text, wanted in rows]
+        examples = []
+        for id, article, highlights in rows:
+            if self.strip_cnn:
+                article = without_mark(article)
+            examples.append(Example(id, article, highlights, (highlights,)))
+        return files, examples
 
     def _shared(self, folder: Path, examples: Sequence[Example]) -> int:
         test = self._rows(folder, "test", BadRows("test"))[1]
@@ -95,8 +99,8 @@ class CNNDM(Task):
         """Generated articles about invented events."""
         made = []
         for article in sample_rows("news", split):
-            wanted = "\n".join(re.sub(r"\.$", " .", sentence) for sentence in article["highlights"])
-            made.append(Example(article["id"], " ".join(article["body"]), wanted, (wanted,)))
+            highlights = "\n".join(re.sub(r"\.$", " .", sentence) for sentence in article["highlights"])
+            made.append(Example(article["id"], " ".join(article["body"]), highlights, (highlights,)))
         return made
 
 
@@ -106,5 +110,4 @@ def without_mark(text: str) -> str:
     >>> without_mark("(CNN)The bridge"), without_mark("MIAMI, Florida (CNN) -- The bridge"), without_mark("He (CNN) is")
     ('The bridge', 'The bridge', 'He (CNN) is')
     """
-    match = CNN.match(text)
-    return text if match is None else text[match.end() :]
+    return MARK.sub("", text, count=1)

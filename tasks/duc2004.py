@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
@@ -92,12 +92,15 @@ def gigaword_folder(folder: Path, split: str) -> Path:
     places = [folder, folder / "gigaword", folder.parent / "gigaword"]
     if folder.parent.name == "gigaword":
         places.append(folder.parent)
-    hub = [f"{stem}{form}" for stem in NAMES[split] for form in (".jsonl", ".parquet", "-*-of-*.parquet")]
+    hub = []
+    for stem in NAMES[split]:
+        hub += [f"{stem}.jsonl", f"{stem}.parquet", f"{stem}-*-of-*.parquet"]
     for place in places:
         if split_pair(place, split) is not None or find(place, hub) is not None:
             return place
-    raise MissingError(f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or "
-                       f"{places[2]}; {ADVICE}")  # fmt: skip
+    raise MissingError(
+        f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or {places[2]}; {ADVICE}"
+    )
 
 
 def read_test(folder: Path, bad_rows: BadRows) -> tuple[list[Example], str]:
@@ -107,34 +110,45 @@ def read_test(folder: Path, bad_rows: BadRows) -> tuple[list[Example], str]:
         MissingError: there is no file of it.
         DataError: a row cannot be used; the message names file and row.
     """
-    found = find(folder, [f"{place}/duc2004.jsonl" for place in PLACES])
-    if found is not None:
-        return [_example(f"{number:03d}/{name}", text, titles) for number, name, text, titles in _records(found, bad_rows)
-                ], str(found)  # fmt: skip
+    path = find(folder, [f"{place}/duc2004.jsonl" for place in PLACES])
+    if path is not None:
+        return list(_from_records(path, bad_rows)), str(path)
     for place in PLACES:
-        refs = [find(folder, [f"{place}/task1_ref{at}.txt"]) for at in range(REFERENCES)]
         sentences = find(folder, [f"{place}/input.txt"])
-        if sentences is not None and all(refs):
-            lines = zip(*(aligned(sentences, ref, bad_rows) for ref in refs if ref is not None), strict=True)
-            return [_example(f"{same[0][0] - 1:03d}", same[0][1], [title for _, _, title in same]) for same in lines
-                    ], str(sentences)  # fmt: skip
-    raise MissingError(f"{folder}: expected duc2004.jsonl, or input.txt and task1_ref0.txt to task1_ref3.txt (.gz "
-                       "too), found none; ask NIST for it (https://duc.nist.gov/data.html)")  # fmt: skip
+        headlines = [find(folder, [f"{place}/task1_ref{at}.txt"]) for at in range(REFERENCES)]
+        there = [file for file in headlines if file is not None]
+        if sentences is not None and len(there) == REFERENCES:
+            return list(_from_lines(sentences, there, bad_rows)), str(sentences)
+    raise MissingError(
+        f"{folder}: expected duc2004.jsonl, or input.txt and task1_ref0.txt to task1_ref3.txt (.gz too), found none; "
+        "ask NIST for it (https://duc.nist.gov/data.html)"
+    )
 
 
-def _records(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Number, name, sentence and headlines of each row."""
+def _from_records(path: Path, bad_rows: BadRows) -> Iterator[Example]:
+    """Yield the rows of one file: an id, a sentence and its headlines."""
     for record in read_records(path, bad_rows, columns={"id": "id", "text": "text"}):
         titles = record.values.get("summaries")
-        if (
-            not isinstance(titles, list)
-            or len(titles) != REFERENCES
-            or not all(isinstance(title, str) and title.strip() for title in titles)
-        ):
-            bad_rows.add(path, record.row, f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}",
-                       json.dumps(record.values, default=str))  # fmt: skip
+        if not _are_headlines(titles):
+            reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
+            bad_rows.add(path, record.row, reason, json.dumps(record.values, default=str))
             continue
-        yield record.number, record.texts["id"].strip(), record.texts["text"], titles
+        name = record.texts["id"].strip()
+        yield _example(f"{record.number:03d}/{name}", record.texts["text"], titles)
+
+
+def _from_lines(sentences: Path, headlines: Sequence[Path], bad_rows: BadRows) -> Iterator[Example]:
+    """Yield the rows of files that go together line by line."""
+    rows = [aligned(sentences, file, bad_rows) for file in headlines]
+    for row in zip(*rows, strict=True):
+        number, text, _ = row[0]
+        yield _example(f"{number - 1:03d}", text, [title for _, _, title in row])
+
+
+def _are_headlines(titles: Any) -> TypeGuard[list[str]]:
+    if not isinstance(titles, list) or len(titles) != REFERENCES:
+        return False
+    return all(isinstance(title, str) and title.strip() for title in titles)
 
 
 def _example(name: str, text: str, titles: Sequence[str]) -> Example:

@@ -18,7 +18,6 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.logicnlg import REPOSITORY, fetch
-from bench.tasks.files.bad_rows import Skipped
 from bench.tasks.files.logicnlg import Train, missing_files, read_split
 from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
@@ -93,21 +92,20 @@ class LogicNLG(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files."""
         bad_rows = self.bad_rows(split)
-        skipped: list[Skipped] | None = None if bad_rows.policy == "fail" else []
-        train: Train = "proxy" if self.proxy(folder) else "official"
-        examples = read_split(folder, split, train, skipped=skipped)  # type: ignore[arg-type]
-        for bad in skipped or ():
-            bad_rows.add(folder / bad.file, bad.row, bad.reason)
-        status = "proxy" if (split, train) == ("train", "proxy") else self.status_of(split, len(examples))
+        train: Train = "official"
+        if self.proxy(folder):
+            train = "proxy"
+        examples = read_split(folder, split, train, bad_rows=bad_rows)
+        status = self.status_of(split, len(examples))
+        if split == "train" and train == "proxy":
+            status = "proxy"
         return Split(split, examples, status, str(folder), bad_rows.closed())
 
     def proxy(self, folder: Path) -> bool:
         """Return whether other statements about the same tables stand in for the training split."""
-        return self.train_from == "proxy" or (
-            self.train_from == "auto"
-            and bool(missing_files(folder)["train"])
-            and not missing_files(folder, "proxy")["train"]
-        )
+        if self.train_from == "auto":
+            return bool(missing_files(folder)["train"]) and not missing_files(folder, "proxy")["train"]
+        return self.train_from == "proxy"
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tables and statements that are true of them, each with its program in `fields`."""
@@ -116,7 +114,7 @@ class LogicNLG(Task):
             table_id = f"{row['id']}.csv"
             table = Table(tuple(row["header"]), tuple(map(tuple, row["rows"])))
             references = tuple(text for text, _, _ in row["statements"])
-            for place, (text, columns, logic) in enumerate(row["statements"]):
+            for number, (text, columns, logic) in enumerate(row["statements"]):
                 fields = {
                     "table": table,
                     "title": row["title"],
@@ -124,7 +122,7 @@ class LogicNLG(Task):
                     "table_id": table_id,
                     "logic": tuple(logic),
                 }
-                examples.append(Example(f"{table_id}/{place}", "", text, references, fields))
+                examples.append(Example(f"{table_id}/{number}", "", text, references, fields))
         return examples
 
     @staticmethod
@@ -138,13 +136,14 @@ class LogicNLG(Task):
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Linearise the linked columns; cells that do not fit are left out whole, and counted."""
-        fields, tokenizer = example.fields, codec.tokenizer
-        found = linearise(
-            fields["table"],
-            fields["title"],
-            fields["columns"],
+        budget = None
+        if codec.tokenizer is not None:
+            budget = codec.max_source
+        return linearise(
+            example.fields["table"],
+            example.fields["title"],
+            example.fields["columns"],
             style=self.style,
             cost=lambda text: len(codec.ids([text])[0]),
-            budget=None if tokenizer is None else codec.max_source,
+            budget=budget,
         )
-        return found.text, found.n_dropped

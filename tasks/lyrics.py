@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.stream_recipes import f2_korean, small
@@ -57,9 +56,6 @@ class Lyrics(Task):
 
     def __init__(self, *, prefix: int = 50, continuation: int = 100, columns: int = 512) -> None:
         super().__init__()
-        if min(prefix, continuation, columns) < 1:
-            raise UsageError(f"task.prefix, task.continuation and task.columns are at least 1, not {prefix}, "
-                             f"{continuation} and {columns}")  # fmt: skip
         self.stream = Stream(prefix, continuation, columns)
 
     def read(self, folder: Path, split: str) -> Split:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.stream_recipes import f2_korean, small
@@ -59,17 +58,14 @@ class NSMC(Task):
 
     def __init__(self, *, prefix: int = 50, continuation: int = 100, columns: int = 512) -> None:
         super().__init__()
-        if min(prefix, continuation, columns) < 1:
-            raise UsageError(f"task.prefix, task.continuation and task.columns are at least 1, not {prefix}, "
-                             f"{continuation} and {columns}")  # fmt: skip
         self.stream = Stream(prefix, continuation, columns)
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the films or reviews of a split."""
         bad_rows = self.bad_rows(split)
-        found = read_films(folder, split, bad_rows, f"get raw/ from {self.info.source}")
-        examples = [Example(f"{split}/{film.id}", "", text_of(film.reviews)) for film in found.films]
-        return Split(split, examples, found.status, found.origin, (*bad_rows.closed(), *found.left_out))
+        films = read_films(folder, split, bad_rows, f"get raw/ from {self.info.source}")
+        examples = [Example(f"{split}/{film.id}", "", text_of(film.reviews)) for film in films.films]
+        return Split(split, examples, films.status, films.origin, (*bad_rows.closed(), *films.left_out))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated reviews of films there are not."""

@@ -12,6 +12,7 @@ own words, shortened; a file for each article:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -80,7 +81,7 @@ class NYT(Task):
         """Read the articles of a split from the corpus."""
         bad_rows, rule = self.bad_rows(split), read_rule(folder, self.first_year)
         rows: dict[str, Example] = {}
-        left: list[Skipped] = []
+        left_out: list[Skipped] = []
         for file in files_of(folder, split, rule):
             try:
                 article = parse(file.content)
@@ -91,20 +92,28 @@ class NYT(Task):
                 bad_rows.add(file.path, file.row, str(problem), file.content[:1000].decode("utf-8", "replace"))
                 continue
             if reason := self.missing(article, split):
-                left.append(Skipped(file.path.name, file.row, reason))
+                left_out.append(Skipped(file.path.name, file.row, reason))
             else:
                 text, summary = "\n".join(article.paragraphs), article.abstract
                 rows[file.id] = Example(file.id, text, summary, (summary,))
-        found = list(rows.values())
-        size = LONG_TEST if split == "test" and self.test_rows == "long" else self.info.sizes[split]
-        origin = f"{folder}; by {'ids' if split in rule.lists else 'day'}; {len(left):,} articles are no rows"
-        status = "official" if len(found) == size and split in rule.lists else "subset"
-        return Split(split, found, status, origin, (*bad_rows.closed(), *left))
+        status, by = "subset", "day"
+        if split in rule.lists:
+            status, by = self.status_of(split, len(rows)), "ids"
+        origin = f"{folder}; by {by}; {len(left_out):,} articles are no rows"
+        return Split(split, list(rows.values()), status, origin, (*bad_rows.closed(), *left_out))
+
+    def status_of(self, split: str, rows: int) -> str:
+        """Return `official` when a split has as many rows as the paper evaluates or trains on, else `subset`."""
+        if split == "test" and self.test_rows == "long":
+            return "official" if rows == LONG_TEST else "subset"
+        return super().status_of(split, rows)
 
     def missing(self, article: Article, split: str) -> str:
         """Say why an article is no row, or nothing."""
-        if not article.abstract or not article.paragraphs:
-            return "has no summary" if not article.abstract else "has no text"
+        if not article.abstract:
+            return "has no summary"
+        if not article.paragraphs:
+            return "has no text"
         if split == "test" and self.test_rows == "long" and len(gigaword_form(article.abstract).split()) <= LONG:
             return f"its summary has no more than {LONG} tokens"
         return ""
@@ -113,9 +122,8 @@ class NYT(Task):
         """Generated articles about invented events; a summary is their highlights in one line."""
         made = []
         for article in sample_rows("news", split):
-            points = [point.removesuffix(".") for point in article["highlights"]]
-            summary = "; ".join([points[0], *(point[:1].lower() + point[1:] if point.startswith("The ") else point
-                                              for point in points[1:])])  # fmt: skip
+            first, *others = [point.removesuffix(".") for point in article["highlights"]]
+            summary = "; ".join([first, *(re.sub("^The ", "the ", point) for point in others)])
             made.append(Example(article["id"], "\n".join(article["body"]), summary, (summary,)))
         return made
 

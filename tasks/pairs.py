@@ -22,7 +22,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.user_files import expanded, files_of
+from bench.tasks.files.user_files import expanded, files_of, named
 from bench.tasks.samples import sample_rows
 
 
@@ -100,13 +100,14 @@ class Pairs(Task):
         files = files_of(folder, self.valid_path, self.test_path, FORMATS)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
-        origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
-        if missing and (split == "train" or split in missing):
-            policy = bad_rows if split == "train" else BadRows("train", bad_rows.policy)
-            rows = self._share(self._rows(mine, policy), missing, split, origin)
-            origin += f"; {' and '.join(missing)} held out"
+        origin = named(mine)
+        if split not in files:  # these rows are in the training file, and are read as such
+            rows = self._rows(mine, BadRows("train", bad_rows.policy))
         else:
             rows = self._rows(mine, bad_rows)
+        if missing and (split == "train" or split in missing):
+            rows = self._share(rows, missing, split, origin)
+            origin += f"; {' and '.join(missing)} held out"
         return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
@@ -130,9 +131,11 @@ class Pairs(Task):
     def _share(self, rows: Sequence[TextPair], missing: Sequence[str], split: str, origin: str) -> list[TextPair]:
         chosen = held_out([place(row.source) for row in rows], missing)
         if chosen is None:
-            raise DataError(f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "
-                            f"{' and one for '.join(missing)}; found {len({row.source for row in rows})}; set "
-                            "task.valid_path and task.test_path")  # fmt: skip
+            raise DataError(
+                f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "
+                f"{' and one for '.join(missing)}; found {len({row.source for row in rows})}; set task.valid_path and "
+                "task.test_path"
+            )
         return [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
 
     def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:

@@ -20,7 +20,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
-from bench.tasks.files.user_files import expanded, files_of
+from bench.tasks.files.user_files import expanded, files_of, named
 from bench.tasks.samples import sample_rows
 
 LEAST_REST = 8
@@ -149,16 +149,18 @@ class Text(Task):
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
         bad_rows = self.bad_rows(split)
-        shared = BadRows("train", bad_rows.policy)  # a file that is not this split's alone is read as training text is
-        reading = bad_rows if split in files else shared
-        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document, reading))
-        origin = ", ".join(map(str, mine)) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
+        as_training = BadRows("train", bad_rows.policy)
+        read_as = bad_rows
+        if split not in files:  # these documents are in the training text, and are read as such
+            read_as = as_training
+        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document, read_as))
+        origin = named(mine)
         if missing and (split == "train" or split in missing):
             if self._held is None:
-                every = read_documents(files["train"], self.field, self.document, shared)
+                every = read_documents(files["train"], self.field, self.document, as_training)
                 self._held = held_out(every, missing, self.least)
-            held = self._held
-            documents = (both for both in documents if held.get(both[0], "train") == split)
+            split_of = self._held
+            documents = (numbered for numbered in documents if split_of.get(numbered[0], "train") == split)
             origin += f"; {' and '.join(missing)} held out"
         examples, short = self.rows(documents, split)
         if not examples:

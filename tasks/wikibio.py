@@ -84,11 +84,11 @@ class Wikibio(Task):
         parts = linear(example.fields["box"])
         if codec.tokenizer is None:
             return "".join(parts), 0
-        kept, left = [], codec.max_source
+        kept, room = [], codec.max_source
         for part, ids in zip(parts, codec.ids(parts), strict=True):
-            if len(ids) <= left:
+            if len(ids) <= room:
                 kept.append(part)
-                left -= len(ids)
+                room -= len(ids)
         return "".join(kept).removeprefix(" | "), len(parts) - len(kept)
 
 
@@ -98,7 +98,8 @@ def linear(box: Fields) -> list[str]:
     >>> "".join(linear((("name", "tova lind"), ("birth_date", "1951"))))
     'name : tova lind | birth_date : 1951'
     """
-    return [f"{' | ' if at else ''}{name} : {value}" for at, (name, value) in enumerate(box)]
+    texts = [f"{name} : {value}" for name, value in box]
+    return texts[:1] + [f" | {text}" for text in texts[1:]]
 
 
 def _example(split: str, person: Person) -> Example:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from bench.errors import DataError, UsageError
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.stream_recipes import small
@@ -96,9 +96,6 @@ class WikiText103(Task):
         columns: int = 256,
     ) -> None:
         super().__init__()
-        if min(prefix, continuation, columns) < 1:
-            raise UsageError(f"task.prefix, task.continuation and task.columns are at least 1, not {prefix}, "
-                             f"{continuation} and {columns}")  # fmt: skip
         self.train_from = train
         self.stream = Stream(prefix, continuation, columns)
 
@@ -107,18 +104,22 @@ class WikiText103(Task):
         bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
         path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
-        found = [text for text in articles(read_lines(path, bad_rows)) if text.strip()]
-        if not found:
+        texts = [text for text in articles(read_lines(path, bad_rows)) if text.strip()]
+        if not texts:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
-            found = [a for number, a in enumerate(found) if (number % VALID_SHARE == 0) == (split == "valid")]
-        examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(found)]
-        status = "proxy" if proxy else self.status_of(split, len(examples))
+            texts = proxy_share(texts, split)
+        examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(texts)]
+        status = self.status_of(split, len(examples))
+        if proxy:
+            status = "proxy"
         return Split(split, examples, status, str(path), bad_rows.closed())
 
     def proxy(self, folder: Path) -> bool:
         """Return whether validation articles stand in for training."""
-        return self.train_from == "proxy" or (self.train_from == "auto" and find(folder, names("train")) is None)
+        if self.train_from == "auto":
+            return find(folder, names("train")) is None
+        return self.train_from == "proxy"
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about things there are not."""
@@ -145,10 +146,19 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
     return text + " \n"
 
 
+def proxy_share(texts: Sequence[str], split: str) -> Sequence[str]:
+    """Return the validation articles that stand in for training, or those that stay for validation."""
+    if split == "valid":
+        return texts[::VALID_SHARE]
+    return [text for number, text in enumerate(texts) if number % VALID_SHARE]
+
+
 def names(split: str) -> list[str]:
     """Return what a split's file may be called."""
-    rows = [f"{split}.jsonl", *(["validation.jsonl"] if split == "valid" else [])]
-    return [f"wiki.{split}.tokens", f"{split}.txt", *rows]
+    names = [f"wiki.{split}.tokens", f"{split}.txt", f"{split}.jsonl"]
+    if split == "valid":
+        names.append("validation.jsonl")
+    return names
 
 
 def read_lines(path: Path, bad_rows: BadRows) -> Iterator[str]:
@@ -159,7 +169,7 @@ def read_lines(path: Path, bad_rows: BadRows) -> Iterator[str]:
     return (line for _, line in lines(path, bad_rows))
 
 
-def articles(every: Iterable[str]) -> Iterator[str]:
+def articles(lines_of_file: Iterable[str]) -> Iterator[str]:
     """Join lines to articles: one begins at a title, which has an empty line before and after it.
 
     So the published files have 60 articles each; two lines of the test file that only look like titles are none.
@@ -169,9 +179,9 @@ def articles(every: Iterable[str]) -> Iterator[str]:
     """
     held: list[str] = []
     started = False
-    for line in every:
+    for line in lines_of_file:
         held.append(line)
-        empty = [not known.strip() for known in held[-3:]]
+        empty = [not text.strip() for text in held[-3:]]
         if empty == [True, False, True] and TITLE.fullmatch(held[-2]):
             if started:
                 yield "".join(held[:-3])

@@ -35,7 +35,7 @@ NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")
 TAGS = re.compile(r"(?:\s*\[ ?[\w/ ]{1,12} ?\])+")
 
 
-class Row(NamedTuple):
+class Story(NamedTuple):
     """A row of the files: where it stands, its number from 0, and its texts as published."""
 
     file: Path
@@ -131,8 +131,10 @@ class WritingPrompts(Task):
     ) -> None:
         super().__init__()
         if prompt_tokens < 1 or not 0 <= more_than < fewer_than - 1:
-            raise UsageError("task.prompt_tokens is at least 1, and task.more_than at least 2 below task.fewer_than; "
-                             f"got {prompt_tokens}, {more_than} and {fewer_than}")  # fmt: skip
+            raise UsageError(
+                "task.prompt_tokens is at least 1, and task.more_than at least 2 below task.fewer_than; got "
+                f"{prompt_tokens}, {more_than} and {fewer_than}"
+            )
         self.tag, self.newlines, self.prompt_tokens = tag, newlines, prompt_tokens
         self.more_than, self.fewer_than = more_than, fewer_than
 
@@ -149,10 +151,10 @@ class WritingPrompts(Task):
         rows = []
         for number, row in enumerate(sample_rows("writingprompts", split)):
             story = " <newline> ".join(" ".join(paragraph) for paragraph in row["story"])
-            rows.append(Row(Path("sample"), f"story {number}", number, f"[ WP ] {' '.join(row['prompt'])}", story))
+            rows.append(Story(Path("sample"), f"story {number}", number, f"[ WP ] {' '.join(row['prompt'])}", story))
         return self.kept(rows, split)[0]
 
-    def kept(self, rows: Iterable[Row], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
+    def kept(self, rows: Iterable[Story], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
         """Return the examples, and what the rule of words leaves out as (file, row, reason)."""
         examples: list[Example] = []
         left_out: list[tuple[str, str, str]] = []
@@ -182,16 +184,22 @@ class WritingPrompts(Task):
         return "\n".join(filter(None, map(detokenise, paragraphs)))
 
 
-def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Row]]:
+def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Story]]:
     """Return the first file of a split and its rows; the fairseq files go before the hub's."""
-    if sources := find(folder, [f"{split}.wp_source"]):
-        targets = needed(folder, [f"{split}.wp_target"], advice)
-        return sources, (Row(sources, f"line {n}", n - 1, *texts) for n, *texts in aligned(sources, targets, bad_rows))
+    if prompts := find(folder, [f"{split}.wp_source"]):
+        stories = needed(folder, [f"{split}.wp_target"], advice)
+        return prompts, _lines(prompts, stories, bad_rows)
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
     return files[0], _records(files, bad_rows)
 
 
-def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Row]:
-    """Rows of the hub, numbered through all files of a split."""
+def _lines(prompts: Path, stories: Path, bad_rows: BadRows) -> Iterator[Story]:
+    """Yield the rows of two files that go together line by line."""
+    for number, prompt, story in aligned(prompts, stories, bad_rows):
+        yield Story(prompts, f"line {number}", number - 1, prompt, story)
+
+
+def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Story]:
+    """Yield rows of the hub, numbered through all files of a split."""
     for path, number, record in read_all(files, bad_rows, columns={"prompt": "prompt", "story": "story"}):
-        yield Row(path, record.row, number, record.texts["prompt"], record.texts["story"])
+        yield Story(path, record.row, number, record.texts["prompt"], record.texts["story"])

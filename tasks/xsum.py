@@ -64,11 +64,12 @@ class XSum(Task):
         bad_rows = self.bad_rows(split)
         files, examples = self._rows(folder, split, bad_rows)
         status = self.status_of(split, len(examples))
-        official = official_splits(folder)
-        reasons = [strangers(examples, split, official)] if official else []
-        if split == "train":
-            reasons.append(self._shared(folder, examples, status))
-        if reasons := [reason for reason in reasons if reason]:
+        reasons = []
+        if (official := official_splits(folder)) and (reason := strangers(examples, split, official)):
+            reasons.append(reason)
+        if split == "train" and status != "official" and (shared := self._shared(folder, examples)):
+            reasons.append(f"{shared:,} of {len(examples):,} rows are rows of the test file too")
+        if reasons:
             status = "proxy"
         return Split(split, examples, status, "; ".join([str(files[0]), *reasons]), bad_rows.closed())
 
@@ -77,18 +78,16 @@ class XSum(Task):
         rows = published_rows(files, bad_rows, source="document", target="summary", empty_sources=True)
         return files, [Example(id, text, summary, (summary,)) for id, text, summary in rows]
 
-    def _shared(self, folder: Path, examples: Sequence[Example], status: str) -> str:
-        """Say how many training rows are test rows, unless the split is as published."""
-        if status == "official":
-            return ""
+    def _shared(self, folder: Path, examples: Sequence[Example]) -> int:
+        """Return how many training rows are test rows too."""
         test = self._rows(folder, "test", BadRows("test"))[1]
-        n = evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
-        return f"{n:,} of {len(examples):,} rows are rows of the test file too" if n else ""
+        return evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
         return [
-            Example(a["id"], " ".join(a["body"]), a["summary"][0], a["summary"]) for a in sample_rows("news", split)
+            Example(row["id"], " ".join(row["body"]), row["summary"][0], row["summary"])
+            for row in sample_rows("news", split)
         ]
 
 
@@ -109,11 +108,18 @@ def official_splits(folder: Path) -> Mapping[str, str]:
         listed = json.loads(content)
         if not isinstance(listed, dict) or set(listed) != set(SPLITS):
             raise ValueError(f"expected ids under {', '.join(SPLITS)}")
-        if not all(isinstance(ids, list) and all(isinstance(id, str) for id in ids) for ids in listed.values()):
-            raise ValueError("expected lists of ids as text")
+        return _split_of_ids(listed)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as problem:
         raise DataError(f"{path}: is not the publisher's list of ids ({problem!s:.150}); get it again") from None
-    return {id: SPLITS[name] for name, ids in listed.items() for id in ids}
+
+
+def _split_of_ids(listed: Mapping[str, Any]) -> dict[str, str]:
+    split_of: dict[str, str] = {}
+    for name, ids in listed.items():
+        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+            raise ValueError("expected lists of ids as text")
+        split_of |= dict.fromkeys(ids, SPLITS[name])
+    return split_of
 
 
 def strangers(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:
@@ -122,11 +128,14 @@ def strangers(examples: Sequence[Example], split: str, official: Mapping[str, st
     >>> strangers([Example("1", "", ""), Example("2", "", "")], "train", {"1": "test", "2": "train"})
     '1 of 2 rows are official test rows'
     """
-    found = Counter(official.get(row.id, "none" if row.id.startswith(MADE) else "") for row in examples)
-    parts = [f"{found[name]:,} of {len(examples):,} rows are official {name} rows"
-             for name in SPLITS.values() if name != split and found[name]]  # fmt: skip
-    if found[""]:
-        parts.append(f"{found['']:,} of {len(examples):,} rows have an id that is in no official split")
-    if found["none"]:
-        parts.append(f"{found['none']:,} of {len(examples):,} rows have no id")
-    return "; ".join(parts)
+    count: Counter[str] = Counter()
+    for row in examples:
+        if row.id in official:
+            count[f"are official {official[row.id]} rows"] += 1
+        elif row.id.startswith(MADE):
+            count["have no id"] += 1
+        else:
+            count["have an id that is in no official split"] += 1
+    of_others = [f"are official {name} rows" for name in SPLITS.values() if name != split]
+    kinds = [*of_others, "have an id that is in no official split", "have no id"]
+    return "; ".join(f"{count[kind]:,} of {len(examples):,} rows {kind}" for kind in kinds if count[kind])

@@ -13,6 +13,7 @@ from typing import overload
 
 import numpy as np
 
+from bench.errors import UsageError
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.encoded import Encoded
 from bench.tasks.encode.token_store import Array, Part, TokenStore, gathered
@@ -28,11 +29,21 @@ class Stream:
         prefix: tokens a generation starts from.
         continuation: tokens after them that it is compared with.
         columns: the evaluated text is laid out in so many columns of equal length before it is cut into windows.
+
+    Raises:
+        UsageError: one of them is below 1.
     """
 
     prefix: int = 50
     continuation: int = 100
     columns: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.prefix, self.continuation, self.columns) < 1:
+            raise UsageError(
+                f"task.prefix, task.continuation and task.columns are at least 1, not {self.prefix}, "
+                f"{self.continuation} and {self.columns}"
+            )
 
 
 class Cuts(Sequence[Encoded]):

@@ -21,13 +21,12 @@ from typing import IO, Any, Literal, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.files.bad_rows import BadRow, Skipped
+from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import unpacked
 from bench.tasks.files.tables import Table, read_table
 
-__all__ = ["SplitName", "Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
+__all__ = ["Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
 
-SplitName = Literal["train", "valid", "test"]
 Train = Literal["official", "proxy"]
 
 PUBLISHER = "github.com/wenhuchen/LogicNLG, folder data (tables: all_csv.zip there)"
@@ -52,10 +51,10 @@ class _Row(NamedTuple):
 
 def read_split(
     folder: Path,
-    split: SplitName,
+    split: str,
     train: Train = "official",
     lower_case: bool | None = None,
-    skipped: list[Skipped] | None = None,
+    bad_rows: BadRows | None = None,
 ) -> list[Example]:
     """Read one split in file order.
 
@@ -69,12 +68,14 @@ def read_split(
             comes without linked columns, see `linked_columns`.
         lower_case: lower-case sentences and titles. TabFact's statements are lower-cased and LogicNLG's are not, so
             None means: for the proxy, in every split.
-        skipped: collects unusable training rows, which raise when this is None. Valid and test always raise.
+        bad_rows: told about rows that cannot be used; None refuses them.
 
     Raises:
         MissingError: a file is not there.
         DataError: a file or a row cannot be used; the message names both.
     """
+    if bad_rows is None:
+        bad_rows = BadRows(split)
     if lower_case is None:
         lower_case = train == "proxy"
     proxy = split == "train" and train == "proxy"
@@ -89,9 +90,7 @@ def read_split(
             tables.add(_checked_text(row.table_id, "a table's file name"))
             examples.append(reader.example(row))
         except BadRow as problem:
-            if split != "train" or skipped is None:
-                raise DataError(f"{path}, {row.where}: {problem}") from None
-            skipped.append(Skipped(path.name, row.where, str(problem)))
+            bad_rows.add(path, row.where, str(problem))
     if not examples:
         raise DataError(f"{path}: expected sentences, found no usable one; download it again")
     _check_tables(folder, split, tables, complete=not proxy)
@@ -125,16 +124,16 @@ def read_pairs(folder: Path) -> list[tuple[Example, bool]]:
     return examples
 
 
-def missing_files(folder: Path, train: Train = "official") -> dict[SplitName, list[str]]:
+def missing_files(folder: Path, train: Train = "official") -> dict[str, list[str]]:
     """Return for each split which of the files it needs are not in the folder; an empty list means it can be read."""
-    needed: dict[SplitName, list[str]] = {
+    needed: dict[str, list[str]] = {
         "train": [_sentences_file("train")],
         "valid": [_sentences_file("valid")],
         "test": [_sentences_file("test")],
     }
     if train == "proxy":
         needed["train"] = [PROXY, TITLES]
-    missing: dict[SplitName, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for split, names in needed.items():
         missing[split] = [name for name in names if _find(folder, name) is None]
         if not (folder / "all_csv").is_dir() and not (folder / "all_csv.zip").is_file():
@@ -259,7 +258,7 @@ def _archive_bytes(archive: zipfile.ZipFile, places: dict[str, str], table_id: s
         raise DataError(f"table '{table_id:.80}' cannot be unpacked from all_csv.zip: {problem!s:.200}") from None
 
 
-def _published_rows(folder: Path, split: SplitName) -> Iterator[_Row]:
+def _published_rows(folder: Path, split: str) -> Iterator[_Row]:
     """Yield the rows of {table: [[sentence, columns, title, template], ...]}."""
     name = _sentences_file(split)
     content = _read_json(folder, name)
@@ -327,7 +326,7 @@ def _checked_columns(value: Any, table: Table) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _check_tables(folder: Path, split: SplitName, tables: set[str], complete: bool) -> None:
+def _check_tables(folder: Path, split: str, tables: set[str], complete: bool) -> None:
     """Compare with the split's list of tables where the folder has one: a shortened file must not pass unnoticed."""
     name = f"{_PUBLISHED_NAME[split]}_ids.json"
     if _find(folder, name) is None:
@@ -399,7 +398,7 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
-def _sentences_file(split: SplitName) -> str:
+def _sentences_file(split: str) -> str:
     return f"{_PUBLISHED_NAME[split]}_lm.json"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.errors import DataError, MissingError
 
-__all__ = ["TEXTS", "expanded", "files_of"]
+__all__ = ["TEXTS", "expanded", "files_of", "named"]
 
 SPLIT_NAMES = {"train": "train", "valid": "valid|validation|val|dev", "test": "test"}
 """How a file name of a folder says which split it is, e.g. `kjv.train.txt.gz`."""
@@ -41,6 +41,13 @@ def files_of(path: Path, valid: str = "", test: str = "", forms: Sequence[str] =
             if _is_folder(place, forms):
                 files[split] = tuple(_files_in(place, forms))
     return files
+
+
+def named(files: Sequence[Path]) -> str:
+    """Name the files of a split for people."""
+    if len(files) == 1:
+        return str(files[0])
+    return f"{len(files)} files of {files[0].parent}"
 
 
 def expanded(path: str) -> Path:

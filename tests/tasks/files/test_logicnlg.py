@@ -12,6 +12,7 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.files import logicnlg as logicnlg_files
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.logicnlg import linked_columns, missing_files, read_split
 from bench.tasks.files.tables import Table, read_table
 
@@ -193,7 +194,7 @@ def test_valid_and_test_stop_at_a_bad_row_even_when_skipping_is_allowed(folder, 
     file = {"test": "test_lm.json", "valid": "val_lm.json"}[split]
     write(folder / file, content)
     with pytest.raises(DataError, match=rf"{file}, table '.*', row 0: .*{said}"):
-        read_split(folder, split, skipped=[])
+        read_split(folder, split, bad_rows=BadRows(split, "skip"))
 
 
 @pytest.mark.parametrize("case", BAD_ROWS)
@@ -202,21 +203,22 @@ def test_train_leaves_a_bad_row_out_only_when_it_may_say_so(folder, case):
     write(folder / "train_lm.json", content)
     with pytest.raises(DataError, match=said):
         read_split(folder, "train")
-    skipped = []
-    rows = read_split(folder, "train", skipped=skipped)
-    assert skipped
-    assert len(rows) + len(skipped) == sum(map(len, content.values()))
-    assert all(file == "train_lm.json" and reason for file, _, reason in skipped)
+    bad_rows = BadRows("train", "skip")
+    rows = read_split(folder, "train", bad_rows=bad_rows)
+    assert bad_rows.skipped
+    assert len(rows) + len(bad_rows.skipped) == sum(map(len, content.values()))
+    assert all(file == "train_lm.json" and reason for file, _, reason in bad_rows.skipped)
 
 
 def test_ids_do_not_move_when_a_row_is_left_out(folder):
     write(folder / "train_lm.json", change(ROWS, 0, ""))
-    skipped = []
-    assert [e.id for e in read_split(folder, "train", skipped=skipped)] == ["1-1.html.csv/1", "1-2.html.csv/0"]
-    assert skipped == [("train_lm.json", "table '1-1.html.csv', row 0", "expected a sentence, found an empty text")]
+    bad_rows = BadRows("train", "skip")
+    assert [e.id for e in read_split(folder, "train", bad_rows=bad_rows)] == ["1-1.html.csv/1", "1-2.html.csv/0"]
+    reason = "expected a sentence, found an empty text"
+    assert bad_rows.skipped == [("train_lm.json", "table '1-1.html.csv', row 0", reason)]
     pairs = [["2-3.html.csv", "", "x"], *PAIRS]
     write(folder / "train_proxy_tabfact_pairs.json.gz", pairs)
-    assert read_split(folder, "train", "proxy", skipped=[])[0].id == "2-3.html.csv/1"
+    assert read_split(folder, "train", "proxy", bad_rows=bad_rows)[0].id == "2-3.html.csv/1"
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_a_bad_table_is_named_with_the_row_that_needs_it(tmp_path, table, said, 
 def test_a_bad_file_is_named(folder, content, said):
     (folder / "test_lm.json").write_bytes(content)
     with pytest.raises(DataError, match=rf"test_lm\.json.*{said}"):
-        read_split(folder, "test", skipped=[])
+        read_split(folder, "test", bad_rows=BadRows("test", "skip"))
 
 
 def test_a_truncated_archive_is_named(folder):
@@ -359,15 +361,15 @@ def test_damaged_files_give_rows_or_one_of_our_errors(folder, name):
     rng, refused, longest = random.Random(name), 0, 0
     for _ in range(150):
         (folder / name).write_bytes(damaged(whole, rng))
-        skipped = []
+        bad_rows = BadRows(split, "skip")
         try:
-            rows = read_split(folder, split, train, skipped=skipped)
+            rows = read_split(folder, split, train, bad_rows=bad_rows)
         except MissingError as problem:  # DataError is one
             refused += 1
             longest = max(longest, len(str(problem)))
             continue
         assert rows
-        assert not skipped or split == "train"
+        assert not bad_rows.skipped or split == "train"
         assert all(e.target.strip() and e.target in e.references for e in rows)
         assert split == "train" or name.endswith("_lm.json") or len(rows) == n_rows
     assert refused > 20
