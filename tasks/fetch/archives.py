@@ -24,7 +24,7 @@ from bench.errors import DataError, StoreError
 from bench.tasks.fetch.folders import claim, discard, publish
 from bench.tasks.fetch.split_archives import Parts, parts_of, place_members
 
-__all__ = ["MOST_RATIO", "safe_name", "unpack"]
+__all__ = ["safe_name", "unpack"]
 
 MOST_RATIO = 200
 """Bytes an archive may unpack to for each of its own, beyond the first `FREE`: text packs to a third or a tenth."""
@@ -32,8 +32,22 @@ FREE = 16 << 20
 DEEPEST = 32  # folders in a name
 CHUNK = 1 << 18
 LARGEST_READ = 1 << 20  # no honest tar header is longer; larger ones would be read into memory at once
-TROUBLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError,
-           NotImplementedError, RuntimeError, LookupError, OverflowError, MemoryError, struct.error)  # fmt: skip
+DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    LookupError,
+    OverflowError,
+    MemoryError,
+    struct.error,
+)
+"""What the libraries raise for an archive that is damaged or lies."""
 PACKED: tuple[tuple[bytes, Callable[[Any], Any]], ...] = (
     (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     (b"BZh", bz2.BZ2File),
@@ -71,7 +85,7 @@ def unpack(archive: Path, folder: Path, *, most_bytes: int, most_files: int) -> 
                 form(file, sink)
             except DataError:
                 raise
-            except TROUBLE as error:
+            except DAMAGE as error:
                 text = " ".join(str(error).split())[:200] or type(error).__name__
                 raise sink.bad(f"is damaged or cut short ({text}); get it again") from error
             if not sink.files:
@@ -122,8 +136,10 @@ class _Sink:
 
     def bad(self, what: str) -> DataError:
         """Return the error that names archive and member; the name may be anything, so it is shown escaped."""
-        member = f", member {ascii(self.member[:120])}" if self.member else ""
-        return DataError(f"{self.archive}{member}: {what}")
+        where = str(self.archive)
+        if self.member:
+            where += f", member {ascii(self.member[:120])}"
+        return DataError(f"{where}: {what}")
 
     def begin(self, name: str, what: str) -> Path:
         """Count a member, check its name and kind (`what` is empty for files and folders); return where it goes."""
@@ -176,7 +192,7 @@ class _Sink:
 
 
 def _form(file: Parts) -> Callable[[Parts, _Sink], None]:
-    """Tell what an archive is from its first bytes."""
+    """Return what unpacks an archive, by its first bytes."""
     head = file.read(512)
     file.seek(0)
     if head.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08", b"PK00")):
@@ -191,8 +207,9 @@ def _unpack_zip(file: Parts, sink: _Sink) -> None:
         if sum(member.file_size for member in members) > sink.most_bytes:
             raise sink.bad(f"more than {sink.most_bytes:,} bytes unpacked; this is not the expected archive")
         for member in members:
-            kind = stat.S_IFMT(member.external_attr >> 16)
-            what = "" if kind in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or a device"
+            kind, what = stat.S_IFMT(member.external_attr >> 16), "a link or a device"
+            if kind in (0, stat.S_IFREG, stat.S_IFDIR):
+                what = ""
             place = sink.begin(member.orig_filename, what)
             if member.is_dir():
                 sink.make_folder(place)
@@ -206,13 +223,12 @@ def _unpack_zip(file: Parts, sink: _Sink) -> None:
 def _unpack_tar(file: Parts, sink: _Sink) -> None:
     head = file.read(8)
     file.seek(0)
-    reader = next((kind for magic, kind in PACKED if head.startswith(magic)), None)
-    content = _Forward(cast(BinaryIO, reader(file) if reader else file), sink)
+    content = _Forward(_decompressed(file, head), sink)
     with tarfile.TarFile(fileobj=cast("IO[bytes]", content), mode="r", encoding="utf-8") as archive:
         for member in archive:
-            what = (
-                "" if (member.isreg() and not member.issparse()) or member.isdir() else "a link, a device or stranger"
-            )
+            what = "a link, a device or stranger"
+            if member.isdir() or (member.isreg() and not member.issparse()):
+                what = ""
             place = sink.begin(member.name, what)
             if member.isdir():
                 sink.make_folder(place)
@@ -226,6 +242,14 @@ def _unpack_tar(file: Parts, sink: _Sink) -> None:
         raise sink.bad("is followed by something that is neither a member nor the end; get the archive again")
     while content.read(CHUNK):  # to the check sum
         pass
+
+
+def _decompressed(file: Parts, head: bytes) -> BinaryIO:
+    """Return a file as it is below gzip, bzip2 or xz, which its first bytes tell."""
+    for magic, reader in PACKED:
+        if head.startswith(magic):
+            return cast(BinaryIO, reader(file))
+    return cast(BinaryIO, file)
 
 
 class _Forward:

@@ -26,7 +26,7 @@ from bench.errors import DataError, MissingError
 from bench.tasks.fetch.folders import claim, discard, publish
 from bench.tasks.fetch.parquet import rows_of
 
-__all__ = ["ANSWER_S", "STALL_S", "HubCopy", "by_hand", "fetch", "write_lines"]
+__all__ = ["ANSWER_S", "STALL_S", "HubCopy", "fetch", "write_lines"]
 
 ANSWER_S = 3.5
 """Seconds the hub has to say which files there are."""
@@ -36,8 +36,8 @@ SILENT = "it does not answer"
 LEVEL = 3  # of gzip: within a tenth of the size of level 6 on prose, in half the time
 
 T = TypeVar("T")
-Row = dict[str, Any]
-Write = Callable[[Iterator[Row], Path, str], None]
+HubRow = dict[str, Any]
+Write = Callable[[Iterator[HubRow], Path, str], None]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Remote:
     sha256: str | None
 
 
-def write_lines(rows: Iterator[Row], folder: Path, split: str) -> None:
+def write_lines(rows: Iterator[HubRow], folder: Path, split: str) -> None:
     """Write rows to `<split>.jsonl.gz`, the same bytes for the same rows."""
 
     def lines(file: BinaryIO) -> None:
@@ -116,7 +116,7 @@ def fetch(copy: HubCopy, folder: Path, *, progress: bool = True, write: Write = 
     unfinished = claim(folder, resume=True)
     origin = _resumed(unfinished, copy, commit)
     try:
-        for split in sorted(chosen, key=lambda name: (sum(file.bytes or 0 for file in chosen[name]), name)):
+        for split in _smallest_first(chosen):
             if split not in origin["splits"]:
                 paths = {file.path: _download(copy, commit, file, folder.name, progress) for file in chosen[split]}
                 origin["splits"][split] = _convert(copy, commit, paths, unfinished, split, write)
@@ -128,16 +128,25 @@ def fetch(copy: HubCopy, folder: Path, *, progress: bool = True, write: Write = 
     return f"hub: {copy.repository} at {commit[:12]}, kept in {folder}"
 
 
-def by_hand(copy: HubCopy, task: str) -> str:
+def _smallest_first(chosen: Mapping[str, Sequence[Remote]]) -> list[str]:
+    """Return the splits by the size of their files: what is wrong shows early."""
+    sizes = {split: sum(file.bytes or 0 for file in files) for split, files in chosen.items()}
+    return sorted(chosen, key=lambda split: (sizes[split], split))
+
+
+def _by_hand(copy: HubCopy, task: str) -> str:
     """Say how people without the hub get a task's rows."""
-    ours = f", or as {{{','.join(copy.files)}}}.jsonl.gz with {', '.join(copy.columns)}" if copy.lines else ""
-    return f"by hand: {copy.note}, read with `--data-dir DIR` from DIR/{task}/, as published{ours}"
+    text = f"by hand: {copy.note}, read with `--data-dir DIR` from DIR/{task}/, as published"
+    if copy.lines:
+        text += f", or as {{{','.join(copy.files)}}}.jsonl.gz with {', '.join(copy.columns)}"
+    return text
 
 
 def _convert(copy: HubCopy, commit: str, paths: Mapping[str, Path], folder: Path, split: str, write: Write) -> Any:
+    """Write the rows of a split; return how many they are and what files they are from."""
     count = 0
 
-    def counted() -> Iterator[Row]:
+    def counted() -> Iterator[HubRow]:
         nonlocal count
         for name, path in paths.items():
             for row in rows_of(path, copy.columns, f"{copy.repository} at {commit[:12]}, {name}"):
@@ -147,7 +156,9 @@ def _convert(copy: HubCopy, commit: str, paths: Mapping[str, Path], folder: Path
     write(counted(), folder, split)
     if not count:
         raise DataError(f"{copy.repository} at {commit[:12]}: split {split} has no rows in {', '.join(paths)}")
-    files = [{"path": n, "bytes": p.stat().st_size, "sha256": _digest(p)} for n, p in paths.items()]
+    files = []
+    for name, path in paths.items():
+        files.append({"path": name, "bytes": path.stat().st_size, "sha256": _digest(path)})
     return {"rows": count, "files": files}
 
 
@@ -172,23 +183,32 @@ def _listing(copy: HubCopy, task: str) -> tuple[str, list[Remote]]:
     """Return the commit of the revision and its files."""
     from huggingface_hub import HfApi
 
-    ask = partial(HfApi(endpoint=_endpoint()).dataset_info, copy.repository, revision=copy.revision,
-                  files_metadata=True, timeout=ANSWER_S)  # fmt: skip
+    ask = partial(
+        HfApi(endpoint=_endpoint()).dataset_info,
+        copy.repository,
+        revision=copy.revision,
+        files_metadata=True,
+        timeout=ANSWER_S,
+    )
     info = _asked(ask, _within(ANSWER_S), copy, task)
-    files = [Remote(f.rfilename, f.size, f.lfs.sha256 if f.lfs else None) for f in info.siblings or []]
+    files = []
+    for sibling in info.siblings or []:
+        sha256 = sibling.lfs.sha256 if sibling.lfs else None
+        files.append(Remote(sibling.rfilename, sibling.size, sha256))
     return str(info.sha), files
 
 
 def _chosen(copy: HubCopy, split: str, files: Sequence[Remote]) -> list[Remote]:
-    found = sorted(
-        {file for file in files for pattern in copy.files[split] if fnmatch.fnmatchcase(file.path, pattern)},
-        key=lambda file: file.path,
-    )
-    if not found:
-        there = ", ".join([file.path for file in files if file.path.endswith(".parquet")][:6]) or "none"
-        raise DataError(f"{copy.repository} at {copy.revision}: no file for split {split}, expected "
-                        f"{' or '.join(copy.files[split])}; its parquet files: {there}")  # fmt: skip
-    return found
+    """Return the files of a split, by name."""
+    patterns = copy.files[split]
+    chosen = [file for file in files if any(fnmatch.fnmatchcase(file.path, pattern) for pattern in patterns)]
+    if not chosen:
+        there = [file.path for file in files if file.path.endswith(".parquet")]
+        raise DataError(
+            f"{copy.repository} at {copy.revision}: no file for split {split}, expected {' or '.join(patterns)}; its "
+            f"parquet files: {', '.join(there[:6]) or 'none'}"
+        )
+    return sorted(set(chosen), key=lambda file: file.path)
 
 
 def _download(copy: HubCopy, commit: str, file: Remote, task: str, progress: bool) -> Path:
@@ -196,27 +216,36 @@ def _download(copy: HubCopy, commit: str, file: Remote, task: str, progress: boo
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
     from tqdm.auto import tqdm
 
-    bar: Any = None if progress else partial(tqdm, disable=True)
+    bar: Any = None
+    if not progress:
+        bar = partial(tqdm, disable=True)
     blobs = Path(constants.HF_HUB_CACHE) / f"datasets--{copy.repository.replace('/', '--')}" / "blobs"
-    one: dict[str, Any] = {
+    where: dict[str, Any] = {
         "repo_id": copy.repository,
         "filename": file.path,
         "repo_type": "dataset",
         "revision": commit,
     }
-    if not isinstance(try_to_load_from_cache(**one), str):  # a download would ask this for a long time before giving up
-        url = hf_hub_url(**one, endpoint=_endpoint())
-        _asked(
-            partial(get_hf_file_metadata, url, timeout=ANSWER_S, endpoint=_endpoint()), _within(ANSWER_S), copy, task
-        )
+    if not isinstance(try_to_load_from_cache(**where), str):  # a download asks this for a long time before giving up
+        url = hf_hub_url(**where, endpoint=_endpoint())
+        ask_size = partial(get_hf_file_metadata, url, timeout=ANSWER_S, endpoint=_endpoint())
+        _asked(ask_size, _within(ANSWER_S), copy, task)
     for again in (False, True):
-        ask = partial(hf_hub_download, **one, tqdm_class=bar, endpoint=_endpoint(), etag_timeout=ANSWER_S,
-                      force_download=again)  # fmt: skip
-        path = Path(_asked(ask, _stalled(blobs), copy, task))
+        download = partial(
+            hf_hub_download,
+            **where,
+            tqdm_class=bar,
+            endpoint=_endpoint(),
+            etag_timeout=ANSWER_S,
+            force_download=again,
+        )
+        path = Path(_asked(download, _stalled(blobs), copy, task))
         if file.bytes in (None, path.stat().st_size) and file.sha256 in (None, _digest(path)):
             return path
-    raise DataError(f"{copy.repository} at {commit[:12]}: {file.path} came with other content than the hub lists, "
-                    f"twice; remove '{path}' and try again later")  # fmt: skip
+    raise DataError(
+        f"{copy.repository} at {commit[:12]}: {file.path} came with other content than the hub lists, twice; remove "
+        f"'{path}' and try again later"
+    )
 
 
 def _asked(ask: Callable[[], T], late: Callable[[], str], copy: HubCopy, task: str) -> T:
@@ -247,15 +276,15 @@ def _asked(ask: Callable[[], T], late: Callable[[], str], copy: HubCopy, task: s
 
 
 def _missing(copy: HubCopy, task: str, reason: str) -> MissingError:
-    return MissingError(f"the hub cannot give {copy.repository}: {reason}; {by_hand(copy, task)}")
+    return MissingError(f"the hub cannot give {copy.repository}: {reason}; {_by_hand(copy, task)}")
 
 
 def _reason(error: BaseException, copy: HubCopy) -> str:
     """Say what a failed call means, in a few words."""
     from huggingface_hub import errors
 
-    cause = error.__cause__ if isinstance(error, errors.LocalEntryNotFoundError) else None
-    error = cause or error
+    if isinstance(error, errors.LocalEntryNotFoundError):
+        error = error.__cause__ or error
     if isinstance(error, errors.GatedRepoError):
         return f"it asks for your consent; give it at {copy.page} and say `hf auth login`"
     if isinstance(error, errors.RevisionNotFoundError):
@@ -268,13 +297,18 @@ def _reason(error: BaseException, copy: HubCopy) -> str:
         return f"it answers {error.response.status_code}"
     if "Timeout" in type(error).__name__:
         return SILENT
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return text.removesuffix(": ")
 
 
 def _within(seconds: float) -> Callable[[], str]:
+    """Return a function that says so when some seconds are over."""
     end = time.monotonic() + seconds
-    return lambda: SILENT if time.monotonic() > end else ""
+
+    def late() -> str:
+        return SILENT if time.monotonic() > end else ""
+
+    return late
 
 
 def _stalled(blobs: Path) -> Callable[[], str]:
@@ -282,15 +316,19 @@ def _stalled(blobs: Path) -> Callable[[], str]:
 
     Another process may be the one that downloads, so that the files are looked at and not this process's own bytes.
     """
-    seen: list[Any] = [None, time.monotonic()]
+    seen: list[tuple[str, int, int]] | None = None
+    changed = time.monotonic()
 
     def late() -> str:
+        nonlocal seen, changed
         with contextlib.suppress(OSError):
-            now = sorted((f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in os.scandir(blobs))
-            if now != seen[0]:
-                seen[:] = [now, time.monotonic()]
-        waited = time.monotonic() - seen[1]
-        return f"nothing has come for {waited:.0f} s" if waited > STALL_S else ""
+            now = sorted((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in os.scandir(blobs))
+            if now != seen:
+                seen, changed = now, time.monotonic()
+        waited = time.monotonic() - changed
+        if waited > STALL_S:
+            return f"nothing has come for {waited:.0f} s"
+        return ""
 
     return late
 

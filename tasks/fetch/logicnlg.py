@@ -39,19 +39,21 @@ def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) ->
     sentences: dict[str, list[list[Any]]] = {}
     for number, row in enumerate(rows):
         try:
-            name, table, columns = (
-                str(row["table_id"]),
-                ast.literal_eval(row["table"]),
-                ast.literal_eval(row["linked_columns"]),
-            )
-            text = "\n".join("#".join(str(cell).replace("#", " ") for cell in line) for line in table) + "\n"
+            name, columns = str(row["table_id"]), ast.literal_eval(row["linked_columns"])
+            text = "".join(map(_table_line, ast.literal_eval(row["table"])))
             sentence = [row["ref"], [int(column) for column in columns], row["title"], row["template"]]
         except (KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-            raise DataError(f"{REPOSITORY}, {split}, row {number}: {type(error).__name__}: {error}; expected a table "
-                            f"and linked columns written as Python lists") from error  # fmt: skip
+            raise DataError(
+                f"{REPOSITORY}, {split}, row {number}: {type(error).__name__}: {error}; expected a table and linked "
+                "columns written as Python lists"
+            ) from error
         if not re.fullmatch(r"[^/\\\0]{1,200}", name) or name in (".", ".."):
             raise DataError(f"{REPOSITORY}, {split}, row {number}: '{name}' is no file name")
         if name not in sentences:
             (tables / name).write_text(text, encoding="utf-8")
         sentences.setdefault(name, []).append(sentence)
     write_atomic(folder / FILES[split], json.dumps(sentences).encode(), replace=True)
+
+
+def _table_line(cells: Iterable[Any]) -> str:
+    return "#".join(str(cell).replace("#", " ") for cell in cells) + "\n"

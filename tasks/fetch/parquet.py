@@ -50,18 +50,25 @@ def _check(schema: Any, column: str, where: str) -> None:
     for depth, name in enumerate(column.removesuffix("[]").split(".")):
         if depth and not types.is_struct(kind):
             raise DataError(f"{where}: expected the column '{column}', found {kind} where '{name}' should be")
-        names = schema.names if not depth else [kind.field(i).name for i in range(kind.num_fields)]
+        names = schema.names
+        if depth:
+            names = [kind.field(at).name for at in range(kind.num_fields)]
         if name not in names:
             raise DataError(f"{where}: no column '{column}'; there is {', '.join(names) or 'nothing'}")
         kind = kind.field(name).type
-    text = kind
-    if column.endswith("[]"):
-        text = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else None
-    if text is not None and types.is_dictionary(text):
-        text = text.value_type
-    if text is None or not (types.is_string(text) or types.is_large_string(text)):
-        expected = "a list of texts" if column.endswith("[]") else "text"
-        raise DataError(f"{where}: column '{column}' holds {kind}, expected {expected}")
+    if not column.endswith("[]"):
+        if not _is_text(kind):
+            raise DataError(f"{where}: column '{column}' holds {kind}, expected text")
+    elif not (types.is_list(kind) or types.is_large_list(kind)) or not _is_text(kind.value_type):
+        raise DataError(f"{where}: column '{column}' holds {kind}, expected a list of texts")
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return types.is_string(kind) or types.is_large_string(kind)
 
 
 def _renamed(row: Mapping[str, Any], wanted: Mapping[str, str]) -> dict[str, Any]:
@@ -74,7 +81,8 @@ def _renamed(row: Mapping[str, Any], wanted: Mapping[str, str]) -> dict[str, Any
     for field, column in wanted.items():
         value: Any = row
         for name in column.split("."):
-            value = None if value is None else value[name]
+            if value is not None:
+                value = value[name]
         *records, last = field.split(".")
         target = made
         for name in records:

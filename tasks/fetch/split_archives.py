@@ -1,4 +1,4 @@
-"""Parts: the files an archive was split into, read as one."""
+"""Split archives: the files an archive was split into, read as one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ def parts_of(archive: Path) -> list[Path]:
     Raises:
         MissingError: there is no such file, or a part is missing.
     """
-    stem = archive.with_suffix("")
-    beside = archive.parent.glob("*") if PART.search(archive.name) or archive.suffix.lower() == ".zip" else []
-    numbered = {int(found[1]): path for path in beside if path.with_suffix("") == stem
-                and (found := PART.search(path.name))}  # fmt: skip
-    last = [stem.with_suffix(stem.suffix + ".zip")] if PART.search(archive.name) else [archive]
+    stem, is_part = archive.with_suffix(""), PART.search(archive.name) is not None
+    numbered: dict[int, Path] = {}
+    if is_part or archive.suffix.lower() == ".zip":
+        numbered = _numbered(stem)
     if not numbered:
         if not archive.is_file():
             raise MissingError(f"there is no archive '{archive}'")
@@ -38,7 +37,22 @@ def parts_of(archive: Path) -> list[Path]:
     missing = sorted({*range(min(1, *numbered), max(numbered) + 1)} - set(numbered))
     if missing:
         raise MissingError(f"'{stem}.z{missing[0]:02}' is missing; the parts of an archive belong into one folder")
-    return [path for _, path in sorted(numbered.items())] + [path for path in last if path.is_file()]
+    last = archive
+    if is_part:
+        last = stem.with_suffix(stem.suffix + ".zip")
+    parts = [numbered[number] for number in sorted(numbered)]
+    if last.is_file():
+        parts.append(last)
+    return parts
+
+
+def _numbered(stem: Path) -> dict[int, Path]:
+    """Return the files beside each other that are called `stem.zNN`, by number."""
+    numbered: dict[int, Path] = {}
+    for path in stem.parent.glob("*"):
+        if path.with_suffix("") == stem and (match := PART.search(path.name)):
+            numbered[int(match[1])] = path
+    return numbered
 
 
 class Parts(io.RawIOBase):
@@ -51,6 +65,7 @@ class Parts(io.RawIOBase):
         except OSError as error:
             raise DataError(f"'{error.filename}' cannot be read: {error.strerror}") from error
         self.ends = list(itertools.accumulate(path.stat().st_size for path in paths))
+        self.starts = [0, *self.ends]
         self.size = self.ends[-1]
         self.at = 0
 
@@ -75,8 +90,7 @@ class Parts(io.RawIOBase):
         if self.at >= self.size or not len(view):
             return 0
         part = bisect.bisect_right(self.ends, self.at)
-        start = self.start(part)
-        self.files[part].seek(self.at - start)
+        self.files[part].seek(self.at - self.starts[part])
         count = self.files[part].readinto(view[: self.ends[part] - self.at])
         self.at += count
         return count
@@ -91,10 +105,6 @@ class Parts(io.RawIOBase):
             pieces.append(piece)
             left -= len(piece)
         return b"".join(pieces)
-
-    def start(self, part: int) -> int:
-        """Where a part begins."""
-        return self.ends[part - 1] if part else 0
 
     def close(self) -> None:
         for file in getattr(self, "files", []):
@@ -118,4 +128,4 @@ def place_members(file: Parts, archive: zipfile.ZipFile, members: Iterable[zipfi
         file.seek(name + extra + comment, io.SEEK_CUR)
         if member.volume >= len(file.paths) or offset == 0xFFFFFFFF:
             raise ValueError(f"a member in part {member.volume + 1} of {len(file.paths)}")
-        member.header_offset = file.start(member.volume) + offset
+        member.header_offset = file.starts[member.volume] + offset

@@ -157,9 +157,7 @@ def test_the_released_annotations_are_lists_by_their_names(tmp_path: Path) -> No
 def test_lists_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "train_ids.txt").write_text("1\n2\n")
     (tmp_path / "test_ids.txt").write_text("2\n")
-    with pytest.raises(
-        DataError, match=r"test_ids\.txt: expected each id in one split, found 2 in the train split"
-    ):
+    with pytest.raises(DataError, match=r"test_ids\.txt: expected each id in one split, found 2 in the train split"):
         read_rule(tmp_path, 2003)
     (tmp_path / "test_ids.txt").write_text("\n")
     with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, found none"):
