@@ -7,7 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,12 @@ from bench.errors import DataError
 
 __all__ = ["Bags", "bags_of", "words"]
 
-# Who changes which words a bag has raises VERSION in exemplars.py.
+# Who changes which words a bag has raises VERSION in retrieve.py.
 CHUNK = 8_192  # texts counted at once
 LIMIT = 2**31  # a squared length must stay below, so that products of two counts fit 32 bits
-UNSPACED = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO",
-            "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}  # fmt: skip
+UNSPACED = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"}
+UNSPACED |= {"THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
+"""How Unicode's names of letters begin in scripts that put no space between words."""
 
 
 class Bags(NamedTuple):
@@ -67,33 +68,51 @@ def bags_of(texts: Sequence[str], vocabulary: dict[str, int], grow: bool) -> Bag
         DataError: a text repeats words so often that exact integer products would not fit.
     """
     parts = [_count(texts[first : first + CHUNK], vocabulary, grow, first) for first in range(0, len(texts), CHUNK)]
-    lengths, terms, counts, squared = (
-        np.concatenate([np.zeros(0, dtype), *(part[i] for part in parts)], dtype=dtype)
-        for i, dtype in enumerate((np.int64, np.int32, np.int32, np.int64))
-    )
-    return Bags(np.concatenate([[0], np.cumsum(lengths)]), terms, counts, squared)
+    lengths = _joined([part.lengths for part in parts], np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    terms = _joined([part.terms for part in parts], np.int32)
+    counts = _joined([part.counts for part in parts], np.int32)
+    return Bags(starts, terms, counts, _joined([part.squared for part in parts], np.int64))
 
 
-def _count(texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: int) -> list[npt.NDArray[np.integer]]:
+def _joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.integer]) -> npt.NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype), *arrays], dtype=dtype)
+
+
+class _Counts(NamedTuple):
+    """The words of some texts, as in `Bags`, and how many different known ones each text has, int64 [texts]."""
+
+    lengths: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    squared: npt.NDArray[np.int64]
+
+
+def _count(texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: int) -> _Counts:
+    """Count the words of a chunk of texts, of which the first has the number `first` for messages."""
     known = len(vocabulary)
     unknown: defaultdict[str, int] = defaultdict(lambda: known + len(unknown))
-    rows = [[vocabulary[w] if w in vocabulary else unknown[w] for w in words(text)] for text in texts]
+    rows: list[list[int]] = []
+    for text in texts:
+        rows.append([vocabulary[word] if word in vocabulary else unknown[word] for word in words(text)])
     if grow:
         vocabulary.update(unknown)
         known = len(vocabulary)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))  # [words]
     keys, counts = np.unique(np.repeat(np.arange(len(rows)), lengths) << 32 | flat, return_counts=True)
-    row, term = keys >> 32, keys & 0xFFFFFFFF
+    row, term = keys >> 32, keys & 0xFFFFFFFF  # [entries]
     squared = np.zeros(len(rows), np.int64)
     np.add.at(squared, row, counts**2)
     if squared.size and squared.max() >= LIMIT:
         at = int(squared.argmax())
-        raise DataError(f"text {first + at} repeats its words too often for a bag of words (squared length "
-                        f"{squared[at]:,}, expected below {LIMIT:,}); cut or drop it")  # fmt: skip
+        raise DataError(
+            f"text {first + at} repeats its words too often for a bag of words (squared length {squared[at]:,}, "
+            f"expected below {LIMIT:,}); cut or drop it"
+        )
     kept = term < known
     lengths = np.bincount(row[kept], minlength=len(rows))
-    return [lengths, term[kept].astype(np.int32), counts[kept].astype(np.int32), squared]
+    return _Counts(lengths, term[kept].astype(np.int32), counts[kept].astype(np.int32), squared)
 
 
 class _Characters(dict[int, "int | str"]):
@@ -105,8 +124,10 @@ class _Characters(dict[int, "int | str"]):
         unspaced = unicodedata.name(character, "").partition(" ")[0] in UNSPACED
         if kind not in "LMN" or (unspaced and kind == "M"):
             self[code] = " "
+        elif unspaced:
+            self[code] = f" {character} "
         else:
-            self[code] = f" {character} " if unspaced else code
+            self[code] = code
         return self[code]
 
 

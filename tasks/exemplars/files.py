@@ -1,4 +1,4 @@
-"""Exemplars on disk: whole results and blocks of unfinished ones, named by what decides them."""
+"""Exemplar files: whole results and blocks of unfinished ones, named by what decides them."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Kept:
 
     def read(self) -> tuple[Integers, Floats] | None:
         """Return the finished result, or None."""
-        found = self._read(self._path(), range(self.rows))
-        if found is not None:
+        result = self._read(self._path(), range(self.rows))
+        if result is not None:
             self._clean()
-        return found
+        return result
 
     def write(self, indices: Integers, cosines: Floats) -> None:
         """Keep the finished result; its blocks go.
@@ -64,15 +64,15 @@ class Kept:
         self._clean()
 
     def read_blocks(self) -> tuple[Integers, Floats, list[range]]:
-        """Return arrays for all rows with the kept blocks filled in, and the blocks that are missing."""
+        """Return indices and cosines [rows] with the kept blocks filled in, and the blocks that are missing."""
         indices, cosines, missing = np.zeros(self.rows, np.int64), np.zeros(self.rows), []
         for start in range(0, self.rows, ROWS):
             block = range(start, min(start + ROWS, self.rows))
-            found = self._read(self._path(block), block)
-            if found is None:
+            part = self._read(self._path(block), block)
+            if part is None:
                 missing.append(block)
             else:
-                indices[start : block.stop], cosines[start : block.stop] = found
+                indices[start : block.stop], cosines[start : block.stop] = part
         return indices, cosines, missing
 
     def write_block(self, block: range, indices: Integers, cosines: Floats) -> None:
@@ -88,7 +88,9 @@ class Kept:
     def _path(self, block: range | None = None) -> Path | None:
         if self.folder is None:
             return None
-        return self.folder / (f"exemplars-{self.key}" + (".bin" if block is None else f"-{block.start}.part"))
+        if block is None:
+            return self.folder / f"exemplars-{self.key}.bin"
+        return self.folder / f"exemplars-{self.key}-{block.start}.part"
 
     def _header(self, block: range, digest: str) -> dict[str, Any]:
         return {"content": self.content, "first": block.start, "rows": len(block), "sha256": digest}
@@ -106,7 +108,9 @@ class Kept:
             return None
         indices = np.frombuffer(body, "<i8", len(block)).astype(np.int64)
         cosines = np.frombuffer(body, "<f8", len(block), offset=8 * len(block)).astype(np.float64)
-        return (indices, cosines) if ((indices >= 0) & (indices < self.train_rows)).all() else None
+        if not ((indices >= 0) & (indices < self.train_rows)).all():
+            return None
+        return indices, cosines
 
     def _write(self, path: Path | None, block: range, indices: Integers, cosines: Floats) -> None:
         if path is None:

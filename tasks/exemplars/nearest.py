@@ -64,13 +64,15 @@ def index_of(bags: Bags, terms: int, longest: int) -> Index:
         An index whose size is linear in the number of entries of the bags.
     """
     documents = len(bags.squared)
-    narrow = np.dtype(np.uint8 if bags.counts.max(initial=0) < 256 else np.int32)
-    found = np.bincount(bags.terms, minlength=terms)
+    narrow = np.dtype(np.int32)
+    if bags.counts.max(initial=0) < 256:
+        narrow = np.dtype(np.uint8)
+    having = np.bincount(bags.terms, minlength=terms)  # [V]: how many documents have each word
     rows = np.full(terms, -1, np.int32)
-    often = np.flatnonzero(found * COMMON > documents * narrow.itemsize)
+    often = np.flatnonzero(having * COMMON > documents * narrow.itemsize)
     rows[often] = np.arange(len(often))
-    found[often] = 0
-    starts = np.concatenate([[0], np.cumsum(found)])
+    having[often] = 0
+    starts = np.concatenate([[0], np.cumsum(having)])
     columns = np.empty(starts[-1], np.int32)
     counts = np.empty(starts[-1], narrow)
     common = np.zeros((len(often), documents), narrow)
@@ -99,7 +101,8 @@ def nearest(
         The documents' numbers and their dot products with the queries [stop - first]; -1 and 0 for a query that shares
         no word with a document that is not left out.
     """
-    sums = np.zeros(BLOCK, np.int32 if index.wide else np.int16)
+    dtype = np.int32 if index.wide else np.int16
+    sums = np.zeros(BLOCK, dtype)
     best, dots = np.full(stop - first, -1, np.int64), np.zeros(stop - first, np.int64)
     _search(index, queries, first, groups, query_groups, sums, best, dots)
     return best, dots
@@ -150,7 +153,7 @@ def _add(sums: Array, row: Array, weight: int) -> None:
 
 @_compiled
 def _take(sums: Array, low: int, index: Index, groups: Array, left_out: Array, best: Any, dot: Any) -> tuple[Any, Any]:
-    """The better of `best` and the documents from `low` on; the sums become 0."""
+    """Return the better of `best` and the documents from `low` on; the sums become 0."""
     screen = _screen(index, best, dot)
     for start in range(0, len(sums), STRIP):
         strip, scales = sums[start : start + STRIP], index.scales[low + start : low + start + STRIP]
@@ -172,7 +175,7 @@ def _take(sums: Array, low: int, index: Index, groups: Array, left_out: Array, b
 
 @_compiled
 def _screen(index: Index, best: int, dot: int) -> Any:
-    """What 32-bit cosines times the query's length must reach to be worth a comparison."""
+    """Return what 32-bit cosines times the query's length must reach to be worth a comparison."""
     if best < 0:
         return np.float32(1e-30)
     return np.float32(np.float32(dot) * index.scales[best] * np.float32(1 - SLACK))
@@ -188,7 +191,7 @@ def _allowed(document: int, groups: Array, left_out: Array) -> Any:
 
 @_compiled
 def _nearer(dot: Any, squared: Any, other_dot: Any, other_squared: Any) -> Any:
-    """Whether dot^2 / squared > other_dot^2 / other_squared, by continued fractions: no product can overflow."""
+    """Return whether dot^2 / squared > other_dot^2 / other_squared, by continued fractions: no product overflows."""
     if dot == other_dot:
         return squared < other_squared
     a, b, c, d = np.int64(dot) ** 2, squared, np.int64(other_dot) ** 2, other_squared

@@ -95,33 +95,37 @@ def retrieve(
     if own:
         targets = train_targets
     _check(train_sources, train_targets, sources, targets, own, equal_targets, threads)
-    content = {
+    content: dict[str, Any] = {
         "version": VERSION,
         "options": {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets},
         "train_sources": _sha256(train_sources),
         "train_targets": _sha256(train_targets),
         "sources": _sha256(sources),
-        "targets": _sha256(targets) if targets is not None and not equal_targets else None,
+        "targets": None,
     }
+    both_targets = None
+    if targets is not None and not equal_targets:
+        both_targets = train_targets, targets
+        content["targets"] = _sha256(targets)
     kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
-    found = kept.read()
-    if found is None:
-        groups, row_groups = _groups(
-            train_sources, sources, own, equal_sources, None if equal_targets else (train_targets, targets or ())
-        )
+    result = kept.read()
+    if result is None:
+        groups, row_groups = _groups(train_sources, sources, own, equal_sources, both_targets)
         search = _searcher(train_sources, sources, own, groups, row_groups)
-        found = _all(search, kept, progress, threads or _cores())
+        result = _all(search, kept, progress, threads or _cores())
     elif progress:
         progress(len(sources), len(sources))
-    return Exemplars(*found, kept.key, content)
+    return Exemplars(*result, kept.key, content)
 
 
 def gold_share(exemplars: Exemplars, train_targets: Sequence[str], targets: Sequence[str]) -> float:
     """Return the share of rows whose exemplar is, white space aside, their own target; NaN for no rows."""
     if len(targets) != len(exemplars.indices):
         raise UsageError(f"expected a target for each of {len(exemplars.indices)} exemplars, got {len(targets)}")
+    if not targets:
+        return float("nan")
     pairs = zip(exemplars.indices.tolist(), targets, strict=True)
-    return sum(_plain(train_targets[i]) == _plain(target) for i, target in pairs) / (len(targets) or float("nan"))
+    return sum(_plain(train_targets[at]) == _plain(target) for at, target in pairs) / len(targets)
 
 
 def leak(train_share: float, test_share: float) -> str | None:
@@ -163,9 +167,9 @@ def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
     first = np.full(len(often), np.iinfo(np.int64).max)
     np.minimum.at(first, kind, draws)
     order = np.lexsort((draws, kind, first[kind]))  # rows with one exemplar stand together, in drawn order
-    answer = np.empty_like(indices)
-    answer[order] = indices[np.roll(order, -often.max(initial=0))]
-    return answer
+    permuted = np.empty_like(indices)  # [rows]
+    permuted[order] = indices[np.roll(order, -often.max(initial=0))]
+    return permuted
 
 
 # One search ---------------------------------------------------------------------------------------------------------
@@ -180,7 +184,9 @@ def _searcher(
 
     vocabulary: dict[str, int] = {}
     bags = bags_of(train_sources, vocabulary, grow=True)
-    rows = bags if own else bags_of(sources, vocabulary, grow=False)
+    rows = bags
+    if not own:
+        rows = bags_of(sources, vocabulary, grow=False)
     index = index_of(bags, len(vocabulary), int(max(bags.squared.max(), rows.squared.max(initial=0))))
     del vocabulary
     lowest = _lowest(groups)
@@ -229,7 +235,7 @@ def _groups(
     equal_sources: bool,
     targets: tuple[Sequence[str], Sequence[str]] | None,
 ) -> tuple[Integers, Integers]:
-    """Numbers [k, training rows] and [k, rows]: a training row with a number of the row's is excluded."""
+    """Return numbers [k, training rows] and [k, rows]: a training row with a number of the row's is excluded."""
     pairs: list[tuple[Integers, Integers]] = []
     if not equal_sources:
         pairs.append(_numbers(train_sources, sources, own))
@@ -243,28 +249,31 @@ def _groups(
 
 
 def _numbers(train: Sequence[str], rows: Sequence[str], own: bool) -> tuple[Integers, Integers]:
+    """Return a number for each training text and each row's, the same for equal texts, [training rows] and [rows]."""
     digests = (hashlib.blake2b(_bytes(_plain(text)), digest_size=16).digest() for text in _both(train, rows, own))
     _, numbers = np.unique(np.frombuffer(b"".join(digests), "S16"), return_inverse=True)
-    return numbers[: len(train)], numbers if own else numbers[len(train) :]
+    if own:
+        return numbers, numbers
+    return numbers[: len(train)], numbers[len(train) :]
 
 
 def _lowest(groups: Integers) -> Integers:
-    """A few training rows, rising: the lowest that any row may have is among them.
+    """Return a few training rows, rising: the lowest that any row may have is among them.
 
     For k = 2: if row 0 is excluded by one number, the answer is the first row that differs from it there (a), or, if a
-    is excluded too, by its other number, the first that differs from row 0 in the one and from a in the other.
+    is excluded too, by its second number, the first that differs from row 0 in the first and from a in the second.
     """
-    found = {0}
+    lowest = {0}
     for k in range(len(groups)):
-        differs = groups[k] != groups[k, 0]
+        differs = groups[k] != groups[k, 0]  # [training rows]
         if differs.any():
             second = int(differs.argmax())
-            found.add(second)
-            for other in range(len(groups)):
-                third = differs & (groups[other] != groups[other, second])
-                if other != k and third.any():
-                    found.add(int(third.argmax()))
-    return np.array(sorted(found))
+            lowest.add(second)
+            for m in range(len(groups)):
+                third = differs & (groups[m] != groups[m, second])
+                if m != k and third.any():
+                    lowest.add(int(third.argmax()))
+    return np.array(sorted(lowest))
 
 
 # Texts --------------------------------------------------------------------------------------------------------------
@@ -282,8 +291,9 @@ def _check(
     if not train_sources:
         raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
     if len(train_sources) != len(train_targets):
-        raise UsageError(f"expected a target for each of {len(train_sources)} training sources, "
-                         f"got {len(train_targets)}")  # fmt: skip
+        raise UsageError(
+            f"expected a target for each of {len(train_sources)} training sources, got {len(train_targets)}"
+        )
     if own and (len(sources) != len(train_sources) or any(map(str.__ne__, sources, train_sources))):
         raise UsageError("own=True says that the rows are the training rows, but their sources differ; give own=False")
     if not equal_targets and targets is None:

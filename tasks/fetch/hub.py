@@ -130,8 +130,11 @@ def fetch(copy: HubCopy, folder: Path, *, progress: bool = True, write: Write = 
 
 def _smallest_first(chosen: Mapping[str, Sequence[Remote]]) -> list[str]:
     """Return the splits by the size of their files: what is wrong shows early."""
-    sizes = {split: sum(file.bytes or 0 for file in files) for split, files in chosen.items()}
-    return sorted(chosen, key=lambda split: (sizes[split], split))
+
+    def size(split: str) -> tuple[int, str]:
+        return sum(file.bytes or 0 for file in chosen[split]), split
+
+    return sorted(chosen, key=size)
 
 
 def _by_hand(copy: HubCopy, task: str) -> str:
@@ -201,14 +204,16 @@ def _listing(copy: HubCopy, task: str) -> tuple[str, list[Remote]]:
 def _chosen(copy: HubCopy, split: str, files: Sequence[Remote]) -> list[Remote]:
     """Return the files of a split, by name."""
     patterns = copy.files[split]
-    chosen = [file for file in files if any(fnmatch.fnmatchcase(file.path, pattern) for pattern in patterns)]
+    chosen: set[Remote] = set()
+    for pattern in patterns:
+        chosen |= {file for file in files if fnmatch.fnmatchcase(file.path, pattern)}
     if not chosen:
         there = [file.path for file in files if file.path.endswith(".parquet")]
         raise DataError(
             f"{copy.repository} at {copy.revision}: no file for split {split}, expected {' or '.join(patterns)}; its "
             f"parquet files: {', '.join(there[:6]) or 'none'}"
         )
-    return sorted(set(chosen), key=lambda file: file.path)
+    return sorted(chosen, key=lambda file: file.path)
 
 
 def _download(copy: HubCopy, commit: str, file: Remote, task: str, progress: bool) -> Path:

@@ -51,7 +51,7 @@ def sample_rows(name: str, split: str) -> tuple[Mapping[str, Any], ...]:
     >>> row["id"], row["headlines"][0]
     ('sample-test-001', 'Six hurt as fire destroys warehouse in Isterford')
     """
-    language, found = _language(name), list[Mapping[str, Any]]()
+    language, rows = _language(name), list[Mapping[str, Any]]()
     for number, line in _numbered(name):
         if isinstance(line, str) or line.get("split") != split:
             continue
@@ -61,10 +61,10 @@ def sample_rows(name: str, split: str) -> tuple[Mapping[str, Any], ...]:
                 fields = {key: _texts(value, language) for key, value in fields.items()}
             except ValueError as error:
                 raise _damaged(name, number, str(error)) from None
-        found.append({"id": f"sample-{split}-{len(found):03d}", **fields})
-    if not found:
+        rows.append({"id": f"sample-{split}-{len(rows):03d}", **fields})
+    if not rows:
         raise DataError(f"{_path(name)}: expected rows of the split {split!r}, found none; install bench again")
-    return tuple(found)
+    return tuple(rows)
 
 
 def sample_lines(name: str) -> list[Any]:
@@ -126,7 +126,9 @@ def _texts(value: Sequence[Any], language: Language) -> tuple[Any, ...]:
         pieces = list(_at(language.forms, number, "form"))
         for place in range(1, len(pieces), 2):
             word = next(numbers, None)
-            pieces[place] = word if isinstance(word, str) else _at(language.lists[pieces[place]], word, pieces[place])
+            if not isinstance(word, str):
+                word = _at(language.lists[pieces[place]], word, pieces[place])
+            pieces[place] = word
         sentences.append("".join(pieces))
     return tuple(sentences)
 
