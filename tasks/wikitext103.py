@@ -146,7 +146,7 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
     return text + " \n"
 
 
-def proxy_share(texts: Sequence[str], split: str) -> Sequence[str]:
+def proxy_share(texts: list[str], split: str) -> list[str]:
     """Return the validation articles that stand in for training, or those that stay for validation."""
     if split == "valid":
         return texts[::VALID_SHARE]

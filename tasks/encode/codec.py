@@ -83,8 +83,8 @@ class Codec:
         """
         over = max(0, len(source) - self.max_source) + max(0, len(target) - self.max_target)
         ends = ends and len(target) <= self.max_target
-        kept, every = min(len(target), self.max_target), max(1, len(target))
-        n_words, n_bytes = n_words * kept // every, n_bytes * kept // every
+        kept, whole_length = min(len(target), self.max_target), max(1, len(target))
+        n_words, n_bytes = n_words * kept // whole_length, n_bytes * kept // whole_length
         source, target = source[: self.max_source], target[: self.max_target]
         if self.architecture == "encoder-decoder":
             before, after = self.frame

@@ -14,7 +14,7 @@ from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
 from bench.tasks.fetch.sources import cache_folder
 
-__all__ = ["EncodableTask", "rows_of"]
+__all__ = ["rows_of"]
 
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split whose tokens need no file."""

@@ -28,7 +28,7 @@ FORMAT = 1
 COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")
 NO_EXEMPLAR = -1
 CHUNK = 1 << 14  # rows counted at a time
-CHECKED = 3  # rows of a stored split that are made again before it is trusted
+
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Part = Literal["source", "target", "both", "exemplar"]
@@ -304,7 +304,7 @@ def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
 
 def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
     """Write the files of a folder; ids of a small vocabulary take two bytes each."""
-    dtype = np.dtype(np.uint32)
+    dtype: np.dtype[Any] = np.dtype(np.uint32)
     if wanted.vocabulary <= 1 << 16:
         dtype = np.dtype(np.uint16)
     names: list[str] = []

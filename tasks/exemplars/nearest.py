@@ -64,7 +64,7 @@ def index_of(bags: Bags, terms: int, longest: int) -> Index:
         An index whose size is linear in the number of entries of the bags.
     """
     documents = len(bags.squared)
-    narrow = np.dtype(np.int32)
+    narrow: np.dtype[Any] = np.dtype(np.int32)
     if bags.counts.max(initial=0) < 256:
         narrow = np.dtype(np.uint8)
     having = np.bincount(bags.terms, minlength=terms)  # [V]: how many documents have each word

@@ -169,9 +169,9 @@ def _resumed(unfinished: Path, copy: HubCopy, commit: str) -> dict[str, Any]:
     """Return what an earlier run wrote of the same commit in the same form, or a fresh start."""
     fresh = {"repository": copy.repository, "commit": commit, "columns": dict(copy.columns), "splits": {}}
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        left: dict[str, Any] = json.loads((unfinished / "origin.json").read_bytes())
-        if {**left, "splits": {}} == fresh and set(left["splits"]) <= set(copy.files):
-            return left
+        earlier: dict[str, Any] = json.loads((unfinished / "origin.json").read_bytes())
+        if {**earlier, "splits": {}} == fresh and set(earlier["splits"]) <= set(copy.files):
+            return earlier
     discard(unfinished)
     unfinished.mkdir(parents=True)
     return fresh

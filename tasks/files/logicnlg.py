@@ -402,11 +402,11 @@ def _sentences_file(split: str) -> str:
     return f"{_PUBLISHED_NAME[split]}_lm.json"
 
 
-def _missing(folder: Path, name: str, other: str) -> MissingError:
+def _missing(folder: Path, name: str, also: str) -> MissingError:
     origin = PUBLISHER
     if name == PROXY:
         origin = "it is made from pairwise_data of github.com/wenhuchen/Table-Fact-Checking"
-    return MissingError(f"{folder / name} is not there, {other}; the publisher has it: {origin}")
+    return MissingError(f"{folder / name} is not there, {also}; the publisher has it: {origin}")
 
 
 def _kind(value: Any) -> str:

@@ -63,15 +63,15 @@ def read_films(folder: Path, split: str, bad_rows: BadRows, advice: str) -> Film
         MissingError: files are not there.
         DataError: a row may not be skipped, or there are too few rows for all splits.
     """
-    if files := _raw_files(folder):
-        return _worded(_raw(folder, files, split, bad_rows))
+    if raw_files := _raw_files(folder):
+        return _worded(_raw(folder, raw_files, split, bad_rows))
     tables = find(folder, ["ratings_train.txt"]) is not None
     files_of, read = _record_files, _records
     if tables:
         files_of, read = _rating_files, _ratings
-    every = {name: files_of(folder, name, advice) for name in ("train", "valid", "test")}
-    shares = split != "test" and not every["valid"]
-    files = every["train"] if shares else every[split]
+    by_split = {name: files_of(folder, name, advice) for name in ("train", "valid", "test")}
+    shares = split != "test" and not by_split["valid"]
+    files = by_split["train"] if shares else by_split[split]
     if not files:
         raise MissingError(f"{folder}: has no file for the {split} split; {advice}")
     if shares:

@@ -108,7 +108,7 @@ def _people(
 
 def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the first of each person's sentences; there is no next person to find once a count is wrong."""
-    every = numbered(sentences, LONGEST_LINE)
+    lines = numbered(sentences, LONGEST_LINE)
     for number, line in numbered(counts, LONGEST_LINE):
         text = line.decode("utf-8", "replace").strip()
         if not (text.isdecimal() and 1 <= int(text[:9]) <= MOST_SENTENCES):
@@ -116,15 +116,15 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
                 f"{counts}, line {number}: expected a number of sentences from 1 to {MOST_SENTENCES:,}, found "
                 f"'{text:.40}'; get it again"
             )
-        mine = list(islice(every, int(text)))
+        mine = list(islice(lines, int(text)))
         if len(mine) < int(text):
             raise DataError(
                 f"{counts}, line {number}: expected {text} sentences more, and {sentences} has {len(mine)}; get them "
                 "again"
             )
         yield mine[0]
-    if (left := next(every, None)) is not None:
-        raise DataError(f"{sentences}, line {left[0]}: is of no person of {counts}; get them again")
+    if (rest := next(lines, None)) is not None:
+        raise DataError(f"{sentences}, line {rest[0]}: is of no person of {counts}; get them again")
 
 
 def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:

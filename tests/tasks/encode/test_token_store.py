@@ -32,13 +32,13 @@ def rows(n: int) -> list[Encoded]:
 
 @given(st.lists(ENCODED, max_size=8))
 def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
-    bins = TokenStore.of(encoded)
-    assert [plain(row) for row in bins] == [plain(row) for row in encoded]
-    assert bins.lengths.tolist() == [len(row.source) + len(row.target) for row in encoded]
-    assert bins.n_truncated == sum(row.truncated > 0 for row in encoded)
+    store = TokenStore.of(encoded)
+    assert [plain(row) for row in store] == [plain(row) for row in encoded]
+    assert store.lengths.tolist() == [len(row.source) + len(row.target) for row in encoded]
+    assert store.n_truncated == sum(row.truncated > 0 for row in encoded)
     counts = np.bincount([t for row in encoded for t in row.target] or [0], minlength=70_001)
     counts[0] -= not any(row.target for row in encoded)
-    assert (bins.target_counts(70_001) == counts).all()
+    assert (store.target_counts(70_001) == counts).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
