@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.tasks.encode.encoded import Encoded
 
-__all__ = ["FORMAT", "Array", "TokenStore", "Part", "EncodedRows", "Wanted", "gathered"]
+__all__ = ["FORMAT", "Array", "EncodedRows", "Part", "TokenStore", "Wanted", "gathered"]
 
 FORMAT = 1
 """A part of the key of every stored split; raise it when the arrays mean something else."""
@@ -137,7 +137,7 @@ class TokenStore(Sequence[Encoded]):
             index.append(_numbers(row, len(flat)))
             flat += [*row.source, *row.target]
             if row.exemplar is not None:
-                flat += row.exemplar
+                flat.extend(row.exemplar)
             names.append(row.id)
         return cls(np.array(flat, np.int32), _table(index), _names(names))
 

@@ -36,6 +36,8 @@ def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
     assert [plain(row) for row in store] == [plain(row) for row in encoded]
     assert store.lengths.tolist() == [len(row.source) + len(row.target) for row in encoded]
     assert store.n_truncated == sum(row.truncated > 0 for row in encoded)
+    again = TokenStore.of(store)  # its rows hold arrays, where those of a codec hold tuples
+    assert [plain(row) for row in again] == [plain(row) for row in encoded]
     counts = np.bincount([t for row in encoded for t in row.target] or [0], minlength=70_001)
     counts[0] -= not any(row.target for row in encoded)
     assert (store.target_counts(70_001) == counts).all()
