@@ -166,7 +166,7 @@ def _without_source(n_rows: int) -> list[Score]:
 
 def _column(name: str, pairs: Sequence[tuple[int, int]]) -> Score:
     """Return a column whose value is a ratio of sums; its n is the number of texts with a denominator above 0."""
-    form, unit = ratio(), "percent"
+    form, unit = ratio(100), "percent"  # a whole 100, as the sums stored before have it
     if name == LONGEST:
         form, unit = ratio(1), "words"
     score = score_of_sums(name, form, pairs, signature(name), unit=unit, why="no text that is long enough")
