@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bench.leaderboards.row import TableRow
 from bench.models import METHODS
@@ -25,14 +25,19 @@ def controlled_by(method: str) -> list[str]:
 def matched_method(row: TableRow) -> str:
     """Return the method whose diversity a row is to meet, or nothing."""
     base, _, variant = row.method.partition(".")
-    variants = METHODS[base].variants if base in METHODS else None
-    return str(((variants or {}).get(variant) or {}).get("reading.matched", ""))
+    if base not in METHODS:
+        return ""
+    options = (METHODS[base].variants or {}).get(variant) or {}
+    return str(options.get("reading.matched", ""))
 
 
 def diversity(row: TableRow) -> dict[str, float]:
     """Return a row's means of `DIVERSITY` by signature; only those of one signature measure the same."""
-    return {signature: value.mean for (name, signature), value in row.found.items()
-            if name == DIVERSITY and value.mean is not None}  # fmt: skip
+    means = {}
+    for (metric, signature), value in row.by_signature.items():
+        if metric == DIVERSITY and value.mean is not None:
+            means[signature] = value.mean
+    return means
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -41,20 +46,33 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
     A sweep with nothing to meet is left out.
     """
     kept = [row for row in rows if not matched_method(row)]
-    for wanted in kept.copy():
-        for signature, goal in diversity(wanted).items() if ":" not in wanted.decoding else ():
-            like = [(number, row, diversity(row)) for number, row in enumerate(rows)
-                    if matched_method(row) == wanted.method and row.backbone == wanted.backbone
-                    and row.seeds == wanted.seeds]  # fmt: skip
-            sweep = [(abs(found[signature] - goal), row.decoding, number, found[signature])
-                     for number, row, found in like if signature in found]  # fmt: skip
-            if not sweep:
-                continue
-            _, decoding, number, met = min(sweep)
-            nearest = rows[number]
-            said = (f"{decoding} is the nearest to {wanted.method} {wanted.decoding} in {DIVERSITY}: "
-                    f"{met:.1f} to {goal:.1f}")  # fmt: skip
-            nearest.remark = "; ".join(filter(None, [nearest.remark, said]))
+    for goal in kept.copy():
+        for nearest in _nearest(rows, goal):
             if nearest not in kept:
                 kept.append(nearest)
     return kept
+
+
+def _nearest(rows: Sequence[TableRow], goal: TableRow) -> Iterator[TableRow]:
+    """Yield, for each signature of a row's diversity, the nearest row of its sweep; its remark says so."""
+    if ":" in goal.decoding:  # a reading of another method's cell
+        return
+    for signature, met in diversity(goal).items():
+        sweep = []
+        for place, row in enumerate(rows):
+            theirs = diversity(row).get(signature)
+            if theirs is not None and _may_meet(row, goal):
+                sweep.append((abs(theirs - met), row.decoding, place, theirs))
+        if sweep:
+            _, decoding, place, theirs = min(sweep)
+            nearest = rows[place]
+            remark = (
+                f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: {theirs:.1f} to {met:.1f}"
+            )
+            nearest.remark = "; ".join(filter(None, [nearest.remark, remark]))
+            yield nearest
+
+
+def _may_meet(row: TableRow, goal: TableRow) -> bool:
+    """Return whether a row belongs to the sweep that is to meet another row."""
+    return matched_method(row) == goal.method and row.backbone == goal.backbone and row.seeds == goal.seeds

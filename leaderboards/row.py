@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bench.base.keys import key_of
 from bench.models import METHODS
 from bench.store.store import CellFolder
 
@@ -32,24 +33,37 @@ class StoredItems:
 
 @dataclass(frozen=True)
 class Value:
-    """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value."""
+    """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value.
+
+    Args:
+        by_seed: the number of each seed.
+        higher_is_better: None where neither way is better.
+        signature: everything the number depends on.
+        conflict: whether one seed has two different numbers.
+        why: why there is no value, as the metric says.
+        items: what the number of a seed is made of, for the seeds that have it.
+    """
 
     by_seed: Mapping[int, float]
     higher_is_better: bool | None
     signature: str
     conflict: bool = False
-    why: str = ""  # there is no value
-    items: Mapping[int, StoredItems] = field(default_factory=dict)  # by seed, where there are any
+    why: str = ""
+    items: Mapping[int, StoredItems] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:
         """Mean over seeds; None for a conflict and where the metric has no value."""
-        return statistics.fmean(self.by_seed.values()) if self.by_seed and not self.conflict else None
+        if self.conflict or not self.by_seed:
+            return None
+        return statistics.fmean(self.by_seed.values())
 
     @property
     def why_none(self) -> str:
         """Why the metric has no value, or nothing."""
-        return "" if self.by_seed else self.why or "undefined"
+        if self.by_seed:
+            return ""
+        return self.why or "undefined"
 
     @property
     def n(self) -> int:
@@ -59,31 +73,70 @@ class Value:
 
 @dataclass
 class TableRow:
-    """One method under one configuration and decoding."""
+    """One method under one configuration and decoding.
+
+    Args:
+        method, backbone, decoding: names; no backbone where nothing is trained, no decoding where nothing is generated.
+        config: what its cells share, their seed left out; empty for what people wrote.
+        by_signature: values by metric name and signature, as they are stored.
+        values: the same by column of the table.
+        diverged: how many seeds have no number because training diverged.
+        seeds: that were run.
+        settings: what parts it from other rows of its method and backbone, for people.
+        remark: what a reader must know of it.
+        tried: combinations of the grid it was picked from.
+        controls: methods whose gain it would explain away.
+        keys: of its trained cells.
+    """
 
     method: str
     backbone: str
     decoding: str
     config: Mapping[str, Any]
-    found: dict[tuple[str, str], Value] = field(default_factory=dict)  # by metric name and signature
-    values: dict[str, Value] = field(default_factory=dict)  # by column
+    by_signature: dict[tuple[str, str], Value] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     diverged: int = 0
     seeds: set[int] = field(default_factory=set)
     settings: str = ""
-    remark: str = ""  # what a reader must know of this row
-    tried: int = 0  # combinations of the grid it was picked from
-    controls: tuple[str, ...] = ()  # methods whose gain it would explain away
+    remark: str = ""
+    tried: int = 0
+    controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
+
+    @property
+    def id(self) -> str:
+        """Its method, and a hash of everything else that parts it from other rows of a table."""
+        return f"{self.method}-{key_of({'config': self.config, 'decoding': self.decoding})[:6]}"
+
+    @property
+    def n(self) -> int:
+        """How many seeds it is the mean of: those of the value that has most."""
+        return max((value.n for value in self.values.values()), default=0)
 
     @property
     def untuned(self) -> str:
         """Settings that decide the row's place and that no grid was given for, or nothing."""
-        base = METHODS.get(self.method) or METHODS.get(self.method.partition(".")[0])
-        return base.tuned_by if base is not None and not self.tried else ""
+        entry = METHODS.get(self.method) or METHODS.get(self.method.partition(".")[0])
+        if entry is None or self.tried:
+            return ""
+        return entry.tuned_by
+
+    @property
+    def marks(self) -> list[str]:
+        """What a reader must know before the numbers: `control`, `untuned`, both or none."""
+        marks = []
+        if self.controls:
+            marks.append("control")
+        if self.untuned:
+            marks.append("untuned")
+        return marks
 
     @property
     def label(self) -> str:
-        """For people."""
-        settings = f" ({self.settings})" if self.settings else ""
-        marks = [*(["control"] if self.controls else []), *(["untuned"] if self.untuned else [])]
-        return self.method + settings + (f" [{', '.join(marks)}]" if marks else "")
+        """Method, settings and marks, for people."""
+        label = self.method
+        if self.settings:
+            label += f" ({self.settings})"
+        if self.marks:
+            label += f" [{', '.join(self.marks)}]"
+        return label

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,10 @@ def readme(text: str) -> str:
 
 def page() -> str:
     """Return the page of all kept runs: tables and training curves; the texts are not kept."""
+    from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
     from bench.leaderboards.render.extras import extras_of
     from bench.leaderboards.render.html import page as written
-    from bench.leaderboards.statistics.analysis import analysed, as_statistics
     from bench.leaderboards.table import tables
     from bench.store.store import Store
 
@@ -96,8 +97,8 @@ def page() -> str:
         some, _ = tables(store)
         curves |= extras_of(store, some)["curves"]
         found += some
-    statistics = as_statistics(found, analysed(found, cached=False))
-    return written(board(found, [], {"curves": curves}, statistics))
+    leaderboards = replace(with_statistics(found, cached=False), overall=())
+    return written(board(leaderboards, {"curves": curves}))
 
 
 def opened(text: str) -> tuple[str, dict[str, Any]]:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.score import Tasks, gold_of
-from bench.errors import BenchError, MissingError
+from bench.errors import BenchError
+from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.extras import Asked, extras_of
 from bench.leaderboards.render.html import write_page
-from bench.leaderboards.statistics.analysis import analysed, as_statistics
-from bench.leaderboards.statistics.overall import overall_lines
-from bench.leaderboards.table import Table, tables
+from bench.leaderboards.table import Table
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
@@ -27,41 +26,32 @@ NAME = "leaderboard.html"
 TaskOf = Callable[[Mapping[str, Any], StoredRows], Task | None]
 
 
-def page_of(
-    results: Path, names: Sequence[str] | None, path: Path, task_of: TaskOf | None = None, limited: bool = False
-) -> Path:
+def page_of(leaderboards: Leaderboards, results: Path, path: Path, task_of: TaskOf | None = None) -> Path:
     """Write the page of a store's leaderboards; return where.
 
     Args:
-        results: the store.
-        names: of tasks; None for all.
+        leaderboards: what is shown.
+        results: the store they are of.
         path: the file.
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again.
-        limited: show the cells run with --limit, and no others.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
     """
     store = Store(results)
-    found, notes = tables(store, names, limited=limited)
-    if not found:
-        raise MissingError(f"no scores in '{results}'; bench run --task logicnlg --method all makes some")
-    asked = asked_of(store, found, task_of or Tasks().of)
+    asked = asked_of(store, leaderboards.tables, task_of or Tasks().of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
     except ValueError:
         records = ""  # no link that would name this machine's folders
     if is_kept_board(results):
         records = ""  # its records are no files to open
-    extras = extras_of(store, found, asked, records)
-    write_page(path, board(found, [*notes, *overall_lines(found)], extras, as_statistics(found, analysed(found))))
+    extras = extras_of(store, leaderboards.tables, asked, records)
+    write_page(path, board(leaderboards, extras))
     return path
 
 
-def asked_of(store: Store, found: Sequence[Table], task_of: TaskOf) -> Asked:
+def asked_of(store: Store, tables: Sequence[Table], task_of: TaskOf) -> Asked:
     """Return prompt and reference of the generated rows, by task and split; without the data, those that rows carry."""
     asked: dict[str, dict[str, tuple[str, str]]] = {}
-    for table in found:
+    for table in tables:
         name = f"{table.task}/{table.split}"
         if name in asked:
             continue
@@ -77,10 +67,11 @@ def _generated(store: Store, table: Table) -> list[tuple[StoredRows, Mapping[str
     for row in table.rows:
         for key in sorted(row.keys):
             cell = store.cell(table.task, row.config["method"], key)
-            kept = [rows for rows in cell.all_rows() if rows.content["kind"] == "generation"]
-            kept = [rows for rows in kept if rows.content["split"] == table.split]
-            if kept and (record := cell.trained()):
-                return [(kept[0], record)]
+            generated = [rows for rows in cell.all_rows() if rows.content["kind"] == "generation"]
+            of_split = [rows for rows in generated if rows.content["split"] == table.split]
+            record = cell.trained()
+            if of_split and record:
+                return [(of_split[0], record)]
     return []
 
 
@@ -89,11 +80,13 @@ def _of_rows(stored: StoredRows, record: Mapping[str, Any], task_of: TaskOf) -> 
         return {row["id"]: (row["prompt"], row["reference"]) for row in stored.rows}
     try:
         task = task_of(record, stored)
-        gold = gold_of(task, stored, ("source", "target")) if task else {}
+        if task is None:
+            return {}
+        gold = gold_of(task, stored, ("source", "target"))
     except BenchError as error:
         print(f"bench: samples of the page stand without their sources: {error}", file=sys.stderr)
         return {}
-    return {name: (one["source"], one["target"]) for name, one in gold.items()}
+    return {name: (fields["source"], fields["target"]) for name, fields in gold.items()}
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
+from bench.leaderboards.leaderboards import Leaderboards, leaderboards_of
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.table import tables
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
@@ -27,37 +27,50 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print them."""
+    results, tasks = Path(given.results), task_names(given.task)
     if given.format == "html":
         from bench.commands.page import NAME, page_of
 
-        if not given.output and is_kept_board(Path(given.results)):
+        if not given.output and is_kept_board(results):
             raise UsageError(f"'{given.results}' is a kept board, which is only read; say where with --output FILE")
-        path = given.output or Path(given.results) / NAME
-        print(f"wrote {page_of(Path(given.results), task_names(given.task), path)}")
+        path = given.output or results / NAME
+        print(f"wrote {page_of(stored_leaderboards(results, tasks), results, path)}")
         return 0
     if given.output:
         raise UsageError(f"--output is for --format html, got {given.format}; redirect the others with >")
-    sys.stdout.write(report(Path(given.results), task_names(given.task), given.format, given.columns))
+    sys.stdout.write(report(results, tasks, given.format, given.columns))
     return 0
 
 
-def report(
-    results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default", limited: bool = False
-) -> str:
+def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
     """Return the leaderboards of a store in one format.
 
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    found, notes = tables(Store(results), tasks, columns, limited)
-    if not found:
-        why = f" ({'; '.join(notes)})" if notes else ""
-        raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
-    from bench.leaderboards.statistics.analysis import analysed  # needs numpy
-    from bench.leaderboards.statistics.overall import overall_lines
+    return render(stored_leaderboards(results, tasks, columns), form)
 
-    notes = [*notes, *overall_lines(found)]
-    text = render(found, notes, form, analysed(found))
-    if form in ("terminal", "markdown"):
-        text += "".join(f"{note}\n" for note in notes)
-    return text
+
+def stored_leaderboards(
+    results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Return the leaderboards of a store.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+    """
+    return refuse_empty(leaderboards_of(Store(results), tasks, columns, limited), results)
+
+
+def refuse_empty(leaderboards: Leaderboards, results: Path) -> Leaderboards:
+    """Return leaderboards that have a table.
+
+    Raises:
+        MissingError: there is none.
+    """
+    if leaderboards.tables:
+        return leaderboards
+    why = ""
+    if leaderboards.notes:
+        why = f" ({'; '.join(leaderboards.notes)})"
+    raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

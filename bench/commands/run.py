@@ -131,14 +131,17 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 def show(plan: Any, arguments: RunArguments) -> None:
     """Print the tables of what was run, or say why there is none; the run's exit code stays."""
     from bench.commands.page import NAME, Known, page_of
-    from bench.commands.report import report
+    from bench.commands.report import refuse_empty, stored_leaderboards
+    from bench.leaderboards.render.formats import render
 
-    tasks = sorted({cell.config.task for cell in plan.cells})
+    results = arguments.results_folder
+    tasks = {cell.config.task for cell in plan.cells}
     limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
-        sys.stdout.write(report(arguments.results_folder, tasks, "terminal", limited=limited))
-        path = page_of(arguments.results_folder, None, arguments.results_folder / NAME, Known(known), limited)
+        leaderboards = stored_leaderboards(results, limited=limited)
+        sys.stdout.write(render(refuse_empty(leaderboards.of_tasks(tasks), results), "terminal"))
+        path = page_of(leaderboards, results, results / NAME, Known(known))
         sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)

@@ -20,7 +20,7 @@ function whisker(value, range) {
   const at = (x) => (3 + (54 * (Math.min(Math.max(x, range[0]), range[1]) - range[0])) / (range[1] - range[0])).toFixed(1);
   const drawn = el("svg", { class: "whisker", viewBox: "0 0 60 8", "aria-hidden": "true" },
     el("line", { class: "rail", x1: 3, x2: 57, y1: 4, y2: 4 }));
-  for (const x of value.n > 1 ? value.seeds : []) {
+  for (const x of value.n_seeds > 1 ? value.seeds : []) {
     if (x !== null) drawn.append(el("line", { class: "seed", x1: at(x), x2: at(x), y1: 1.5, y2: 6.5 }));
   }
   if (value.half !== null) {

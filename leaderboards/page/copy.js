@@ -5,12 +5,13 @@ function linesOf(table) {
   const found = [];
   const said = new Set();
   for (const row of visibleRows(table)) {
-    found.push({ row, name: row.label, backbone: row.backbone, seeds: seedsText(row),
+    found.push({ row, name: row.label, backbone: row.backbone, seeds: row.seeds_text,
       values: columns.map((column) => row.values.get(column.name) ?? null) });
     for (const paper of state.papers ? table.published : []) {
       if (paper.method !== row.method || said.has(paper)) continue;
       said.add(paper);
       found.push({ paper, name: `${paper.paper} ${paper.table}`, backbone: paper.backbone, seeds: "",
+        texts: columns.map((column) => paper.texts[column.name] ?? ""),
         values: columns.map((column) => paper.values[column.name] ?? null) });
     }
   }
@@ -21,12 +22,12 @@ function linesOf(table) {
   return found;
 }
 
-function cellText(line, value, mark, plusMinus) {
-  if (value === null) return "";
-  if (line.paper) return number(value);
-  const text = shown(value, line.row);
-  if (value.mean === null) return text;
-  return mark(text, value) + (value.half === null ? "" : `${plusMinus}${number(value.half)}`);
+function cellTexts(line, mark, plusMinus) {
+  if (line.paper) return line.texts;
+  return line.values.map((value) => {
+    if (value === null) return "";
+    return mark(shown(value), value) + (value.interval ? `${plusMinus}${value.interval}` : "");
+  });
 }
 
 const markdownText = (text) => text.replace(/[\\|<>[\]*_`&]/g, "\\$&");
@@ -35,7 +36,7 @@ function asMarkdown(table) {
   const heads = ["method", "backbone", "seeds", ...visibleColumns(table).map((column) => column.name)];
   const mark = (text, value) => (value.best ? `**${text}**` : text);
   const lines = linesOf(table).map((line) => [markdownText(line.name), markdownText(line.backbone), line.seeds,
-    ...line.values.map((value) => cellText(line, value, mark, " ± "))]);
+    ...cellTexts(line, mark, " ± ")]);
   const rule = heads.map((_, i) => (i < 2 ? "---" : "---:"));
   return [heads.map(markdownText), rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n") + "\n";
 }
@@ -54,7 +55,7 @@ function asLatex(table) {
   const heads = ["Method", "Backbone", "Seeds", ...columns.map((column) =>
     latexText(column.name) + (column.higher_is_better === true ? " $\\uparrow$" : column.higher_is_better === false ? " $\\downarrow$" : ""))];
   const lines = linesOf(table).map((line) => [latexText(line.name), latexText(line.backbone), line.seeds,
-    ...line.values.map((value) => cellText(line, value, mark, " $\\pm$ "))].join(" & "));
+    ...cellTexts(line, mark, " $\\pm$ ")].join(" & "));
   const caption = latexText(table.title) + (table.watermark ? `. Not comparable with published numbers: ${latexText(table.watermark)}` : "");
   return ["% \\usepackage{booktabs}", "\\begin{table}", "\\centering", `\\caption{${caption}}`,
     `\\begin{tabular}{llr${"r".repeat(columns.length)}}`, "\\toprule", `${heads.join(" & ")} \\\\`, "\\midrule",

@@ -6,8 +6,8 @@ function tipOf(table, row, head, value) {
   if (value.mean !== null) {
     found.push(el("p", { class: "big" }, precise(value.mean), value.half === null ? "" : ` ± ${precise(value.half)}`));
   }
-  const about = [["n", `${value.n} ${value.n === 1 ? "seed" : "seeds"}${value.half === null ? ", no interval" : ""}${better}`]];
-  if (value.n > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
+  const about = [["n", `${value.n_seeds} ${value.n_seeds === 1 ? "seed" : "seeds"}${value.half === null ? ", no interval" : ""}${better}`]];
+  if (value.n_seeds > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
   if (value.why) about.push(["n/a", value.why]);
   if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
   if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);
@@ -19,10 +19,10 @@ function tipOf(table, row, head, value) {
   }
   const reasons = new Set();
   for (const paper of table.published) {
-    const printed = paper.method === row.method ? paper.values[head.name] : undefined;
+    const printed = paper.method === row.method ? paper.texts[head.name] : undefined;
     if (printed === undefined) continue;
-    const delta = value.mean === null || !paper.comparable ? "" : `, Δ ${signed(value.mean - printed)}`;
-    about.push([`${paper.paper} ${paper.table}`, `${number(printed)} (${paper.backbone})${delta}`]);
+    const delta = paper.deltas[row.id]?.[head.name];
+    about.push([`${paper.paper} ${paper.table}`, `${printed} (${paper.backbone})${delta ? `, Δ ${delta}` : ""}`]);
     if (paper.why_not) reasons.add(paper.why_not);
   }
   for (const why of reasons) about.push(["not comparable", why]);
@@ -42,6 +42,16 @@ function tiedWith(table, row, head, value) {
     .map((other) => other.label);
   const listed = `${names.slice(0, 6).join(", ")}${names.length > 6 ? " …" : ""}`;
   return `group ${value.tied}: ${names.length ? `with ${listed}` : "alone"}`;
+}
+
+// Two decimals, half to even, large whole numbers without: as in the tables.
+function signed(value) {
+  const size = Math.abs(value);
+  const sign = value < 0 ? "−" : "+";
+  if (Number.isInteger(size) && size > 100) return sign + String(size);
+  if (!Number.isInteger(size * 8) || Number.isInteger(size * 4)) return sign + size.toFixed(2);
+  const low = Math.floor(size * 100);
+  return sign + ((low % 2 ? low + 1 : low) / 100).toFixed(2);
 }
 
 function precise(value) {

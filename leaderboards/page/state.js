@@ -19,17 +19,22 @@ async function inflated(text) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }
 
-// Values by column, their seeds in the order of the row's; a row has as many seeds as its best covered value.
+// Values by column, of which html.packed() wrote a list for each field; their seeds in the order of the row's.
 function prepared(board) {
   for (const table of board.tables) {
-    for (const row of [...table.methods, ...table.human]) {
-      row.values = new Map(Object.entries(row.values).map(([name, value]) => [name, { ...value, n: value.n_seeds,
-        seeds: row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed) }]));
-      row.n = Math.max(0, ...[...row.values.values()].map((value) => value.n));
-    }
+    for (const row of [...table.methods, ...table.human]) row.values = valuesOf(row);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
+}
+
+function valuesOf(row) {
+  const { column, ...fields } = row.values;
+  return new Map(column.map((name, i) => {
+    const value = Object.fromEntries(Object.entries(fields).map(([field, all]) => [field, all[i]]));
+    value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
+    return [name, value];
+  }));
 }
 
 const board = prepared(JSON.parse(await inflated(document.getElementById("board").textContent)));
@@ -79,24 +84,9 @@ function writeHash() {
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 }
 
-// As leaderboards/render/formats.py shows numbers: half goes to even, which toFixed() does not do.
-function number(value) {
-  if (value === null || value === undefined) return "";
-  if (Number.isInteger(value) && Math.abs(value) > 100) return String(value);
-  if (!Number.isInteger(value * 8) || Number.isInteger(value * 4)) return value.toFixed(2);
-  const low = Math.floor(value * 100);
-  return ((low % 2 ? low + 1 : low) / 100).toFixed(2);
-}
-
-function signed(value) {
-  return (value < 0 ? "−" : "+") + number(Math.abs(value));
-}
-
-function shown(value, row) {
-  if (!value) return "";
-  if (value.conflict) return "conflict";
-  if (value.mean === null) return "n/a";
-  return number(value.mean) + (value.n < row.n ? ` (n=${value.n})` : "");
+// A value as the grid shows it (leaderboards/render/grid.py), without its interval and marks.
+function shown(value) {
+  return value.text + (value.fewer ? ` (${value.fewer})` : "");
 }
 
 function matches(row, table) {
@@ -126,7 +116,7 @@ function visibleRows(table) {
 function sortKey(column) {
   if (column === "method") return (row) => row.label;
   if (column === "backbone") return (row) => row.backbone;
-  if (column === "seeds") return (row) => row.n;
+  if (column === "seeds") return (row) => row.n_seeds;
   const name = column.replace(/^= /, "");
   return (row) => row.values.get(name)?.mean;
 }

@@ -78,14 +78,10 @@ function rowNode(table, row, heads, domains, human = false) {
   for (const head of heads) {
     if (head.key === "method") line.append(nameCell(table, row, human));
     else if (head.key === "backbone") line.append(el("td", { class: "text soft" }, row.backbone));
-    else if (head.key === "seeds") line.append(el("td", { class: "num soft" }, human ? "" : seedsText(row)));
+    else if (head.key === "seeds") line.append(el("td", { class: "num soft" }, row.seeds_text));
     else line.append(valueCell(table, row, head, domains));
   }
   return line;
-}
-
-function seedsText(row) {
-  return row.diverged ? `${row.n} (div ${row.diverged}/${row.seeds.length})` : String(row.n);
 }
 
 function nameCell(table, row, human) {
@@ -94,9 +90,8 @@ function nameCell(table, row, human) {
     cell.append(row.label);
     return cell;
   }
-  const marks = [];
-  if (row.controls.length) marks.push(el("span", { class: "badge", title: `would explain a gain of ${row.controls.join(", ")} away` }, "control"));
-  if (row.untuned) marks.push(el("span", { class: "badge", title: `one shared value of ${row.untuned}` }, "untuned"));
+  const why = { control: `would explain a gain of ${row.controls.join(", ")} away`, untuned: `one shared value of ${row.untuned}` };
+  const marks = row.marks.map((mark) => el("span", { class: "badge", title: why[mark] }, mark));
   const more = el("button", { type: "button", class: "more", "aria-expanded": "false",
     "aria-label": `Settings and records of ${row.label}`, onclick: () => toggleDetails(table, row, more) }, "›");
   cell.append(more, el("span", { class: "name" }, row.method), ...marks,
@@ -117,11 +112,11 @@ function valueCell(table, row, head, domains) {
   const cell = el("td", { class: "num" });
   if (!value) return cell;
   const classes = ["value", value.best && "best", value.second && "second", value.mean === null && "soft"];
-  cell.append(el("span", { class: classes.filter(Boolean).join(" ") }, shown(value, row)));
+  cell.append(el("span", { class: classes.filter(Boolean).join(" ") }, shown(value)));
   const marks = (value.differs ? "†" : "") + value.tied;
   if (marks) cell.append(el("sup", {}, marks));
   if (value.mean !== null) {
-    cell.append(el("span", { class: "under" }, value.half === null ? "" : el("span", { class: "half" }, `±${number(value.half)}`),
+    cell.append(el("span", { class: "under" }, value.interval && el("span", { class: "half" }, `±${value.interval}`),
       whisker(value, domains.get(head.name))));
   }
   cell.dataset.cell = "";
@@ -145,15 +140,13 @@ function paperNode(paper, row, heads) {
 }
 
 function paperCell(paper, row, head) {
-  const printed = head.column ? paper.values[head.name] : undefined;
+  const printed = head.column ? paper.texts[head.name] : undefined;
   const cell = el("td", { class: "num" });
   if (printed === undefined) return cell;
-  cell.append(number(printed));
-  const mean = row.values.get(head.name)?.mean ?? null;
-  if (mean === null) return cell;
-  if (paper.comparable) {
-    cell.append(el("span", { class: "delta", title: "ours minus published" }, `Δ ${signed(mean - printed)}`));
-  } else {
+  cell.append(printed);
+  const delta = paper.deltas[row.id]?.[head.name];
+  if (delta) cell.append(el("span", { class: "delta", title: "ours minus published" }, `Δ ${delta}`));
+  if (paper.why_not && (row.values.get(head.name)?.mean ?? null) !== null) {
     cell.title = `not comparable: ${paper.why_not}`;
     cell.append(el("span", { class: "sr" }, " (not comparable)"));
   }

@@ -6,7 +6,8 @@ function sweeps(table, axes) {
   for (const row of visibleRows(table)) {
     const [x, y] = axes.map((name) => row.values.get(name)?.mean ?? null);
     const key = `${row.method} ${row.cells.join(" ")}`;
-    if (x !== null && y !== null) groups.set(key, [...(groups.get(key) ?? []), { row, x, y }]);
+    const says = axes.map((name) => `${name} ${row.values.get(name)?.text}`).join(", ");
+    if (x !== null && y !== null) groups.set(key, [...(groups.get(key) ?? []), { row, x, y, says }]);
   }
   return [...groups.values()].map((points) => points.sort((a, b) => a.x - b.x));
 }
@@ -48,7 +49,7 @@ function tradeoffNode(table) {
     drawn.append(el("polyline", { class: style, "data-of": id, points: points.map((p) => `${x(p.x).toFixed(1)},${y(p.y).toFixed(1)}`).join(" ") }));
     for (const point of points) {
       drawn.append(el("circle", { class: style, "data-of": id, cx: x(point.x), cy: y(point.y), r: 3 },
-        el("title", {}, `${point.row.label} ${point.row.decoding}: ${axes[0]} ${number(point.x)}, ${axes[1]} ${number(point.y)}`)));
+        el("title", {}, `${point.row.label} ${point.row.decoding}: ${point.says}`)));
     }
   });
   if (people && people[1] !== null) {

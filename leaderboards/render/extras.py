@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.leaderboards.render.board import row_id, table_ids
+from bench.leaderboards.groups import decoding_name
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.table import Table, decoding_name
+from bench.leaderboards.table import Table, table_ids
 from bench.store.store import CellFolder, Store
 
 SAMPLES = 30
@@ -36,27 +36,32 @@ def extras_of(store: Store, tables: Sequence[Table], asked: Asked | None = None,
     Raises:
         StoreError: a damaged file.
     """
+    asked = asked or {}
     curves, samples = {}, {}
     for name, table in zip(table_ids(tables), tables, strict=True):
-        curves[name] = [curve for row in table.rows for curve in curves_of(store, table, row)]
-        samples[name] = samples_of(store, table, (asked or {}).get(f"{table.task}/{table.split}", {}))
+        curves[name] = curves_of(store, table)
+        samples[name] = samples_of(store, table, asked.get(f"{table.task}/{table.split}", {}))
     return {"records": records or None, "curves": curves, "samples": samples}
 
 
-def curves_of(store: Store, table: Table, row: TableRow) -> list[dict[str, Any]]:
-    """Return the training curve of every seed of a row; of rows that only decode or read otherwise, none."""
-    if row.method != row.config["method"] or any(row.keys == other.keys for other in _before(table, row)):
-        return []
-    found = []
-    for _, record, _ in _cells(store, table, row):
+def curves_of(store: Store, table: Table) -> list[dict[str, Any]]:
+    """Return the training curve of every seed of every row, once; of rows that only decode or read otherwise, none."""
+    curves = []
+    drawn: list[set[str]] = []
+    for row in table.rows:
+        if row.method == row.config["method"] and row.keys not in drawn:
+            curves += _curves_of_row(store, table, row)
+        drawn.append(row.keys)
+    return curves
+
+
+def _curves_of_row(store: Store, table: Table, row: TableRow) -> list[dict[str, Any]]:
+    curves = []
+    for record, _ in _cells(store, table, row):
         points = record.get("train", {}).get("curve", [])
         if len(points) > 1:
-            found.append({"id": row_id(row), "seed": record["config"]["seed"], "points": thinned(points)})
-    return found
-
-
-def _before(table: Table, row: TableRow) -> list[TableRow]:
-    return table.rows[: next(i for i, other in enumerate(table.rows) if other is row)]
+            curves.append({"id": row.id, "seed": record["config"]["seed"], "points": thinned(points)})
+    return curves
 
 
 def thinned(points: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -66,55 +71,81 @@ def thinned(points: Sequence[Sequence[float]]) -> list[list[float]]:
     [[1, 2.346], [2, 1.5]]
     """
     last = len(points) - 1
-    picked = range(last + 1) if last < POINTS else sorted({round(i * last / (POINTS - 1)) for i in range(POINTS)})
-    return [[int(points[i][0]), float(f"{points[i][1]:.4g}")] for i in picked]
+    places = list(range(len(points)))
+    if len(points) > POINTS:
+        places = sorted({round(i * last / (POINTS - 1)) for i in range(POINTS)})
+    return [[int(points[place][0]), float(f"{points[place][1]:.4g}")] for place in places]
 
 
 def samples_of(store: Store, table: Table, asked: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
     """Return texts side by side, the same ids for every row that has texts, each of its first seed with any."""
     texts: dict[str, dict[str, str]] = {}
     for row in table.rows:
-        if found := texts_of(store, table, row):
-            texts[row_id(row)] = found
-    shared = sorted(set.intersection(*(set(found) for found in texts.values()))) if texts else []
-    picked = [shared[i * len(shared) // SAMPLES] for i in range(SAMPLES)] if len(shared) > SAMPLES else shared
+        written = texts_of(store, table, row)
+        if written:
+            texts[row.id] = written
     content = []
-    for name in picked:
+    for name in _shared_ids(list(texts.values())):
         prompt, reference = asked.get(name, ("", ""))
-        content.append({"id": name, "prompt": _end(prompt), "reference": _start(reference),
-                        "texts": {row: _start(found[name]) for row, found in texts.items()}})  # fmt: skip
+        content.append(
+            {
+                "id": name,
+                "prompt": _end(prompt),
+                "reference": _start(reference),
+                "texts": {row: _start(written[name]) for row, written in texts.items()},
+            }
+        )
     return content
+
+
+def _shared_ids(texts: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return at most `SAMPLES` ids that all rows have, evenly spread."""
+    if not texts:
+        return []
+    shared = sorted(set(texts[0]).intersection(*texts[1:]))
+    if len(shared) <= SAMPLES:
+        return shared
+    return [shared[i * len(shared) // SAMPLES] for i in range(SAMPLES)]
 
 
 def texts_of(store: Store, table: Table, row: TableRow) -> dict[str, str]:
     """Return the generated texts of a row by id, of the first seed that has them, or nothing."""
-    for _, _, cell in _cells(store, table, row):
+    for _, cell in _cells(store, table, row):
         for rows in cell.all_rows():
-            of = rows.content
-            if (
-                of["kind"] == "generation"
-                and of["split"] == table.split
-                and decoding_name(of["decoding"]) == row.decoding
-                and (of.get("shown_as") or row.config["method"]) == row.method
-                and of["ids"]["n"] == table.n
-            ):
-                return {one["id"]: one["text"] for one in rows.rows}
+            if _are_of(rows.content, table, row):
+                return {stored["id"]: stored["text"] for stored in rows.rows}
     return {}
 
 
-def _cells(store: Store, table: Table, row: TableRow) -> list[tuple[int, Mapping[str, Any], CellFolder]]:
-    """Return seed, record and folder of a row's cells, by seed."""
-    found = []
+def _are_of(of: Mapping[str, Any], table: Table, row: TableRow) -> bool:
+    """Return whether stored rows are the texts of a row of a table."""
+    return (
+        of["kind"] == "generation"
+        and of["split"] == table.split
+        and decoding_name(of["decoding"]) == row.decoding
+        and (of.get("shown_as") or row.config["method"]) == row.method
+        and of["ids"]["n"] == table.n
+    )
+
+
+def _cells(store: Store, table: Table, row: TableRow) -> list[tuple[Mapping[str, Any], CellFolder]]:
+    """Return record and folder of a row's cells, by seed."""
+    cells = []
     for key in sorted(row.keys):
         cell = store.cell(table.task, row.config["method"], key)
-        if (record := cell.trained()) is not None and record["status"] == "ok":
-            found.append((int(record["config"]["seed"]), record, cell))
-    return sorted(found, key=lambda one: one[0])
+        record = cell.trained()
+        if record is not None and record["status"] == "ok":
+            cells.append((record, cell))
+    return sorted(cells, key=lambda pair: int(pair[0]["config"]["seed"]))
 
 
 def _start(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if len(text) <= LONGEST:
+        return text
+    return text[: LONGEST - 1] + "…"
 
 
 def _end(text: str) -> str:
-    return text if len(text) <= LONGEST else "…" + text[1 - LONGEST :]
+    if len(text) <= LONGEST:
+        return text
+    return "…" + text[1 - LONGEST :]

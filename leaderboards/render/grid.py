@@ -1,152 +1,186 @@
-"""Cells: a leaderboard as lines of marked texts, which every renderer writes in its own way."""
+"""Grid: what a leaderboard shows, decided once as data; every format writes these texts and marks in its own way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from bench.leaderboards.published.papers import Published
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.seed_spread import markable, unmarked
-from bench.leaderboards.statistics.value_statistics import Judged
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import Table, metric_name
 
 HUMAN = "human (the true continuations)"
-UNJUDGED = Judged()
+FIXED = ("method", "backbone", "seeds")
+"""Headings before those of the columns."""
+UNKNOWN = ValueStatistics()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One text of a table and its marks.
+    """A value as shown, and its marks.
 
     Args:
-        text: as shown, without marks.
-        best: of its column.
-        second: the second best.
-        differs: from the baseline, significantly.
+        text: the mean, `n/a` or `conflict`.
+        interval: half the width of its 95 % interval over seeds, empty where there is none.
+        fewer: `n=2` where it is the mean over fewer seeds than its row.
+        best: whether it is the best of its column, `second` the second best.
+        differs: whether it differs from the baseline's significantly: the dagger.
+        tied: letters of the group of rows it does not differ from.
     """
 
     text: str
+    interval: str = ""
+    fewer: str = ""
     best: bool = False
     second: bool = False
     differs: bool = False
+    tied: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Everything but the marks: `33.12 ±1.00 (n=2)`."""
+        whole = self.text
+        if self.interval:
+            whole += f" ±{self.interval}"
+        if self.fewer:
+            whole += f" ({self.fewer})"
+        return whole
+
+
+EMPTY = Cell("")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: ours, a paper's, or what people wrote."""
+    """One line of a table: a row of ours, of a paper, or what people wrote.
 
+    Args:
+        kind: which of these.
+        label: method, settings and marks; or the paper and its table.
+        backbone, seeds: as shown.
+        cells: by column; a value that is not there is missing.
+        marks: `control`, `untuned`.
+    """
+
+    kind: Literal["ours", "paper", "human"]
     label: str
-    cells: Sequence[Cell]
-    ours: bool = True
+    backbone: str
+    seeds: str
+    cells: Mapping[str, Cell]
+    marks: Sequence[str] = ()
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is of our own runs."""
+        return self.kind == "ours"
+
+    @property
+    def indented(self) -> str:
+        """The label, that of a paper set in below the row of ours it follows."""
+        if self.kind == "paper":
+            return f"  {self.label}"
+        return self.label
+
+    def shown(self, columns: Sequence[str]) -> list[Cell]:
+        """Return the cells after the label: backbone, seeds and the columns."""
+        return [Cell(self.backbone), Cell(self.seeds), *(self.cells.get(column, EMPTY) for column in columns)]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is shown of one table.
+
+    Args:
+        table: it.
+        columns: all that have a value, the shown ones first.
+        rows, papers, human: a line for each of the table's rows, published rows and rows of what people wrote.
+        why_not: why published numbers are not comparable with ours; empty where they are.
+        deltas: of each published row, ours less the paper's as shown, by place of our row and column; empty where not
+            comparable.
+    """
+
+    table: Table
+    columns: Sequence[str]
+    rows: Sequence[Line]
+    papers: Sequence[Line]
+    human: Sequence[Line]
+    why_not: str
+    deltas: Sequence[Mapping[int, Mapping[str, str]]]
+
+    @property
+    def headings(self) -> list[str]:
+        """Headings of what text formats show."""
+        return [*FIXED, *self.table.columns]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Our rows, each followed by what papers publish for its method, once, and what people's texts score."""
+        lines: list[Line] = []
+        methods = set[str]()
+        for row, line in zip(self.table.rows, self.rows, strict=True):
+            lines.append(line)
+            for paper, paper_line in zip(self.table.published, self.papers, strict=True):
+                if paper.method == row.method and row.method not in methods:
+                    lines.append(paper_line)
+            methods.add(row.method)
+        return [*lines, *self.human]
+
+
+def grid_of(table: Table, statistics: TableStatistics) -> Grid:
+    """Return what is shown of a table."""
+    columns = all_columns(table)
+    best, second = {}, {}
+    for column in columns:
+        may_be_marked = statistics.markable.get(column, set())
+        best[column] = table.best(column) & may_be_marked
+        second[column] = table.second(column) & may_be_marked
+    rows = []
+    for place, (row, values) in enumerate(zip(table.rows, statistics.values, strict=True)):
+        cells = {}
+        for column in columns:
+            if column in row.values:
+                known = values.get(column, UNKNOWN)
+                cells[column] = _cell(row.values[column], row.n, known, place in best[column], place in second[column])
+        rows.append(Line("ours", row.label, row.backbone, _seeds(row), cells, row.marks))
+    return Grid(
+        table,
+        columns,
+        rows,
+        [_paper_line(paper, columns) for paper in table.published],
+        [_human_line(row, columns) for row in table.human],
+        _why_not(table),
+        [_deltas(table, paper, columns) for paper in table.published],
+    )
+
+
+def all_columns(table: Table) -> list[str]:
+    """Return the columns as shown, then what else there is a value of."""
+    there = set()
+    for row in table.rows:
+        there |= {column for column, value in row.values.items() if value.by_seed or value.conflict}
+    return [*table.columns, *sorted(there - set(table.columns))]
 
 
 def number(value: float | None) -> str:
     """Return a number as shown: two decimals, large whole ones without."""
     if value is None:
         return ""
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
+    if float(value).is_integer() and abs(value) > 100:
+        return f"{value:.0f}"
+    return f"{value:.2f}"
 
 
-def shown(value: Value | None, n: int, half: float | None = None) -> str:
-    """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than n says so.
+def signed(value: float) -> str:
+    """Return a difference as shown.
 
-    Args:
-        value: the mean over seeds and where it comes from.
-        n: seeds of its row.
-        half: half the width of its interval over seeds, where there is one.
+    >>> signed(1.5), signed(-0.25)
+    ('+1.50', '−0.25')
     """
-    if value is None:
-        return ""
-    if value.conflict:
-        return "conflict"
-    if value.mean is None:
-        return "n/a"
-    spread = "" if half is None else f" ±{number(half)}"
-    return number(value.mean) + spread + (f" (n={value.n})" if value.n < n else "")
-
-
-def most_seeds(row: TableRow) -> int:
-    """Return how many seeds a row is the mean of."""
-    return max((v.n for v in row.values.values()), default=0)
-
-
-def seeds(row: TableRow) -> str:
-    """Return how many seeds a row is the mean of, and how many diverged."""
-    return f"{most_seeds(row)} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(most_seeds(row))
-
-
-def headings(table: Table) -> list[str]:
-    """Return the column headings."""
-    return ["method", "backbone", "seeds", *table.columns]
-
-
-def lines(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[Line]:
-    """Return our rows, each followed by what papers publish for it, and what people's texts score."""
-    found = []
-    best = {column: table.best(column) & markable(table, column) for column in table.columns}
-    second = {column: table.second(column) & markable(table, column) for column in table.columns}
-    said: set[str] = set()
-    for i, row in enumerate(table.rows):
-        known = judged[i] if judged else {}
-        cells = [Cell(row.backbone), Cell(seeds(row))]
-        for column in table.columns:
-            one = known.get(column, UNJUDGED)
-            text = shown(row.values.get(column), most_seeds(row), one.half)
-            cells.append(Cell(text, i in best[column], i in second[column], one.differs))
-        found.append(Line(row.label, cells))
-        for paper in table.published:
-            if paper.method == row.method and (mark := f"{paper.table}{paper.backbone}{paper.method}") not in said:
-                said.add(mark)
-                values = [Cell(number(paper.values.get(metric_name(column)))) for column in table.columns]
-                found.append(Line(f"  {paper.paper} {paper.table}", [Cell(paper.backbone), Cell(""), *values], False))
-    for row in table.human:
-        values = [Cell(shown(row.values.get(column), 1)) for column in table.columns]
-        found.append(Line(HUMAN, [Cell(""), Cell(""), *values], False))
-    return found
-
-
-def remarks(table: Table, judged: Sequence[Mapping[str, Judged]] = ()) -> list[str]:
-    """Return what stands under a table: watermark, notes on published rows, what marks and missing values mean."""
-    found = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
-    every = [one for row in judged for one in row.values()]
-    if any(one.half is not None for one in every):
-        found.append("±: 95 % Student-t interval over seeds")
-    if any(one.differs for one in every):
-        found.append("†: differs from mle with the same backbone and decoding (paired randomisation over test items, "
-                     "Holm over this table, p <= 0.05)")  # fmt: skip
-    if names := unmarked(table):
-        found.append(f"no mark of best or different, since seeds do not tell the rows apart (F test over rows with two "
-                     f"seeds or more, p > 0.05, or too few such rows): {', '.join(names)}")  # fmt: skip
-    found += sorted({f"{p.paper} {p.table}: {p.note}" for p in table.published if p.note})
-    found += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
-    found += without_value(table)
-    if any("self-bleu-2" in row.values for row in table.rows):
-        from bench.leaderboards.statistics.tradeoff import at_equal  # needs numpy
-
-        found += at_equal(table.rows)
-    if table.human:
-        from bench.leaderboards.statistics.overall import closest  # needs numpy
-
-        found += closest(table)
-    tuned = {row.method: row.tried for row in table.rows if row.tried}
-    found += [f"{name}: picked from {n} combinations by validation loss" for name, n in tuned.items()]
-    untuned = sorted({row.untuned for row in table.rows if row.untuned})
-    found += [f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
-              f"--grid tunes each on the validation split"] if untuned else []  # fmt: skip
-    controls = {row.method: f"{row.method} for {', '.join(row.controls)}" for row in table.rows if row.controls}
-    found += [f"Controls, which would explain a gain away: {'; '.join(controls.values())}"] if controls else []
-    return found
-
-
-def without_value(table: Table) -> list[str]:
-    """Say why columns have no value in some rows."""
-    why: dict[str, dict[str, None]] = {}
-    for row in table.rows:
-        for name in table.columns:
-            if name in row.values and (reason := row.values[name].why_none):
-                why.setdefault(reason, {})[name] = None
-    found = [f"n/a: {', '.join(names)}: {reason}" for reason, names in why.items()]
-    return found + [f"left out: {name}: {reason}; then bench score" for name, reason in table.lacking.items()]
+    if value < 0:
+        return f"−{number(-value)}"
+    return f"+{number(value)}"
 
 
 def plain(text: str) -> str:
@@ -156,3 +190,59 @@ def plain(text: str) -> str:
     'a b[31m'
     """
     return "".join(c for c in " ".join(text.splitlines()) if c.isprintable())
+
+
+def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, second: bool = False) -> Cell:
+    """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than its row says so."""
+    if value.conflict:
+        return Cell("conflict")
+    if value.mean is None:
+        return Cell("n/a")
+    fewer = ""
+    if value.n < seeds:
+        fewer = f"n={value.n}"
+    return Cell(number(value.mean), number(known.half), fewer, best, second, known.differs, known.tied)
+
+
+def _seeds(row: TableRow) -> str:
+    """Return how many seeds a row is the mean of, and how many diverged."""
+    if row.diverged:
+        return f"{row.n} (div {row.diverged}/{len(row.seeds)})"
+    return str(row.n)
+
+
+def _human_line(row: TableRow, columns: Sequence[str]) -> Line:
+    cells = {column: _cell(row.values[column], 1, UNKNOWN) for column in columns if column in row.values}
+    return Line("human", HUMAN, "", "", cells)
+
+
+def _paper_line(paper: Published, columns: Sequence[str]) -> Line:
+    cells = {column: Cell(number(value)) for column, value in printed_values(paper, columns).items()}
+    return Line("paper", f"{paper.paper} {paper.table}", paper.backbone, "", cells)
+
+
+def printed_values(paper: Published, columns: Sequence[str]) -> dict[str, float]:
+    """Return what a paper prints by our columns, so that each value stands below ours."""
+    return {column: paper.values[metric_name(column)] for column in columns if metric_name(column) in paper.values}
+
+
+def _why_not(table: Table) -> str:
+    """Return why published numbers are not comparable with those of a table, or nothing."""
+    reasons = []
+    if table.watermark:
+        reasons.append(table.watermark)
+    if table.preset != "paper":
+        reasons.append(f"our rows are of preset {table.preset}")
+    return "; ".join(reasons)
+
+
+def _deltas(table: Table, paper: Published, columns: Sequence[str]) -> dict[int, dict[str, str]]:
+    """Return our means less a paper's values as shown, by place of our row and column; nothing if not comparable."""
+    deltas: dict[int, dict[str, str]] = {}
+    if _why_not(table):
+        return deltas
+    for place, row in enumerate(table.rows):
+        for column, printed in printed_values(paper, columns).items():
+            if row.method == paper.method and column in row.values and row.values[column].mean is not None:
+                deltas.setdefault(place, {})[column] = signed(row.values[column].mean - printed)
+    return deltas

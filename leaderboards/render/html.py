@@ -8,14 +8,14 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.leaderboards.render.grid import number, plain
-from bench.leaderboards.statistics.significance import ALPHA
+from bench.leaderboards.render.grid import plain
+from bench.leaderboards.statistics.value_statistics import ALPHA
 
 SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "tradeoff.js", "samples.js", "copy.js", "page.js")
 """In the order they are joined: one function scope, `page.js` starts it."""
@@ -39,10 +39,13 @@ def page(board: Mapping[str, Any]) -> str:
     """
     style, script = _bare(_part("page.css")), _script()
     policy = [
-        "default-src 'none'", f"script-src '{_digest(script)}'", f"style-src '{_digest(style)}'",
-        "base-uri 'none'", "form-action 'none'",
-    ]  # fmt: skip
-    given = {
+        "default-src 'none'",
+        f"script-src '{_digest(script)}'",
+        f"style-src '{_digest(style)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    parts = {
         "policy": "; ".join(policy),
         "style": style,
         "static": "".join(static_table(table) for table in board["tables"]),
@@ -50,7 +53,7 @@ def page(board: Mapping[str, Any]) -> str:
         "board": packed(board),
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: given[found[1]], _part("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], _part("page.html"))
 
 
 def packed(board: Mapping[str, Any]) -> str:
@@ -58,7 +61,7 @@ def packed(board: Mapping[str, Any]) -> str:
 
     `state.js` inflates it, so that rows cost little and a page with samples and curves stays one that can be sent.
     """
-    content = json.dumps(_rounded(board), allow_nan=False, separators=(",", ":"))
+    content = json.dumps(_compact(_rounded(board)), allow_nan=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(content.encode("ascii"), 9)).decode()
 
 
@@ -68,22 +71,53 @@ def unpacked(text: str) -> dict[str, Any]:
     >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
     {'tables': [], 'mean': 0.333333333}
     """
-    return dict(json.loads(zlib.decompress(base64.b64decode(text))))
+    board = dict(json.loads(zlib.decompress(base64.b64decode(text))))
+    for row in _rows(board):
+        fields = row["values"]
+        columns = fields.pop("column")
+        row["values"] = {column: {name: fields[name][i] for name in fields} for i, column in enumerate(columns)}
+    return board
+
+
+def _compact(board: dict[str, Any]) -> dict[str, Any]:
+    """Write the values of a row as one list for each of their fields, which deflates to half."""
+    for row in _rows(board):
+        values = row["values"]
+        row["values"] = {"column": list(values)}
+        for value in values.values():
+            for name, content in value.items():
+                row["values"].setdefault(name, []).append(content)
+    return board
+
+
+def _rows(board: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of all tables, those of people too."""
+    rows = []
+    for table in board.get("tables", ()):
+        rows += [*table["methods"], *table["human"]]
+    return rows
 
 
 def _rounded(content: Any, name: str = "") -> Any:
-    if name == "published":  # as printed
+    """Return a copy with as many digits as `DIGITS` says; what papers print stays as printed."""
+    if name == "published":
         return content
     if isinstance(content, float):
-        short = float(f"{content:.{DIGITS.get(name, OTHER_DIGITS)}g}")
-        if name == "p" and (short <= ALPHA) != (content <= ALPHA):  # a dagger is of the number as it is
-            return content
-        return int(short) if short.is_integer() else short
+        return _short(content, name)
     if isinstance(content, Mapping):
         return {key: _rounded(value, key) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [_rounded(value, name) for value in content]
     return content
+
+
+def _short(value: float, name: str) -> float:
+    short = float(f"{value:.{DIGITS.get(name, OTHER_DIGITS)}g}")
+    if name == "p" and (short <= ALPHA) != (value <= ALPHA):  # a dagger is of the number as it is
+        return value
+    if short.is_integer():
+        return int(short)
+    return short
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -92,43 +126,60 @@ def static_table(table: Mapping[str, Any]) -> str:
     names = [column["name"] for column in shown]
     ways = [f"{column['name']}{WAYS[column['higher_is_better']]}" for column in shown]
     heads = "".join(f"<th scope=col>{_text(name)}" for name in ("Method", "Backbone", "Seeds", *ways))
-    lines, said = [], set()
-    for row in table["methods"]:
-        lines.append(_static_row(row, names, ""))
-        for i, paper in enumerate(table["published"]):
-            if paper["method"] == row["method"] and i not in said:
-                said.add(i)
-                cells = "".join(f"<td>{number(paper['values'].get(name))}" for name in names)
-                about = f"{_text(paper['paper'])} {_text(paper['table'])}"
-                lines.append(f"<tr class=paper><th scope=row>{about}<td>{_text(paper['backbone'])}<td>{cells}")
-    lines += [_static_row(row, names, " class=human") for row in table["human"]]
-    mark = f"<p class=mark>Not comparable with published numbers: {_text(table['watermark'])}</p>"
-    remarks = "".join(f"<li>{_text(remark)}" for remark in table["remarks"])
+    mark, remarks = "", ""
+    if table["watermark"]:
+        mark = f"<p class=mark>Not comparable with published numbers: {_text(table['watermark'])}</p>"
+    if table["remarks"]:
+        remarks = f"<ul class=remarks>{''.join(f'<li>{_text(remark)}' for remark in table['remarks'])}</ul>"
     return (
-        f"<section class=board><h2>{_text(table['title'])}</h2>{mark if table['watermark'] else ''}"
-        f"<div class=scroll><table><thead><tr>{heads}<tbody>{''.join(lines)}</table></div>"
-        f"{f'<ul class=remarks>{remarks}</ul>' if remarks else ''}</section>\n"
+        f"<section class=board><h2>{_text(table['title'])}</h2>{mark}"
+        f"<div class=scroll><table><thead><tr>{heads}<tbody>{''.join(_static_lines(table, names))}</table></div>"
+        f"{remarks}</section>\n"
     )
 
 
-def _static_row(row: Mapping[str, Any], names: list[str], kind: str) -> str:
-    diverged = f" (div {row['diverged']})" if row["diverged"] else ""
-    n = max((value["n_seeds"] for value in row["values"].values()), default=0)
+def _static_lines(table: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return our rows, each followed by what papers publish for its method, once, and what people's texts score."""
+    lines, methods = [], set()
+    for row in table["methods"]:
+        lines.append(_static_row("<tr>", row, names))
+        for paper in table["published"]:
+            if paper["method"] == row["method"] and row["method"] not in methods:
+                lines.append(_static_paper(paper, names))
+        methods.add(row["method"])
+    return lines + [_static_row("<tr class=human>", row, names) for row in table["human"]]
+
+
+def _static_row(tag: str, row: Mapping[str, Any], names: Sequence[str]) -> str:
     cells = "".join(f"<td>{_static_value(row['values'].get(name))}" for name in names)
-    head = f"<tr{kind}><th scope=row>{_text(row['label'])}<td>{_text(row['backbone'])}"
-    return f"{head}<td>{n}{diverged}{cells}" if not kind else f"{head}<td>{cells}"
+    backbone, seeds = _text(row["backbone"]), _text(row["seeds_text"])
+    return f"{tag}<th scope=row>{_text(row['label'])}<td>{backbone}<td>{seeds}{cells}"
+
+
+def _static_paper(paper: Mapping[str, Any], names: Sequence[str]) -> str:
+    cells = "".join(f"<td>{_text(paper['texts'].get(name, ''))}" for name in names)
+    label = f"{_text(paper['paper'])} {_text(paper['table'])}"
+    return f"<tr class=paper><th scope=row>{label}<td>{_text(paper['backbone'])}<td>{cells}"
 
 
 def _static_value(value: Mapping[str, Any] | None) -> str:
     if value is None:
         return ""
-    if value["mean"] is None:
-        return "conflict" if value["conflict"] else "n/a"
-    shown = number(value["mean"])
-    shown = f"<b>{shown}</b>" if value["best"] else f"<u>{shown}</u>" if value["second"] else shown
-    marks = ("†" if value["differs"] else "") + value["tied"]
-    half = f" ±{number(value['half'])}" if value["half"] is not None else ""
-    return f"{shown}{f'<i>{_text(marks)}</i>' if marks else ''}{half}"
+    text = _text(value["text"])
+    if value["best"]:
+        text = f"<b>{text}</b>"
+    elif value["second"]:
+        text = f"<u>{text}</u>"
+    marks = value["tied"]
+    if value["differs"]:
+        marks = f"†{marks}"
+    if marks:
+        text += f"<i>{_text(marks)}</i>"
+    if value["interval"]:
+        text += f" ±{_text(value['interval'])}"
+    if value["fewer"]:
+        text += f" ({_text(value['fewer'])})"
+    return text
 
 
 def _text(text: str) -> str:

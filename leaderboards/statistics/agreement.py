@@ -34,9 +34,13 @@ def alpha(units: Units, order: Sequence[Hashable], level: Literal["nominal", "or
     """
     table = coincidences(units, order)
     margins, n = table.sum(axis=0), float(table.sum())
-    distance = _ordinal(margins) if level == "ordinal" else 1 - np.eye(len(margins))
+    distance = 1 - np.eye(len(margins))
+    if level == "ordinal":
+        distance = _ordinal(margins)
     expected = float((np.outer(margins, margins) * distance).sum())
-    return None if not expected else 1 - (n - 1) * float((table * distance).sum()) / expected
+    if not expected:
+        return None
+    return 1 - (n - 1) * float((table * distance).sum()) / expected
 
 
 def coincidences(units: Units, order: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -62,8 +66,10 @@ def raw_agreement(units: Units) -> float | None:
     >>> raw_agreement([["a", "a", "b"], ["b", "b"], ["a"]])
     0.5
     """
-    pairs = [one == other for unit in units for one, other in combinations(unit, 2)]
-    return sum(pairs) / len(pairs) if pairs else None
+    pairs = [first == second for unit in units for first, second in combinations(unit, 2)]
+    if not pairs:
+        return None
+    return sum(pairs) / len(pairs)
 
 
 def _ordinal(margins: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,215 +9,116 @@ Self-BLEU, MAUVE) have the first alone. Differences and groups are marks only wh
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from bench.base.files import write_atomic
-from bench.base.keys import key_of
-from bench.leaderboards.render.board import row_id, table_ids
-from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics import views
-from bench.leaderboards.statistics.intervals import bootstrap_difference, seed_mean
-from bench.leaderboards.statistics.seed_spread import markable
-from bench.leaderboards.statistics.significance import ROUNDS, compare, holm, over_seeds, tie_groups
-from bench.leaderboards.statistics.value_statistics import Judged
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.baseline import baseline_of
+from bench.leaderboards.statistics.intervals import seed_mean
+from bench.leaderboards.statistics.overall import closest
+from bench.leaderboards.statistics.seed_spread import markable, unmarked
+from bench.leaderboards.statistics.significance import holm, tie_groups
+from bench.leaderboards.statistics.significance_cache import SignificanceCache
+from bench.leaderboards.statistics.tradeoff import at_equal
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
+from bench.leaderboards.statistics.wins import wins_of
 from bench.leaderboards.table import Table
-from bench.metrics.sums import Sums
 
-__all__ = ["BASELINE", "Tests", "analysed", "as_statistics", "baseline_of", "judged"]
-
-BASELINE = "mle"
-VERSION = 2
-"""In the key of what is kept; raise it when a test or an interval would come out otherwise."""
-
-Found = tuple[float | None, ...]
+__all__ = ["table_statistics"]
 
 
-@dataclass
-class Tests:
-    """The tests of one table, each pair of rows asked once; what they found is kept in the cache by what decides it."""
-
-    rounds: int = ROUNDS
-    folder: Path | None = None
-    loaded: dict[tuple[str, str], Sums | None] = field(default_factory=dict)
-
-    def items(self, value: Value) -> dict[int, Sums]:
-        """Return what a value is made of, by seed; empty where a seed lacks it or the value is a conflict."""
-        if value.conflict or set(value.items) != set(value.by_seed):
-            return {}
-        found = {}
-        for seed, stored in value.items.items():
-            key = (str(stored.cell.items_path(stored.digest)), stored.name)
-            if key not in self.loaded:
-                self.loaded[key] = stored.load()
-            if (items := self.loaded[key]) is None:
-                return {}
-            found[seed] = items
-        return found
-
-    def pair(self, ours: Value, theirs: Value) -> tuple[float, float] | None:
-        """Return p and difference of two rows; None where they cannot be tested."""
-        one, other = self.items(ours), self.items(theirs)
-        if not set(one) & set(other) or {len(i) for i in one.values()} != {len(i) for i in other.values()}:
-            return None
-
-        def ask() -> Found:
-            found = compare(one, other, self.rounds)
-            return found.p, found.difference
-
-        p, difference = self._kept("test", ours, theirs, ask)
-        assert p is not None
-        assert difference is not None
-        return p, difference
-
-    def interval(self, ours: Value, theirs: Value) -> tuple[float | None, float | None]:
-        """Return the ends of the bootstrap interval of the difference of two rows that `pair` can test."""
-        one, other = self.items(ours), self.items(theirs)
-        seeds = sorted(set(one) & set(other))
-
-        def ask() -> Found:
-            mine, their = (over_seeds([side[seed] for seed in seeds]) for side in (one, other))
-            found = bootstrap_difference(mine, their)
-            return found.low, found.high
-
-        low, high = self._kept("interval", ours, theirs, ask)
-        return low, high
-
-    def _kept(self, what: str, ours: Value, theirs: Value, ask: Callable[[], Found]) -> Found:
-        """Return what is kept of two rows, asked for where there is nothing yet."""
-        if self.folder is None:
-            return ask()
-        sides = [{str(seed): [one.digest, one.name] for seed, one in value.items.items()} for value in (ours, theirs)]
-        path = self.folder / f"{key_of([VERSION, what, self.rounds, sides])}.json"
-        if path.is_file():
-            return tuple(json.loads(path.read_text()))
-        found = ask()
-        write_atomic(path, json.dumps(found).encode())
-        return found
-
-
-def analysed(tables: Sequence[Table], rounds: int = ROUNDS, cached: bool = True) -> list[list[dict[str, Judged]]]:
-    """Return for each table and row what is known of its values, by column.
+def table_statistics(table: Table, cache: SignificanceCache) -> TableStatistics:
+    """Return what is known of a table beside its means.
 
     Args:
-        tables: as they are shown.
-        rounds: random swaps of a test.
-        cached: keep p-values and intervals, which cost seconds a table, in the cache.
+        table: as it is shown; tests are of its shown columns, intervals over seeds of all.
+        cache: of its tests.
     """
-    folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "tests"
-    return [judged(table, Tests(rounds, folder if cached else None)) for table in tables]
+    columns = {column: None for row in table.rows for column in row.values}
+    may_be_marked = {column: markable(table, column) for column in columns}
+    values = [_intervals(row) for row in table.rows]
+    _add_differences(values, table, cache)
+    _add_groups(values, table, cache, may_be_marked)
+    return TableStatistics(
+        values,
+        may_be_marked,
+        unmarked(table),
+        wins_of(table, values, may_be_marked),
+        at_equal(table.rows),
+        closest(table),
+    )
 
 
-def judged(table: Table, tests: Tests) -> list[dict[str, Judged]]:
-    """Return what is known of the values of a table's shown columns, by row."""
-    found: list[dict[str, Judged]] = [
-        {name: Judged(seed_mean(list(value.by_seed.values())).half)
-         for name, value in row.values.items() if value.by_seed and not value.conflict}
-        for row in table.rows
-    ]  # fmt: skip
-    asked = list(_against_baselines(table, tests))
-    for (i, name, one), p in zip(asked, holm([one.p or 0.0 for _, _, one in asked]), strict=True):
-        found[i][name] = replace(one, half=found[i][name].half, p=p)
-    for name in table.columns:
-        places = markable(table, name)
-        groups = _groups(table, name, tests) if places else [None] * len(table.rows)
-        for i in sorted(places):
-            if name in found[i]:
-                found[i][name] = replace(found[i][name], group=groups[i], markable=True)
-    return found
+def _intervals(row: TableRow) -> dict[str, ValueStatistics]:
+    """Return the interval over seeds of every value of a row that has a mean."""
+    intervals = {}
+    for column, value in row.values.items():
+        if value.mean is not None:
+            intervals[column] = ValueStatistics(seed_mean(list(value.by_seed.values())).half)
+    return intervals
 
 
-def baseline_of(table: Table, row: TableRow) -> int | None:
-    """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
-
-    Of several, the one that was trained alike; without one, none: which is meant would be a choice.
-    """
-    found = [i for i, other in enumerate(table.rows) if other is not row and other.method == BASELINE
-             and (other.backbone, other.decoding) == (row.backbone, row.decoding)]  # fmt: skip
-    alike = [i for i in found if table.rows[i].config.get("trainer") == row.config.get("trainer")]
-    return alike[0] if len(alike) == 1 else found[0] if len(found) == 1 and row.method != BASELINE else None
+def _add_differences(values: list[dict[str, ValueStatistics]], table: Table, cache: SignificanceCache) -> None:
+    """Add differences from the baseline, their p-values corrected over the table."""
+    differences = list(_differences(table, cache))
+    p_values = holm([p for _, _, _, p in differences])
+    for (place, column, difference, _), p in zip(differences, p_values, strict=True):
+        values[place][column] = replace(difference, half=values[place][column].half, p=p)
 
 
-def _against_baselines(table: Table, tests: Tests) -> Iterator[tuple[int, str, Judged]]:
-    """Yield row, column and what is known of every value that can be tested against its baseline, p as it is."""
-    for i, row in enumerate(table.rows):
+def _differences(table: Table, cache: SignificanceCache) -> Iterator[tuple[int, str, ValueStatistics, float]]:
+    """Yield row, column, difference and uncorrected p of every value that can be tested against its baseline."""
+    for place, row in enumerate(table.rows):
         base = baseline_of(table, row)
-        for name in table.columns if base is not None else ():
-            ours, theirs = row.values.get(name), table.rows[base].values.get(name)  # type: ignore[index]
+        if base is None:
+            continue
+        for column in table.columns:
+            ours, theirs = row.values.get(column), table.rows[base].values.get(column)
             if ours is None or theirs is None or ours.higher_is_better is None:
                 continue
-            if pair := tests.pair(ours, theirs):
-                low, high = tests.interval(ours, theirs)
-                yield i, name, Judged(None, None, *pair, low, high, base)
+            if test := cache.test(ours, theirs):
+                p, difference = test
+                low, high = cache.interval(ours, theirs)
+                yield place, column, ValueStatistics(difference=difference, low=low, high=high, against=base), p
 
 
-def _groups(table: Table, name: str, tests: Tests) -> list[int | None]:
+def _add_groups(
+    values: list[dict[str, ValueStatistics]],
+    table: Table,
+    cache: SignificanceCache,
+    may_be_marked: Mapping[str, set[int]],
+) -> None:
+    """Add tie groups to the shown columns whose rows may be marked."""
+    for column in table.columns:
+        places = may_be_marked.get(column)
+        if not places:
+            continue
+        groups = _groups(table, column, cache)
+        for place in sorted(places):
+            if column in values[place]:
+                values[place][column] = replace(values[place][column], group=groups[place], markable=True)
+
+
+def _groups(table: Table, column: str, cache: SignificanceCache) -> list[int | None]:
     """Return each row's tie group in a column; none unless every row with a value can be tested."""
-    values = [row.values.get(name) for row in table.rows]
-    means = [None if value is None else value.mean for value in values]
-    there = [value for value in values if value is not None and value.mean is not None]
-    if len(there) < 2 or there[0].higher_is_better is None or not all(tests.items(value) for value in there):
-        return [None] * len(values)
-    higher = bool(there[0].higher_is_better)
+    values = {}
+    for place, row in enumerate(table.rows):
+        if column in row.values and row.values[column].mean is not None:
+            values[place] = row.values[column]
+    untested: list[int | None] = [None] * len(table.rows)
+    if len(values) < 2:
+        return untested
+    higher_is_better = next(iter(values.values())).higher_is_better
+    if higher_is_better is None or not all(cache.items(value) for value in values.values()):
+        return untested
 
-    def p_of(one: int, other: int) -> float:
-        ours, theirs = values[one], values[other]
-        assert ours is not None
-        assert theirs is not None
-        pair = tests.pair(ours, theirs)
-        return 1.0 if pair is None else pair[0]
+    def p_of(ours: int, theirs: int) -> float:
+        test = cache.test(values[ours], values[theirs])
+        if test is None:
+            return 1.0
+        return test[0]
 
-    return tie_groups(means, p_of, higher)
-
-
-def as_statistics(tables: Sequence[Table], found: Sequence[Sequence[Mapping[str, Judged]]]) -> dict[str, Any]:
-    """Return the analysis as `board(..., statistics=)` takes it."""
-    content: dict[str, Any] = {}
-    for name, table, rows in zip(table_ids(tables), tables, found, strict=True):
-        ids = [row_id(row) for row in table.rows]
-        values = {
-            ids[i]: {column: {"half": one.half, "tied": "" if one.group is None else _letter(one.group), "p": one.p,
-                              "differs": one.differs, "difference": one.difference, "low": one.low, "high": one.high,
-                              "against": "" if one.against is None else ids[one.against]}
-                     for column, one in row.items()}
-            for i, row in enumerate(rows)
-        }  # fmt: skip
-        content[name] = {"values": values, "wins": _wins(table, ids, rows)}
-    return content
-
-
-def _letter(group: int) -> str:
-    """Return the letter of a group, a to z and then pairs."""
-    return chr(97 + group) if group < 26 else _letter(group // 26 - 1) + _letter(group % 26)
-
-
-def _wins(table: Table, ids: Sequence[str], rows: Sequence[Mapping[str, Judged]]) -> dict[str, Any] | None:
-    """Return how many of the shown columns each row wins, ties and loses against each other; rows of a group tie.
-
-    Columns whose rows seeds do not tell apart have no vote.
-    """
-    goals: dict[str, views.Goal] = {}
-    voting = [name for name in table.columns if markable(table, name)]
-    for row in table.rows:
-        for name in voting:
-            if name in row.values and (way := row.values[name].higher_is_better) is not None:
-                goals[name] = "higher" if way else "lower"
-    means = {ids[i]: {name: row.values[name].mean if name in row.values else None for name in goals}
-             for i, row in enumerate(table.rows)}  # fmt: skip
-    if len(means) < 2 or not goals:
-        return None
-    place = {name: i for i, name in enumerate(ids)}
-
-    def tied(one: str, other: str, column: str) -> bool:
-        groups = [rows[place[name]].get(column, Judged()).group for name in (one, other)]
-        return groups[0] is not None and groups[0] == groups[1]
-
-    matrix: dict[str, dict[str, list[int]]] = {name: {} for name in ids}
-    for duel in views.pairwise(means, goals, tied=tied):
-        matrix[duel.one][duel.other] = [duel.wins, duel.ties, duel.losses]
-        matrix[duel.other][duel.one] = [duel.losses, duel.ties, duel.wins]
-    return {"columns": list(goals), "matrix": matrix}
+    means: list[float | None] = [None] * len(table.rows)
+    for place, value in values.items():
+        means[place] = value.mean
+    return tie_groups(means, p_of, higher_is_better)

@@ -12,16 +12,17 @@ from dataclasses import dataclass
 
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics import views
-from bench.leaderboards.statistics.analysis import baseline_of
+from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement, seed_mean
 from bench.leaderboards.table import Table, metric_name
 from bench.tasks import TASKS
 
-__all__ = ["BASELINE", "Overall", "closest", "overall", "overall_lines"]
+__all__ = ["Overall", "closest", "overall", "overall_lines"]
 
-BASELINE = "mle"
 FEWEST = 2
-"""Tasks that an aggregate is over."""
+"""Tasks that an aggregate is over; columns and methods of a ranking."""
+NAMED = 5
+"""Methods that the line of the closest names."""
 NEAR_ZERO = {True: 1.0, False: 0.1}
 """By whether higher is better, means and seeds at most this large are no scale for others: a point of percent; a KLD or
 perplexity that no model has."""
@@ -35,6 +36,7 @@ class Overall:
     """One method against the baseline over tasks.
 
     Args:
+        method: its name.
         tasks: where both have a primary value, over the seeds both have.
         relative: interquartile mean of scores relative to the baseline's mean; above 1 is better.
         improves: probability that a run of the method beats one of the baseline.
@@ -51,45 +53,51 @@ def overall(tables: Sequence[Table]) -> list[Overall]:
 
     A task with several tables (presets, subsets) counts with its first. Seeds: as many as all tasks of a method have.
     """
-    found = []
-    for method, by_task in _by_method(tables).items():
-        scores = {task: one for task, one in by_task.items() if not isinstance(one, str)}
-        if len(scores) >= FEWEST:
-            found.append(_overall(method, scores))
-    return sorted(found, key=lambda one: -one.relative.value)
+    return _aggregated(_by_method(tables))
 
 
 def overall_lines(tables: Sequence[Table]) -> list[str]:
     """Return a line for each method, and one of what is left out, for what stands under all tables."""
+    by_method = _by_method(tables)
     lines = []
-    for one in overall(tables):
-        where = f"over {len(one.tasks)} tasks ({', '.join(one.tasks)}), primary columns"
-        relative = f"{one.method} is at {_shown(one.relative)} of {BASELINE} (interquartile mean)"
-        lines.append(f"{where}: {relative}, better with probability {_shown(one.improves)}")
-    why: dict[str, None] = {}
-    for by_task in _by_method(tables).values():
+    for method in _aggregated(by_method):
+        where = f"over {len(method.tasks)} tasks ({', '.join(method.tasks)}), primary columns"
+        relative = f"{method.method} is at {_shown(method.relative)} of {BASELINE} (interquartile mean)"
+        lines.append(f"{where}: {relative}, better with probability {_shown(method.improves)}")
+    reasons: dict[str, None] = {}
+    for by_task in by_method.values():
         if len(by_task) >= FEWEST:
-            why |= dict.fromkeys(one for one in by_task.values() if isinstance(one, str))
-    if why:
-        lines.append(f"left out of what is aggregated over tasks: {'; '.join(why)}")
+            reasons |= dict.fromkeys(scores for scores in by_task.values() if isinstance(scores, str))
+    if reasons:
+        lines.append(f"left out of what is aggregated over tasks: {'; '.join(reasons)}")
     return lines
+
+
+def _aggregated(by_method: Mapping[str, Mapping[str, Scores | str]]) -> list[Overall]:
+    """Return the aggregate of every method with scores on enough tasks, best first."""
+    methods = []
+    for method, by_task in by_method.items():
+        scores = {task: pair for task, pair in by_task.items() if not isinstance(pair, str)}
+        if len(scores) >= FEWEST:
+            methods.append(_overall(method, scores))
+    return sorted(methods, key=lambda method: -method.relative.value)
 
 
 def _by_method(tables: Sequence[Table]) -> dict[str, dict[str, Scores | str]]:
     """Return for each method its scores on each task that it shares with the baseline, or why there are none."""
-    found: dict[str, dict[str, Scores | str]] = {}
+    by_method: dict[str, dict[str, Scores | str]] = {}
     for table in tables:
-        base = _baseline(table)
-        if base is None:
+        primary = _baseline(table)
+        if primary is None:
             continue
-        row, column = base
-        for other in _beside(table, row):
-            scores = _relative(other.values.get(column), row.values[column])
+        base, column = primary
+        for row in _beside(table, base):
+            scores = _relative(row.values.get(column), base.values[column])
             if isinstance(scores, str):
                 scores = f"{table.task} ({metric_name(column)}: {scores})"
             if scores is not None:
-                found.setdefault(other.method, {}).setdefault(table.task, scores)
-    return found
+                by_method.setdefault(row.method, {}).setdefault(table.task, scores)
+    return by_method
 
 
 def _beside(table: Table, base: TableRow) -> Iterator[TableRow]:
@@ -105,24 +113,37 @@ def closest(table: Table) -> list[str]:
     """Return who is closest to people over the shown columns that people's texts are scored by, as one line or none."""
     if not table.human:
         return []
-    human = {name: value.mean for name, value in table.human[0].values.items()
-             if name in table.columns and value.mean is not None}  # fmt: skip
-    values = {row.label: {name: row.values[name].mean if name in row.values else None for name in human}
-              for row in table.rows}  # fmt: skip
-    if len(human) < FEWEST or len(values) < FEWEST:
+    human = {}
+    for column, value in table.human[0].values.items():
+        if column in table.columns and value.mean is not None:
+            human[column] = value.mean
+    means = {row.label: _means(row, human) for row in table.rows}
+    if len(human) < FEWEST or len(means) < FEWEST:
         return []
-    ranks = [one for one in views.closest_to_human(values, human) if one.mean is not None]
-    said = ", ".join(f"{one.method} {one.mean:.1f}" for one in ranks[:5])
-    return [f"closest to human, mean rank over {', '.join(human)}: {said}"] if ranks else []
+    ranks = [rank for rank in views.closest_to_human(means, human) if rank.mean is not None]
+    if not ranks:
+        return []
+    nearest = ", ".join(f"{rank.method} {rank.mean:.1f}" for rank in ranks[:NAMED])
+    return [f"closest to human, mean rank over {', '.join(human)}: {nearest}"]
+
+
+def _means(row: TableRow, columns: Mapping[str, float]) -> dict[str, float | None]:
+    """Return a row's means of some columns, None where it has none."""
+    means: dict[str, float | None] = dict.fromkeys(columns)
+    for column in columns:
+        if column in row.values:
+            means[column] = row.values[column].mean
+    return means
 
 
 def _baseline(table: Table) -> tuple[TableRow, str] | None:
     """Return the best row of the baseline and the primary column's name."""
-    primary = TASKS[table.task].primary if table.task in TASKS else ""
+    if table.task not in TASKS:
+        return None
     for row in table.rows:  # best first
-        for name, value in row.values.items():
-            if row.method == BASELINE and metric_name(name) == primary and value.mean:
-                return row, name
+        for column, value in row.values.items():
+            if row.method == BASELINE and metric_name(column) == TASKS[table.task].primary and value.mean:
+                return row, column
     return None
 
 
@@ -137,22 +158,22 @@ def _relative(ours: Value | None, theirs: Value) -> Scores | str | None:
     seeds = sorted(set(ours.by_seed) & set(theirs.by_seed))
     if len(seeds) < SMALLEST:
         return f"under {SMALLEST} seeds"
-    mine, base = ([side.by_seed[seed] for seed in seeds] for side in (ours, theirs))
-    up = theirs.higher_is_better
-    if _near_zero(base, NEAR_ZERO[up]):
+    scores, base = [ours.by_seed[seed] for seed in seeds], [theirs.by_seed[seed] for seed in seeds]
+    least = NEAR_ZERO[theirs.higher_is_better]
+    if _near_zero(base, least):
         return f"{BASELINE} is near 0"
-    if up:
-        return [one / theirs.mean for one in mine], [one / theirs.mean for one in base]
-    if _near_zero(mine, NEAR_ZERO[up]):
+    if theirs.higher_is_better:
+        return [value / theirs.mean for value in scores], [value / theirs.mean for value in base]
+    if _near_zero(scores, least):
         return "a method is near 0, where lower is better"
-    return [theirs.mean / one for one in mine], [theirs.mean / one for one in base]
+    return [theirs.mean / value for value in scores], [theirs.mean / value for value in base]
 
 
 def _near_zero(values: Sequence[float], least: float) -> bool:
     """Return whether values are no scale for others: the mean or a seed is small, or the interval includes 0."""
-    found = seed_mean(values)
-    assert found.half is not None
-    return min(map(abs, [found.mean, *values])) <= least or abs(found.mean) <= found.half
+    spread = seed_mean(values)
+    assert spread.half is not None
+    return min(map(abs, [spread.mean, *values])) <= least or abs(spread.mean) <= spread.half
 
 
 def _overall(method: str, by_task: Mapping[str, Scores]) -> Overall:
@@ -163,4 +184,6 @@ def _overall(method: str, by_task: Mapping[str, Scores]) -> Overall:
 
 
 def _shown(value: Interval) -> str:
-    return f"{value.value:.2f}" + ("" if value.low is None else f" [{value.low:.2f}, {value.high:.2f}]")
+    if value.low is None:
+        return f"{value.value:.2f}"
+    return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"

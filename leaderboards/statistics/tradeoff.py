@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 
 __all__ = [
@@ -86,7 +87,7 @@ def curves(rows: Iterable[TableRow], x: str, y: str) -> dict[int, Curve]:
         for seed, value in row.values[x].by_seed.items():
             if seed in row.values[y].by_seed:
                 points[seed].append((value, row.values[y].by_seed[seed]))
-    return {seed: curve(found) for seed, found in sorted(points.items())}
+    return {seed: curve(points[seed]) for seed in sorted(points)}
 
 
 def overlap(ours: Curve, theirs: Curve) -> tuple[float, float] | None:
@@ -98,7 +99,9 @@ def overlap(ours: Curve, theirs: Curve) -> tuple[float, float] | None:
     if not ours or not theirs:
         return None
     low, high = max(ours[0][0], theirs[0][0]), min(ours[-1][0], theirs[-1][0])
-    return (low, high) if low <= high else None
+    if low > high:
+        return None
+    return low, high
 
 
 def value_at(line: Curve, x: float) -> float:
@@ -132,8 +135,7 @@ def mean_difference(ours: Curve, theirs: Curve) -> float | None:
     gaps = [value_at(ours, x) - value_at(theirs, x) for x in corners]
     if low == high:
         return gaps[0]
-    areas = [(b - a) * (left + right) / 2
-             for a, b, left, right in zip(corners, corners[1:], gaps, gaps[1:], strict=False)]  # fmt: skip
+    areas = [(corners[i + 1] - corners[i]) * (gaps[i] + gaps[i + 1]) / 2 for i in range(len(corners) - 1)]
     return sum(areas) / (high - low)
 
 
@@ -144,20 +146,24 @@ def compare(ours: Mapping[int, Curve], theirs: Mapping[int, Curve], at: Sequence
         ours, theirs: by seed.
         at: the x to show; evenly spaced over what all seeds share when empty.
     """
-    seeds = [seed for seed in sorted(set(ours) & set(theirs)) if overlap(ours[seed], theirs[seed])]
-    found = {seed: mean_difference(ours[seed], theirs[seed]) for seed in seeds}
-    by_seed = {seed: value for seed, value in found.items() if value is not None}
+    ranges, by_seed = [], {}
+    for seed in sorted(set(ours) & set(theirs)):
+        both = overlap(ours[seed], theirs[seed])
+        mean = mean_difference(ours[seed], theirs[seed])
+        if both is not None and mean is not None:
+            ranges.append(both)
+            by_seed[seed] = mean
     if not by_seed:
         return Tradeoff({}, beyond=tuple(at))
-    ranges = [both for seed in seeds if (both := overlap(ours[seed], theirs[seed]))]
     low, high = max(start for start, _ in ranges), min(end for _, end in ranges)
     difference = seed_mean(list(by_seed.values()))
     if low > high:
         return Tradeoff(by_seed, difference, beyond=tuple(at))
     wanted = at or sorted({low + (high - low) * (step + 1) / (POINTS + 1) for step in range(POINTS)})
     inside = [x for x in wanted if low <= x <= high]
-    shown = [_at(x, [ours[seed] for seed in seeds], [theirs[seed] for seed in seeds]) for x in inside]
-    return Tradeoff(by_seed, difference, (low, high), shown, tuple(x for x in wanted if x not in inside))
+    beyond = tuple(x for x in wanted if x not in inside)
+    our_curves, their_curves = [ours[seed] for seed in by_seed], [theirs[seed] for seed in by_seed]
+    return Tradeoff(by_seed, difference, (low, high), [_at(x, our_curves, their_curves) for x in inside], beyond)
 
 
 def _at(x: float, ours: Sequence[Curve], theirs: Sequence[Curve]) -> At:
@@ -167,21 +173,26 @@ def _at(x: float, ours: Sequence[Curve], theirs: Sequence[Curve]) -> At:
     return At(x, statistics.fmean(a), statistics.fmean(b), gaps)
 
 
-def render(found: Tradeoff, x: str, y: str, ours: str, theirs: str) -> list[str]:
+def render(tradeoff: Tradeoff, x: str, y: str, ours: str, theirs: str) -> list[str]:
     """Return lines of a small table: at equal x, both values and their difference."""
-    if found.difference is None:
+    if tradeoff.difference is None:
         return [f"no overlap: the two sweeps have no {x} in common"]
-    if found.shared is None:
+    if tradeoff.shared is None:
         return [f"no {x} that the sweeps of every seed reach"]
-    low, high = found.shared
-    head = [x, f"{y}: {ours}", theirs, "difference"]
-    body = [[f"{one.x:.2f}", f"{one.ours:.3f}", f"{one.theirs:.3f}", shown(one.difference)] for one in found.at]
-    widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *body)]
-    lines.append(f"over {x} {low:.2f} to {high:.2f}, which both sweeps reach: {shown(found.difference)}")
-    if found.beyond:
-        lines.append(f"not shown, out of reach: {x} {', '.join(f'{value:g}' for value in found.beyond)}")
+    low, high = tradeoff.shared
+    rows = [[x, f"{y}: {ours}", theirs, "difference"]]
+    rows += [[f"{at.x:.2f}", f"{at.ours:.3f}", f"{at.theirs:.3f}", shown(at.difference)] for at in tradeoff.at]
+    lines = _aligned(rows)
+    lines.append(f"over {x} {low:.2f} to {high:.2f}, which both sweeps reach: {shown(tradeoff.difference)}")
+    if tradeoff.beyond:
+        lines.append(f"not shown, out of reach: {x} {', '.join(f'{value:g}' for value in tradeoff.beyond)}")
     return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of texts as lines, each column as wide as its widest text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 
 
 def shown(value: SeedMean) -> str:
@@ -190,30 +201,36 @@ def shown(value: SeedMean) -> str:
     >>> shown(SeedMean(0.25, None, 2)), shown(SeedMean(0.25, 0.1, 3))
     ('+0.250 (n=2)', '+0.250 +- 0.100 (n=3)')
     """
-    interval = "" if value.half is None else f" +- {value.half:.3f}"
+    interval = ""
+    if value.half is not None:
+        interval = f" +- {value.half:.3f}"
     return f"{value.mean:+.3f}{interval} (n={value.n})"
 
 
-def at_equal(rows: Sequence[TableRow], baseline: str = "mle") -> list[str]:
-    """Return lines on each method with several decodings: how it differs from the baseline at equal diversity.
+def at_equal(rows: Sequence[TableRow]) -> list[str]:
+    """Return lines on each method of a table with several decodings: its difference from the baseline's at equal x.
 
-    Args:
-        rows: of one table.
-        baseline: the method, with the same backbone, that others are compared with.
+    Methods are compared with the baseline of the same backbone; without one, or with several, there is no line.
     """
-    sweeps: dict[tuple[str, frozenset[str]], list[TableRow]] = defaultdict(list)
-    for row in rows:
-        sweeps[row.method, frozenset(row.keys)].append(row)
-    swept = [some for some in sweeps.values() if len({row.decoding for row in some}) > 1]
-    found = []
-    for ours in swept:
-        theirs = [some for some in swept if some[0].method == baseline and some[0].backbone == ours[0].backbone]
-        if len(theirs) != 1 or ours[0].method == baseline:
+    sweeps = _sweeps(rows)
+    lines = []
+    for sweep in sweeps:
+        method, backbone = sweep[0].method, sweep[0].backbone
+        baselines = [base for base in sweeps if (base[0].method, base[0].backbone) == (BASELINE, backbone)]
+        if method == BASELINE or len(baselines) != 1:
             continue
         for x, y in AXES:
-            both = compare(curves(ours, x, y), curves(theirs[0], x, y))
-            if both.difference is not None and both.shared is not None:
-                low, high = both.shared
-                found.append(f"at equal {x} ({low:.1f} to {high:.1f}), {y} of {ours[0].method} less {baseline}'s: "
-                             f"{shown(both.difference)}")  # fmt: skip
-    return found
+            tradeoff = compare(curves(sweep, x, y), curves(baselines[0], x, y))
+            if tradeoff.difference is not None and tradeoff.shared is not None:
+                low, high = tradeoff.shared
+                less = f"{y} of {method} less {BASELINE}'s: {shown(tradeoff.difference)}"
+                lines.append(f"at equal {x} ({low:.1f} to {high:.1f}), {less}")
+    return lines
+
+
+def _sweeps(rows: Sequence[TableRow]) -> list[list[TableRow]]:
+    """Return the rows of each trained model that has several decodings."""
+    models: dict[tuple[str, frozenset[str]], list[TableRow]] = defaultdict(list)
+    for row in rows:
+        models[row.method, frozenset(row.keys)].append(row)
+    return [sweep for sweep in models.values() if len({row.decoding for row in sweep}) > 1]

@@ -1,18 +1,19 @@
-"""Judged: what is known of one value of a leaderboard beside its mean."""
+"""Statistics of a leaderboard: what is known of each value beside its mean, and what is said of a table's columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-__all__ = ["ALPHA", "Judged"]
+__all__ = ["ALPHA", "TableStatistics", "ValueStatistics", "Wins"]
 
 ALPHA = 0.05
 """A p at most this large is a difference."""
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Interval, tie group and difference from the baseline.
+class ValueStatistics:
+    """Interval, tie group and difference from the baseline of one value.
 
     Args:
         half: half the width of the 95 % interval over seeds.
@@ -37,3 +38,51 @@ class Judged:
     def differs(self) -> bool:
         """Whether the difference from the baseline is significant, in a column whose rows seeds tell apart."""
         return self.markable and self.p is not None and self.p <= ALPHA
+
+    @property
+    def tied(self) -> str:
+        """The letters of its group, a to z and then pairs; empty where not tested."""
+        if self.group is None:
+            return ""
+        return _letters(self.group)
+
+
+def _letters(group: int) -> str:
+    last = chr(ord("a") + group % 26)
+    if group < 26:
+        return last
+    return _letters(group // 26 - 1) + last
+
+
+@dataclass(frozen=True)
+class Wins:
+    """Over how many columns each row wins, ties and loses against each other one.
+
+    Args:
+        columns: that vote.
+        matrix: `[wins, ties, losses]` by row id and row id.
+    """
+
+    columns: Sequence[str]
+    matrix: Mapping[str, Mapping[str, Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class TableStatistics:
+    """What is known of one table beside its means.
+
+    Args:
+        values: of each row, by column; columns without a mean are missing.
+        markable: by column, the places of the rows that may be marked (`seed_spread.markable`).
+        unmarked: shown columns that would rank rows and may not.
+        wins: None where no column may vote.
+        at_equal: lines on methods at equal diversity.
+        closest: lines on who is closest to people.
+    """
+
+    values: Sequence[Mapping[str, ValueStatistics]]
+    markable: Mapping[str, set[int]] = field(default_factory=dict)
+    unmarked: Sequence[str] = ()
+    wins: Wins | None = None
+    at_equal: Sequence[str] = ()
+    closest: Sequence[str] = ()

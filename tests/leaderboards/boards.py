@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from bench.leaderboards.render.grid import number
+
 COLUMNS = [("bleu-1", True), ("bleu-2", True), ("bleu-3", True), ("ppl/word", False), ("rep", None), ("uniq", True),
            ("distinct-2", True)]  # fmt: skip
 ATTACKS = (
@@ -32,7 +34,10 @@ LATEX = {
 def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **changes: Any) -> dict[str, Any]:
     """One value of a row."""
     by_seed = {} if mean is None else {str(s): mean + (s - (seeds - 1) / 2) / 3 for s in range(seeds)}
-    return {"mean": mean, "half": half if mean is not None else None, "n_seeds": len(by_seed), "by_seed": by_seed,
+    half = half if mean is not None else None
+    text = "n/a" if mean is None else number(mean)
+    return {"text": "conflict" if changes.get("conflict") else text, "interval": number(changes.get("half", half)),
+            "fewer": "", "mean": mean, "half": half, "n_seeds": len(by_seed), "by_seed": by_seed,
             "signature": "bleu|scale:corpus|version:1", "conflict": False, "why": "" if mean is not None else "no text",
             "best": False, "second": False, "tied": "", "p": None, "differs": False, "difference": None,
             "low": None, "high": None, "against": "", **changes}  # fmt: skip
@@ -40,8 +45,10 @@ def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **change
 
 def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """One row."""
-    return {"id": f"{method}-0abc12", "method": method, "label": method, "settings": "", "backbone": "small-encdec",
-            "decoding": "greedy", "seeds": [0, 1, 2], "diverged": 0, "controls": [], "untuned": "", "tried": 0,
+    marks = [mark for mark, why in (("control", "controls"), ("untuned", "untuned")) if changes.get(why)]
+    return {"id": f"{method}-0abc12", "method": method, "label": method, "marks": marks, "settings": "",
+            "backbone": "small-encdec", "decoding": "greedy", "seeds": [0, 1, 2], "n_seeds": 3, "seeds_text": "3",
+            "diverged": 0, "controls": [], "untuned": "", "tried": 0,
             "remark": "", "cells": ["0123456789abcdef", "fedcba9876543210"], "folder": f"logicnlg/{method}",
             "values": values, **changes}  # fmt: skip
 
@@ -70,12 +77,14 @@ def example() -> dict[str, Any]:
                     "uniq": value(7000.0)}),
         row("trime", {"bleu-1": value(41.5, best=True, p=0.01, differs=True, difference=8.375, low=2.25,
                                                  high=14.5, against=ids[0]), "bleu-2": value(None),
-                      "ppl/word": value(25.0, 2, None)}, backbone="bart", controls=["histalign"], untuned="lr"),
+                      "ppl/word": value(25.0, 2, None, fewer="n=2")}, backbone="bart", controls=["histalign"],
+            untuned="lr"),
         row("histalign", {"bleu-1": value(9.75, tied="a"), "bleu-2": value(21.0, best=True),
-                          "ppl/word": value(None, conflict=True, why="")}, diverged=1),
+                          "ppl/word": value(None, conflict=True, why="")}, diverged=1, seeds_text="3 (div 1/3)"),
     ]  # fmt: skip
     paper = {"paper": "HistAlign", "table": "Table 7", "method": "mle", "backbone": "bart-large",
-             "values": {"bleu-1": 56.27}, "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
+             "values": {"bleu-1": 56.27}, "texts": {"bleu-1": "56.27"}, "deltas": {},
+             "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     wins = {a: {b: [2, 1, 0] for b in ids if b != a} for a in ids}
     samples = [
@@ -84,7 +93,8 @@ def example() -> dict[str, Any]:
         for i in range(3)
     ]  # fmt: skip
     curves = [{"id": name, "seed": s, "points": [[1, 9.0 - s], [50, 5.0], [100, 4.5]]} for name in ids for s in (0, 1)]
-    first = table(methods, published=[paper], human=[row("human", {"uniq": value(9000.0)}, id="human", backbone="")],
+    people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
+    first = table(methods, published=[paper], human=[people],
                   wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,
                   frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
@@ -105,7 +115,7 @@ def swept() -> dict[str, Any]:
             decoding=f"topk={3 + i}", label=f"{name} (topk={3 + i})")
         for name, found in points.items() for i, (x, y) in enumerate(found)
     ]  # fmt: skip
-    people = row("human", {"self-bleu-2": value(76.0), "kld": value(0.0)}, id="human", cells=[])
+    people = row("human", {"self-bleu-2": value(76.0), "kld": value(0.0)}, id="human", cells=[], seeds_text="")
     columns = [{"name": "self-bleu-2", "higher_is_better": False, "shown": True},
                {"name": "kld", "higher_is_better": False, "shown": True}]  # fmt: skip
     return board(table(methods, columns=columns, human=[people]))
@@ -120,7 +130,8 @@ def hostile() -> dict[str, Any]:
         for i, text in enumerate(ATTACKS)
     ]  # fmt: skip
     papers = [{"paper": text, "table": text, "method": text, "backbone": text, "values": {"bleu-1": 1.0},
-               "comparable": False, "why_not": text, "note": text} for text in ATTACKS]  # fmt: skip
+               "texts": {"bleu-1": text}, "deltas": {}, "comparable": False, "why_not": text,
+               "note": text} for text in ATTACKS]  # fmt: skip
     samples = [{"id": text, "prompt": text, "reference": text, "texts": dict.fromkeys(ATTACKS, text)}
                for text in ATTACKS]  # fmt: skip
     wins = {"columns": list(ATTACKS), "matrix": {a: {b: [1, 0, 2] for b in ATTACKS if a != b} for a in ATTACKS}}

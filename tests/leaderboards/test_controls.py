@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bench.leaderboards.controls import DIVERSITY, controlled_by, keep_matched, matched_method
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import tables
@@ -53,23 +54,26 @@ def test_baselines_and_readings_stand_in_the_table_marked(tmp_path):
         ("mle", "small-encdec", ()),
     ]
     assert [r.values["ppl/word"].mean if "ppl/word" in r.values else None for r in table.rows] == [None, 9.0, 9.0]
-    text = render([table], [], "markdown")
+    text = render(with_statistics([table]), "markdown")
     assert "| lead \\[control\\] |  | 1 |" in text
     said = (
         "Controls, which would explain a gain away: lead for attexp, adadec, adadec_attexp; mle.decoupled for f2softmax"
     )
     assert said in text.replace("\\", "")
-    assert said[:60] in render([table], [], "terminal")
-    rows = json.loads(render([table], [], "json"))["tables"][0]["methods"]
+    assert said[:60] in render(with_statistics([table]), "terminal")
+    rows = json.loads(render(with_statistics([table]), "json"))["tables"][0]["methods"]
     assert [row["controls"] for row in rows] == [["attexp", "adadec", "adadec_attexp"], ["f2softmax"], []]
-    lines = {line["method"]: line["controls"] for line in csv.DictReader(io.StringIO(render([table], [], "csv")))}
+    lines = {
+        line["method"]: line["controls"]
+        for line in csv.DictReader(io.StringIO(render(with_statistics([table]), "csv")))
+    }
     assert lines == {"lead": "attexp adadec adadec_attexp", "mle.decoupled": "f2softmax", "mle": ""}
 
 
 def test_a_table_without_controls_does_not_speak_of_them(tmp_path):
     ready(tmp_path)
     for form in ("markdown", "terminal"):
-        assert "ontrol" not in render([one(tmp_path)], [], form)
+        assert "ontrol" not in render(with_statistics([one(tmp_path)]), form)
 
 
 def test_a_reading_with_a_likelihood_of_its_own_keeps_it(tmp_path):
@@ -104,7 +108,7 @@ MLE = made("mle", "topk=3", 80.0)
 
 
 def sweep():
-    return [made(row.method, row.decoding, row.found[DIVERSITY, "s"].mean) for row in SWEEP]
+    return [made(row.method, row.decoding, row.by_signature[DIVERSITY, "s"].mean) for row in SWEEP]
 
 
 def kept(*rows):
@@ -119,7 +123,7 @@ def test_the_nearest_rung_is_kept_and_the_others_go(value, nearest):
     found = keep_matched([MLE, *rows])
     assert [(r.method, r.decoding) for r in found] == [
         ("mle", "topk=3"), ("f2softmax", "topk=3"), ("mle.matched", nearest)]  # fmt: skip
-    met = found[-1].found[DIVERSITY, "s"].mean
+    met = found[-1].by_signature[DIVERSITY, "s"].mean
     assert found[-1].remark == f"{nearest} is the nearest to f2softmax topk=3 in self-bleu-2: {met:.1f} to {value:.1f}"
     assert [r.remark for r in found[:-1]] == ["", ""]
 
@@ -178,11 +182,11 @@ def test_a_table_shows_the_rung_that_meets_with_its_remark(tmp_path):
     (row,) = [r for r in table.rows if r.method == "mle.matched"]
     assert (row.decoding, row.values[DIVERSITY].mean, row.values["ppl/word"].mean) == ("topk=20", 50.0, 30.0)
     said = "mle.matched: topk=20 is the nearest to f2softmax topk=3 in self-bleu-2: 50.0 to 52.0"
-    assert said in render([table], [], "terminal")
-    assert said in render([table], [], "markdown").replace("\\", "")
-    rows = json.loads(render([table], [], "json"))["tables"][0]["methods"]
+    assert said in render(with_statistics([table]), "terminal")
+    assert said in render(with_statistics([table]), "markdown").replace("\\", "")
+    rows = json.loads(render(with_statistics([table]), "json"))["tables"][0]["methods"]
     assert [r["remark"] for r in rows if r["method"] == "mle.matched"] == [said.partition(": ")[2]]
-    lines = list(csv.DictReader(io.StringIO(render([table], [], "csv"))))
+    lines = list(csv.DictReader(io.StringIO(render(with_statistics([table]), "csv"))))
     assert {line["remark"] for line in lines if line["method"] == "mle.matched"} == {said.partition(": ")[2]}
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from bench.base.keys import key_of
 from bench.errors import StoreError
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import metric_name, tables
 from bench.store.store import Store
@@ -33,7 +34,9 @@ def test_a_row_is_the_mean_over_its_seeds(tmp_path):
     assert found.values["bleu-1"].n == 3
     assert found.values["bleu-1"].by_seed == {0: 30.0, 1: 31.0, 2: 35.0}
     assert (found.seeds, len(found.keys), found.label) == ({0, 1, 2}, 3, "mle")
-    assert "| mle | small-encdec | 3 | 32.00 | 16.00 | 20.00 |" in render([table], [], "markdown")
+    assert "| mle | small-encdec | 3 | 32.00 ±6.57 | 16.00 ±3.29 | 20.00 ±0.00 |" in render(
+        with_statistics([table]), "markdown"
+    )
 
 
 def test_the_order_of_the_files_changes_nothing(tmp_path):
@@ -43,7 +46,7 @@ def test_the_order_of_the_files_changes_nothing(tmp_path):
         root = tmp_path / str(turn)
         for method, seed, bleu in methods[turn:] + methods[:turn]:
             ready(root, method, seed, bleu=bleu)
-        texts.add(render(*tables(Store(root)), "csv"))
+        texts.add(render(with_statistics(tables(Store(root))[0]), "csv"))
     assert len(texts) == 1
 
 
@@ -69,7 +72,7 @@ def test_a_cell_without_texts_yet_has_a_row_too(tmp_path):
 def test_a_mean_over_fewer_seeds_than_the_row_says_so(tmp_path):
     ready(tmp_path, seed=0)
     scored(trained(tmp_path, seed=1), {"bleu-1": 30.0, "bleu-3": 15.0})
-    text = render([one(tmp_path)], [], "markdown")
+    text = render(with_statistics([one(tmp_path)]), "markdown")
     assert "| 2 | 30.00 | 15.00 | 20.00 (n=1) |" in text
 
 
@@ -256,8 +259,8 @@ def test_a_conflict_is_shown_and_never_averaged_or_best(tmp_path):
     assert not row(table, "mle").values["ppl/word"].conflict
     assert [r.method for r in table.rows] == ["trime", "histalign", "mle"]
     assert table.best("bleu-3") == {0}
-    assert "| mle | small-encdec | 1 | conflict | conflict | " in render([table], [], "markdown")
-    assert "98.5" not in render([table], [], "json")
+    assert "| mle | small-encdec | 1 | conflict | conflict | " in render(with_statistics([table]), "markdown")
+    assert "98.5" not in render(with_statistics([table]), "json")
 
 
 def test_equal_numbers_under_two_keys_are_no_conflict(tmp_path):
@@ -276,14 +279,14 @@ def test_a_diverged_seed_is_shown_wherever_it_stands(tmp_path, method):
     table = one(tmp_path)
     found = row(table, method)
     assert (found.diverged, found.values["bleu-3"].n) == (1, len(found.seeds) - 1)
-    assert f" (div 1/{len(found.seeds)}) |" in render([table], [], "markdown")
+    assert f" (div 1/{len(found.seeds)}) |" in render(with_statistics([table]), "markdown")
 
 
 def test_a_method_that_diverged_always_has_a_row_without_numbers(tmp_path):
     ready(tmp_path, "mle")
     for seed in (0, 1):
         trained(tmp_path, "aaa", seed, status="diverged")
-    text = render([one(tmp_path)], [], "markdown")
+    text = render(with_statistics([one(tmp_path)]), "markdown")
     assert "| aaa | small-encdec | 0 (div 2/2) |  |  |  |" in text
 
 
@@ -342,7 +345,7 @@ def test_what_is_not_comparable_is_marked(tmp_path, train, test, whole, watermar
     assert table.watermark == watermark
     assert ("a declared subset" in table.title) == (not whole)
     for form in ("terminal", "markdown"):
-        assert ("NOT COMPARABLE WITH PUBLISHED NUMBERS" in render([table], [], form)) == bool(watermark)
+        assert ("NOT COMPARABLE WITH PUBLISHED NUMBERS" in render(with_statistics([table]), form)) == bool(watermark)
 
 
 def test_tables_stand_in_the_order_of_tasks_and_only_wanted_ones(tmp_path):
@@ -376,7 +379,7 @@ def test_what_people_wrote_is_a_row_of_its_own_and_never_best(tmp_path):
     assert [found.values["bleu-1"].mean for found in table.human] == [90.0]
     assert [r.method for r in table.rows] == ["mle", "trime"]
     assert table.best("bleu-1") == {0}
-    last = render([table], [], "markdown").split("| human (the true continuations) |")[1].splitlines()[0]
+    last = render(with_statistics([table]), "markdown").split("| human (the true continuations) |")[1].splitlines()[0]
     assert last == "  |  | 90.00 |  |"
 
 
@@ -393,10 +396,12 @@ def test_a_column_that_lacks_its_model_everywhere_is_left_out_and_said_so(tmp_pa
         scored(trained(tmp_path, method), {"bleu-3": 20.0, "tapas-acc": None}, signatures=why)
     table = one(tmp_path)
     assert table.columns == ["bleu-3"]
-    assert "left out: tapas-acc: needs owner/tapas: bench doctor; then bench score" in render([table], [], "terminal")
+    assert "left out: tapas-acc: needs owner/tapas: bench doctor; then bench score" in render(
+        with_statistics([table]), "terminal"
+    )
     every = one(tmp_path, columns="all")
     assert every.columns == ["bleu-3", "tapas-acc"]
-    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render([every], [], "terminal")
+    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render(with_statistics([every]), "terminal")
 
 
 def test_a_column_that_one_method_lacks_stays(tmp_path):
@@ -408,4 +413,4 @@ def test_a_column_that_one_method_lacks_stays(tmp_path):
     assert table.columns == ["bleu-3", "tapas-acc"], "one column: a reason is no other definition"
     assert row(table, "mle").values["tapas-acc"].by_seed == {0: 50.0}
     assert row(table, "trime").values["tapas-acc"].why_none == "needs owner/tapas: bench doctor"
-    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render([table], [], "terminal")
+    assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render(with_statistics([table]), "terminal")

@@ -5,9 +5,11 @@ import math
 
 import pytest
 
-from bench.leaderboards.render.board import board, row_id, schema, table_ids
+from bench.leaderboards.leaderboards import Leaderboards, leaderboards_of
+from bench.leaderboards.render.board import board, schema
 from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
-from bench.leaderboards.table import tables
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
+from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.handmade import PROVENANCE, config, manifest, ready, scored, trained
@@ -86,15 +88,15 @@ def cell_with_curve(root, method, seed, curve):
 
 
 def test_a_board_of_stored_cells_is_as_its_schema_says(store):
-    found, notes = tables(store)
-    made = board(found, notes)
+    made = board(leaderboards_of(store))
     assert fits(made) == []
     (table,) = made["tables"]
     assert (table["task"], table["rows"], table["preset"], table["watermark"]) == ("logicnlg", 3, "small", "")
     assert [row["method"] for row in table["methods"]] == ["trime", "mle"]
     mle = table["methods"][1]
     assert mle["values"]["bleu-1"] == {
-        "mean": 30.5, "half": None, "n_seeds": 2, "by_seed": {"0": 30.0, "1": 31.0},
+        "text": "30.50", "interval": "", "fewer": "", "mean": 30.5, "half": None, "n_seeds": 2,
+        "by_seed": {"0": 30.0, "1": 31.0},
         "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": True, "tied": "",
         "p": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
     }  # fmt: skip
@@ -120,7 +122,7 @@ def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
 
 def test_what_is_not_shown_at_first_is_there_too(store, tmp_path):
     scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "odd": 2.0})
-    made = board(*tables(store))
+    made = board(leaderboards_of(store))
     assert [(c["name"], c["shown"]) for c in made["tables"][0]["columns"]] == [
         ("bleu-1", True), ("bleu-3", True), ("ppl/word", True), ("odd", False),
     ]  # fmt: skip
@@ -128,21 +130,36 @@ def test_what_is_not_shown_at_first_is_there_too(store, tmp_path):
 
 def test_a_conflict_is_null_and_marked(store, tmp_path):
     scored(trained(tmp_path, "mle", 0, extra="again"), {"bleu-1": 99.0})
-    value = board(*tables(store))["tables"][0]["methods"][1]["values"]["bleu-1"]
+    value = board(leaderboards_of(store))["tables"][0]["methods"][1]["values"]["bleu-1"]
     assert (value["mean"], value["conflict"], value["best"], value["second"]) == (None, True, False, False)
 
 
 def test_statistics_are_put_where_they_belong(store):
-    found, notes = tables(store)
-    (name,), ids = table_ids(found), [row_id(row) for row in found[0].rows]
-    known = {"half": 0.5, "tied": "ab", "p": 0.01, "difference": 1.0, "low": 0.5, "high": 1.5, "against": ids[1]}
+    (table,), _ = tables(store)
+    ids = [row.id for row in table.rows]
     wins = {"columns": ["bleu-1"], "matrix": {ids[0]: {ids[1]: [1, 0, 0]}}}
-    made = board(found, notes, None, {name: {"values": {ids[0]: {"bleu-1": known}}, "wins": wins}})
+    value = ValueStatistics(0.5, 27, 0.01, 1.0, 0.5, 1.5, against=1, markable=True)
+    statistics = TableStatistics([{"bleu-1": value}, {}], wins=Wins(**wins))
+    made = board(Leaderboards([table], [statistics], {}, ()))
     assert fits(made) == []
     first, second = made["tables"][0]["methods"]
+    known = {"half": 0.5, "interval": "0.50", "tied": "ab", "p": 0.01, "differs": True, "difference": 1.0, "low": 0.5,
+             "high": 1.5, "against": ids[1]}  # fmt: skip
     assert {k: first["values"]["bleu-1"][k] for k in known} == known
     assert second["values"]["bleu-1"]["half"] is None
     assert made["tables"][0]["wins"] == wins
+
+
+def test_ours_less_published_stands_only_where_it_may_be_compared(tmp_path):
+    ready(tmp_path, "mle", bleu=60.0, preset="paper")
+    ready(tmp_path, "mle", bleu=60.0)
+    small, paper = sorted(
+        board(leaderboards_of(Store(tmp_path)))["tables"], key=lambda table: table["preset"] == "paper"
+    )
+    printed = small["published"][0]
+    assert (printed["texts"]["bleu-1"], printed["deltas"], printed["comparable"]) == ("56.27", {}, False)
+    deltas = {row["method"]: paper["published"][0]["deltas"].get(row["id"]) for row in paper["methods"]}
+    assert deltas == {"mle": {"bleu-1": "+3.73", "bleu-3": "+4.37"}}
 
 
 def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
@@ -151,9 +168,9 @@ def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
     scored(trained(tmp_path, "mle", trainer__lr=0.1), {"bleu-1": 1.0})
     found, _ = tables(store)
     assert table_ids(found) == ["logicnlg.test.small.3", "logicnlg.test.small.3-2"]
-    ids = [row_id(row) for table in found for row in table.rows]
+    ids = [row.id for table in found for row in table.rows]
     assert len(set(ids)) == 3  # mle under two rates and trime; the same row of another table has the same name
-    assert len({row_id(row) for row in found[0].rows}) == len(found[0].rows)
+    assert len({row.id for row in found[0].rows}) == len(found[0].rows)
 
 
 def test_frequency_groups_are_shown_where_all_four_are(tmp_path):
@@ -161,7 +178,7 @@ def test_frequency_groups_are_shown_where_all_four_are(tmp_path):
               zip(("frequent", "medium", "rare", "very_rare"), (50.0, 25.0, 15.0, 10.0), strict=True)}  # fmt: skip
     scored(trained(tmp_path, "mle"), {"bleu-1": 1.0, **groups}, human=dict.fromkeys(groups, 25.0))
     scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "frequency/rare": 1.0})
-    (table,) = board(*tables(Store(tmp_path)))["tables"]
+    (table,) = board(leaderboards_of(Store(tmp_path)))["tables"]
     assert [one["id"].partition("-")[0] for one in table["frequency"]] == ["human", "mle"]
     assert table["frequency"][1]["shares"] == {"frequent": 50.0, "medium": 25.0, "rare": 15.0, "very_rare": 10.0}
 
@@ -174,8 +191,8 @@ def test_curves_of_every_seed_thinned(tmp_path):
     for seed in (1, 0):
         cell_with_curve(tmp_path, "mle", seed, curve)
     cell_with_curve(tmp_path, "face", 0, [])
-    found, notes = tables(Store(tmp_path))
-    made = board(found, notes, extras_of(Store(tmp_path), found))
+    leaderboards = leaderboards_of(Store(tmp_path))
+    made = board(leaderboards, extras_of(Store(tmp_path), leaderboards.tables))
     assert fits(made) == []
     curves = made["tables"][0]["curves"]
     assert [(c["id"].partition("-")[0], c["seed"]) for c in curves] == [("mle", 0), ("mle", 1)]
@@ -220,7 +237,7 @@ def test_samples_are_of_the_row_they_stand_under(tmp_path):
     written(cell, {"a": "other rows"}, ids={"n": 2, "sha256": "y"})
     found, _ = tables(Store(tmp_path))
     (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
-    shown = {(row.method, row.decoding): samples[0]["texts"].get(row_id(row)) for row in found[0].rows}
+    shown = {(row.method, row.decoding): samples[0]["texts"].get(row.id) for row in found[0].rows}
     assert shown == {("mle", "greedy"): "greedy", ("mle", "beam=4"): "beam", ("mle.swapped", "greedy"): "swapped"}
 
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from bench.commands.report import report
 from bench.errors import MissingError
-from bench.leaderboards.render.formats import FORMATS, render, terminal
-from bench.leaderboards.render.grid import number, plain, shown
+from bench.leaderboards.leaderboards import leaderboards_of, with_statistics
+from bench.leaderboards.render.formats import FORMATS, render
+from bench.leaderboards.render.grid import Cell, grid_of, number, plain
+from bench.leaderboards.render.terminal import terminal
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.table import Table, tables
+from bench.leaderboards.table import Table
 from bench.store.store import Store
 from tests.leaderboards.boards import ATTACKS, LATEX
 from tests.leaderboards.handmade import ready, scored, trained
@@ -33,7 +35,7 @@ def root(tmp_path):
 
 
 def rendered(root, form, **options):
-    return render(*tables(Store(root), **options), form)
+    return render(leaderboards_of(Store(root), **options), form)
 
 
 def markdown_cells(text):
@@ -160,8 +162,7 @@ def test_the_best_value_is_bold_in_a_terminal(root, monkeypatch):
 
 
 def test_a_narrow_terminal_cuts_nothing(root):
-    found, _ = tables(Store(root))
-    assert terminal(found, 120).count("33.83") == 2
+    assert terminal(leaderboards_of(Store(root)), 120).count("33.83") == 2
 
 
 # Shown numbers ----------------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def test_plain_text_has_one_line_and_no_controls(text):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_form_of_no_tables_is_valid(form):
-    text = render([], [], form)
+    text = render(with_statistics([]), form)
     if form == "json":
         assert json.loads(text) == {"schema": "objective-bench/board/1", "tables": [], "notes": [], "records": None}
     elif form == "csv":
@@ -226,13 +227,16 @@ def test_every_form_of_no_tables_is_valid(form):
 
 def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:
     none = Value({}, True, "rouge", why="it drops 97 % of the references' letters")
-    assert (none.mean, none.n, shown(none, 1)) == (None, 0, "n/a")
+    assert (none.mean, none.n) == (None, 0)
     row = TableRow("mle", "small-encdec", "greedy", {}, values={"rouge-l": none, "chrf": Value({0: 3.0}, True, "chrf")})
     other = TableRow("face", "small-encdec", "greedy", {}, values={"rouge-l": none})
     table = Table("pairs", "test", 9, {}, [row, other], ["rouge-l", "chrf"], (), "small", True)
     assert table.best("rouge-l") == set()
+    leaderboards = with_statistics([table])
+    grid = grid_of(table, leaderboards.statistics[0])
+    assert [line.cells["rouge-l"] for line in grid.rows] == [Cell("n/a")] * 2
     for form in ("terminal", "markdown", "csv", "json"):
-        text = render([table], [], form)
+        text = render(leaderboards, form)
         assert "drops 97 % of the references" in text.replace("\n", " ")
         assert form in ("csv", "json") or "n/a" in text
-    assert json.loads(render([table], [], "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None
+    assert json.loads(render(leaderboards, "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None

@@ -159,13 +159,23 @@ def test_the_static_table_is_complete():
         ["Method", "Backbone", "Seeds", "bleu-1 ↑", "bleu-2 ↑", "bleu-3 ↑", "ppl/word ↓", "rep"],
         ["mle", "small-encdec", "3", "33.12a ±1.00", "20.00 ±1.00", "", "19.50 ±1.00", ""],
         ["HistAlign Table 7", "bart-large", "", "56.27", "", "", "", ""],
-        ["trime", "bart", "3", "41.50† ±1.00", "n/a", "", "25.00", ""],
-        ["histalign", "small-encdec", "3 (div 1)", "9.75a ±1.00", "21.00 ±1.00", "", "conflict", ""],
+        ["trime", "bart", "3", "41.50† ±1.00", "n/a", "", "25.00 (n=2)", ""],
+        ["histalign", "small-encdec", "3 (div 1/3)", "9.75a ±1.00", "21.00 ±1.00", "", "conflict", ""],
         ["human", "", "", "", "", "", "", ""],
     ]
     assert "<b>41.50</b><i>†</i>" in static_table(first)
     assert "Not comparable with published numbers: test data: sample" in static_table(first)
     assert "<li>a remark" in static_table(first)
+
+
+def test_the_static_table_writes_what_the_grid_says():
+    first = boards.example()["tables"][0]
+    first["methods"][0]["values"]["bleu-1"] |= {"text": "T", "interval": "I", "fewer": "F", "best": True, "tied": "L"}
+    first["methods"][0]["seeds_text"] = "S"
+    first["published"][0]["texts"] = {"bleu-1": "P"}
+    shown = static_table(first)
+    assert "<td>S<td><b>T</b><i>L</i> ±I (F)<td>" in shown
+    assert "<td>bart-large<td><td>P<td>" in shown
 
 
 def test_every_row_of_every_table_stands_in_the_page():

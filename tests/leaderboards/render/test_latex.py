@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.render.latex import escaped, latex
-from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.boards import LATEX
 from tests.leaderboards.handmade import ready, scored, trained
@@ -22,7 +22,7 @@ def test_no_text_is_a_command(tmp_path, payload):
     cell = trained(tmp_path, "mle", backbone=payload, task_options={"note": payload})
     scored(cell, {"bleu-1": 20.0})
     ready(tmp_path, "trime")
-    text = latex(tables(Store(tmp_path))[0])
+    text = latex(leaderboards_of(Store(tmp_path)))
     assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= LATEX
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
     assert all(line.endswith(r" \\") for line in body)
@@ -39,7 +39,7 @@ def test_best_and_second_are_marked(tmp_path):
     for method, bleu in (("mle", 30.0), ("trime", 31.0), ("histalign", 29.0)):
         for seed in (0, 1):
             ready(tmp_path, method, seed, bleu=bleu + seed / 25)
-    text = latex(tables(Store(tmp_path))[0])
+    text = latex(leaderboards_of(Store(tmp_path)))
     assert r"trime & small{-}encdec & 2 & \textbf{31.02} & \textbf{15.51}" in text
     assert r"mle & small{-}encdec & 2 & \underline{30.02}" in text
     assert "29.02 &" in text

@@ -167,6 +167,31 @@ def test_whiskers_and_ties(page):
     assert text(page, f"{FIRST} tr[data-row^=trime] td:nth-child(7) .span") is None  # fewer than three seeds
 
 
+def test_texts_and_marks_are_those_of_the_grid(browser, tmp_path):
+    content = boards.example()
+    first = content["tables"][0]
+    first["methods"][0]["values"]["bleu-1"] |= {"text": "T", "interval": "I", "fewer": "F", "best": True, "tied": "L"}
+    first["methods"][0] |= {"seeds_text": "S", "marks": ["untuned"]}
+    first["published"][0] |= {"texts": {"bleu-1": "P"}, "deltas": {first["methods"][0]["id"]: {"bleu-1": "D"}},
+                              "why_not": ""}  # fmt: skip
+    write_page(tmp_path / "index.html", content)
+    browser.size(1280, 900)
+    browser.open((tmp_path / "index.html").as_uri())
+    row = f"{FIRST} tbody tr:first-child"
+    assert text(browser, f"{row} td:nth-child(4)") == "T (F)L±I"
+    assert text(browser, f"{row} td:nth-child(4) .best") == "T (F)"
+    assert (text(browser, f"{row} td:nth-child(3)"), text(browser, f"{row} .badge")) == ("S", "untuned")
+    assert text(browser, f"{FIRST} .paper td:nth-child(4)") == "PΔ D"
+    browser.eval(f"document.querySelector('{row} [data-cell]').focus()")
+    assert "P (bart-large), Δ D" in text(browser, "#tip")
+    browser.eval("navigator.clipboard.writeText = (text) => { document.body.dataset.copied = text; }")
+    browser.click(f"{FIRST} [data-copy=Markdown]")
+    lines = browser.eval("document.body.dataset.copied").splitlines()
+    assert lines[2].startswith("| mle | small-encdec | S | **T (F)** ± I |")
+    assert lines[3].startswith("| HistAlign Table 7 | bart-large |  | P |")
+    assert complaints(browser) == []
+
+
 def test_the_tip_says_what_stands_behind_a_number(page):
     page.eval(f"document.querySelector('{FIRST} tr[data-row^=trime] [data-cell]').focus()")
     tip = text(page, "#tip")

@@ -7,11 +7,14 @@ import json
 import numpy as np
 import pytest
 
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.statistics import analysis
-from bench.leaderboards.statistics.analysis import analysed, as_statistics, baseline_of, judged
+from bench.leaderboards.statistics import significance_cache
+from bench.leaderboards.statistics.analysis import table_statistics
+from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import holm, over_seeds
+from bench.leaderboards.statistics.significance_cache import SignificanceCache
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -36,7 +39,7 @@ def stored(root, method, shares, column="bleu-1", **changes):
 
 def one(root):
     (table,), _ = tables(Store(root))
-    (found,) = analysed([table], rounds=999, cached=False)
+    found = table_statistics(table, SignificanceCache(999)).values
     return table, dict(zip([row.method for row in table.rows], found, strict=True))
 
 
@@ -58,8 +61,8 @@ def test_p_is_corrected_for_all_rows_and_columns_of_the_table(tmp_path):
     for method, shares in (("mle", [0.5]), ("trime", [0.8]), ("histalign", [0.8]), ("face", [0.5])):
         stored(tmp_path, method, shares)
     table, found = one(tmp_path)
-    tests, rows = analysis.Tests(999), {row.method: row for row in table.rows}
-    raw = {name: tests.pair(rows[name].values["bleu-1"], rows["mle"].values["bleu-1"])[0]
+    cache, rows = SignificanceCache(999), {row.method: row for row in table.rows}
+    raw = {name: cache.test(rows[name].values["bleu-1"], rows["mle"].values["bleu-1"])[0]
            for name in ("trime", "histalign", "face")}  # fmt: skip
     assert raw["trime"] == raw["histalign"] == 1 / 1000
     assert {name: found[name]["bleu-1"].p for name in raw} == pytest.approx(
@@ -137,48 +140,44 @@ def test_p_values_are_kept_by_what_decides_them(tmp_path, monkeypatch):
     stored(tmp_path, "trime", [0.9])
     (table,), _ = tables(Store(tmp_path))
     asked = []
-    compare = analysis.compare
-    monkeypatch.setattr(analysis, "compare", lambda *given: asked.append(given) or compare(*given))
-    tests = [analysis.Tests(199, tmp_path / "kept") for _ in range(3)]
-    first = judged(table, tests[0])
+    compare = significance_cache.compare
+    monkeypatch.setattr(significance_cache, "compare", lambda *given: asked.append(given) or compare(*given))
+    first = table_statistics(table, SignificanceCache(199, tmp_path / "kept"))
     n = len(asked)
     assert n > 0
-    assert judged(table, tests[1]) == first
+    assert table_statistics(table, SignificanceCache(199, tmp_path / "kept")) == first
     assert len(asked) == n
-    judged(table, analysis.Tests(299, tmp_path / "kept"))
+    table_statistics(table, SignificanceCache(299, tmp_path / "kept"))
     assert len(asked) == 2 * n
 
 
 def test_marks_stand_in_every_form(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "histalign", [0.8, 0.8, 0.8])
-    built, notes = tables(Store(tmp_path))
-    found = analysed(built, rounds=999, cached=False)
-    text = render(built, notes, "markdown", found)
+    leaderboards = with_statistics(tables(Store(tmp_path))[0], rounds=999, cached=False)
+    text = render(leaderboards, "markdown")
     assert "†" in text
     assert "±" in text
     assert "paired randomisation" in text
-    assert r"$^\dagger$" in render(built, notes, "latex", found)
-    assert "†" in render(built, notes, "terminal", found)
-    board = json.loads(render(built, notes, "json", found))["tables"][0]
+    assert r"$^\dagger$" in render(leaderboards, "latex")
+    assert "†" in render(leaderboards, "terminal")
+    board = json.loads(render(leaderboards, "json"))["tables"][0]
     best = next(row for row in board["methods"] if row["method"] == "histalign")["values"]["bleu-1"]
     assert best["p"] <= 0.05
     assert best["half"] > 0
     assert best["tied"] == "a"
     assert best["against"].startswith("mle-")
-    assert "†" not in render(built, notes, "markdown")
 
 
 def test_wins_count_columns_that_seeds_tell_apart_and_ties_count_as_ties(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "trime", [0.5, 0.5, 0.5])
     stored(tmp_path, "histalign", [0.9, 0.9, 0.9])
-    built, _ = tables(Store(tmp_path))
-    content = as_statistics(built, analysed(built, rounds=999, cached=False))
-    (wins,) = [one["wins"] for one in content.values()]
-    assert wins["columns"] == ["bleu-1"], "bleu-3 is the same for all"
+    (table,), _ = tables(Store(tmp_path))
+    wins = table_statistics(table, SignificanceCache(999)).wins
+    assert wins.columns == ["bleu-1"], "bleu-3 is the same for all"
     by_method = {name.partition("-")[0]: {other.partition("-")[0]: counts for other, counts in row.items()}
-                 for name, row in wins["matrix"].items()}  # fmt: skip
+                 for name, row in wins.matrix.items()}  # fmt: skip
     assert by_method["histalign"]["mle"] == [1, 0, 0]
     assert by_method["mle"]["histalign"] == [0, 0, 1]
     assert by_method["mle"]["trime"] == [0, 1, 0]
@@ -189,17 +188,17 @@ def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that
     stored(tmp_path, "trime", [0.8, 0.8, 0.8])
     table, found = one(tmp_path)
     trime = found["trime"]["bleu-1"]
-    tests, values = analysis.Tests(999), {row.method: row.values["bleu-1"] for row in table.rows}
-    sides = [over_seeds(list(tests.items(values[name]).values())) for name in ("trime", "mle")]
+    cache, values = SignificanceCache(999), {row.method: row.values["bleu-1"] for row in table.rows}
+    sides = [over_seeds(list(cache.items(values[name]).values())) for name in ("trime", "mle")]
     interval = bootstrap_difference(*sides)
     assert (trime.low, trime.high) == (interval.low, interval.high)
     assert trime.low < trime.difference < trime.high
     assert trime.difference == pytest.approx(values["trime"].mean - values["mle"].mean)
-    known = analysed([table], rounds=999, cached=False)
-    shown = list(csv.DictReader(io.StringIO(render([table], [], "csv", known))))
+    known = with_statistics([table], rounds=999, cached=False)
+    shown = list(csv.DictReader(io.StringIO(render(known, "csv"))))
     (line,) = [line for line in shown if line["method"] == "trime" and line["column"] == "bleu-1"]
     assert [float(line[name]) for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
-    (rows,) = json.loads(render([table], [], "json", known))["tables"]
+    (rows,) = json.loads(render(known, "json"))["tables"]
     told = {row["method"]: row["values"]["bleu-1"] for row in rows["methods"]}
     assert [told["trime"][name] for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
     assert [told["mle"][name] for name in ("difference", "low", "high")] == [None] * 3

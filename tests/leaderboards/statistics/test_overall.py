@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.statistics.overall import closest, overall, overall_lines
 from bench.leaderboards.table import tables
@@ -73,9 +74,9 @@ def test_who_is_closest_to_people(tmp_path):
     human = {"bleu-1": 50.0, "bleu-3": 20.0}
     for method, one, three in (("mle", 40.0, 30.0), ("trime", 52.0, 19.0), ("face", 90.0, 90.0)):
         scored(trained(tmp_path, method), {"bleu-1": one, "bleu-3": three}, human=human)
-    (table,), notes = tables(Store(tmp_path))
+    (table,), _ = tables(Store(tmp_path))
     said = "closest to human, mean rank over bleu-1, bleu-3: trime 1.0, mle 2.0, face 3.0"
     assert closest(table) == [said]
-    assert said in render([table], notes, "terminal")
+    assert said in render(with_statistics([table]), "terminal")
     table.human = ()
     assert closest(table) == []

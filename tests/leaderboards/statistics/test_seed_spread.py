@@ -7,11 +7,11 @@ import random
 
 import pytest
 
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.analysis import analysed, as_statistics
 from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, unmarked
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
@@ -97,21 +97,21 @@ def stored(root, shares):
         for seed in range(3):
             items = Sums(mean(100.0), [[float(i < 1000 * share + step * (seed - 1)), 1] for i in range(1000)])
             scored(trained(root, method, seed), {"bleu-1": items.value}, items={"bleu-1": items})
-    built, notes = tables(Store(root))
-    return built, notes, analysed(built, rounds=999, cached=False)
+    return with_statistics(tables(Store(root))[0], rounds=999, cached=False)
 
 
 @pytest.mark.parametrize(("step", "marked"), [(5, True), (150, False)])
 def test_every_format_follows_the_rule(tmp_path, monkeypatch, step, marked):
-    built, notes, found = stored(tmp_path, {"mle": (0.4, step), "trime": (0.5, step), "histalign": (0.6, step)})
-    raw = [one["bleu-1"].p for one in found[0] if one["bleu-1"].p is not None]
+    leaderboards = stored(tmp_path, {"mle": (0.4, step), "trime": (0.5, step), "histalign": (0.6, step)})
+    values = [row["bleu-1"] for row in leaderboards.statistics[0].values]
+    raw = [value.p for value in values if value.p is not None]
     assert raw
     assert max(raw) <= 0.05  # over items all differ
     said = "no mark of best or different"
-    texts = {form: render(built, notes, form, found) for form in ("markdown", "latex", "csv", "json")}
+    texts = {form: render(leaderboards, form) for form in ("markdown", "latex", "csv", "json")}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    texts["terminal"] = render(built, notes, "terminal", found)
-    texts["page"] = page(board(built, [], None, as_statistics(built, found))).split("<table>")[1].split("</table>")[0]
+    texts["terminal"] = render(leaderboards, "terminal")
+    texts["page"] = page(board(leaderboards)).split("<table>")[1].split("</table>")[0]
     signs = {"markdown": ("**", "†"), "latex": (r"\textbf{", r"\underline{", r"$^\dagger$"), "terminal": ("\x1b[1m60",
              "\x1b[4m50", "†"), "page": ("<b>", "<u>", "†")}  # fmt: skip
     for form, expected in signs.items():

@@ -1,0 +1,149 @@
+"""Groups: the cells of a store by the examples they were scored on; each group becomes a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.leaderboards.controls import controlled_by
+from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
+from bench.models import METHODS
+from bench.store.store import CellFolder
+
+
+@dataclass
+class Group:
+    """The cells that become one table.
+
+    Args:
+        shared: what all of them share: task, preset, data, split and limit.
+        n, whole: as in the table.
+        rows: by the key of everything that decides a number but the seed.
+        human: what people wrote, by tokenizer and longest text.
+    """
+
+    shared: Mapping[str, Any]
+    n: int
+    whole: bool
+    rows: dict[str, TableRow] = field(default_factory=dict)
+    human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
+
+
+def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
+    """Return what all cells of one table share: task, preset, training data and the split they are evaluated on."""
+    config, train = trained["config"], trained["data"]["train"]
+    return {
+        "task": config["task"],
+        "preset": config["preset"],
+        "data": {"train": [train["status"], train["sha256"]], split: [status, sha256]},
+        "split": split,
+        "limit": config["trainer"]["limit"],
+    }
+
+
+def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> None:
+    """Count a diverged cell in every table it would be in; it is never a number."""
+    evaluation = trained["config"]["evaluation"]
+    split = trained["data"][evaluation["split"]]
+    shared = _shared(trained, evaluation["split"], split["status"], split["sha256"])
+    for group in groups.values():
+        if group.shared == shared:
+            _row(group, trained, "", evaluation["batch_size"]).diverged += 1
+
+
+def add_cell(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellFolder) -> None:
+    """File one cell's scores under the examples they come from."""
+    tried = max((len(grid["tried"]) for grid in cell.grids()), default=0)
+    scores = cell.all_scores()
+    evaluations = [score["of"] for score in scores if _is_evaluation(score["of"])]
+    for score in scores:
+        for home in _homes(score["of"], evaluations):
+            shared = _shared(trained, home["split"], home["status"], home["split_sha256"])
+            key = key_of({**shared, "ids": home["ids"]})
+            group = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
+            _add_score(group, trained, cell, score, tried)
+
+
+def _is_evaluation(of: Mapping[str, Any]) -> bool:
+    return of["kind"] in ("likelihood", "generation")
+
+
+def _homes(of: Mapping[str, Any], evaluations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the evaluations whose tables a score stands in: its own, or for a probe those its prompts are from."""
+    if _is_evaluation(of):
+        return [of]
+    return [home for home in evaluations if (home["split"], home["of_rows"]) == (of["split"], of["of_rows"])]
+
+
+def _add_score(
+    group: Group, trained: Mapping[str, Any], cell: CellFolder, score: Mapping[str, Any], tried: int
+) -> None:
+    """Put the values of one score, and those of what people wrote, into their rows."""
+    of = score["of"]
+    row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
+    row.tried = max(row.tried, tried)
+    for value in score["values"]:
+        items = None
+        if "items" in score:
+            items = StoredItems(cell, score["items"], value["name"])
+        _put(row, value, trained["config"]["seed"], items)
+    if "human" in score:
+        texts = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
+        human = group.human.setdefault(texts, TableRow("human", "", "", {}))
+        for value in score["human"]:
+            _put(human, value, 0)
+
+
+def _row(group: Group, trained: Mapping[str, Any], decoding: str, batch_size: int, shown_as: str = "") -> TableRow:
+    """Return the row of a cell, or of a control that reads it: equal but for the seed in what decides a number."""
+    config = {**comparable(trained), "evaluation": {"batch_size": batch_size}}
+    decides = {"config": config, "decoding": decoding}
+    if shown_as:
+        decides["shown_as"] = shown_as
+    key = key_of(decides)
+    if key not in group.rows:
+        method = shown_as or config["method"]
+        backbone = config["backbone"]
+        if method in METHODS and METHODS[method].baseline:  # nothing is trained
+            backbone = ""
+        group.rows[key] = TableRow(method, backbone, decoding, config, controls=tuple(controlled_by(method)))
+    row = group.rows[key]
+    row.seeds.add(trained["config"]["seed"])
+    row.keys.add(trained["key"])
+    return row
+
+
+def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides a trained cell but its seed: configuration, code, and what its weights start from."""
+    config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
+    config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
+    decides = {**config, "code": record["method"]}
+    if start := record.get("start"):
+        decides["start"] = {**comparable(start), "data": {"sha256": start["data"]["train"]["sha256"]}}
+    return decides
+
+
+def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems | None = None) -> None:
+    """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
+    signature, _, reason = value["signature"].partition(WHY_NOT)
+    name = (value["name"], signature)
+    before = row.by_signature.get(name, Value({}, value["higher_is_better"], signature))
+    by_seed, by_seed_items = dict(before.by_seed), dict(before.items)
+    conflict = before.conflict or (seed in by_seed and by_seed[seed] != value["value"])
+    if value["value"] is not None:
+        by_seed[seed] = value["value"]
+    if items is not None:
+        by_seed_items[seed] = items
+    why = ""
+    if not by_seed:
+        why = reason or before.why
+    row.by_signature[name] = Value(by_seed, value["higher_is_better"], signature, conflict, why, by_seed_items)
+
+
+def decoding_name(decoding: Mapping[str, Any] | None) -> str:
+    """Return a decoding's short name, empty for evaluations without one."""
+    if decoding is None:
+        return ""
+    return str(decoding["name"])

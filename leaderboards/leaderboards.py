@@ -1,0 +1,83 @@
+"""Leaderboards: the tables of a store with their statistics and notes, made once and given to every renderer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.leaderboards.statistics.analysis import table_statistics
+from bench.leaderboards.statistics.overall import overall_lines
+from bench.leaderboards.statistics.significance import ROUNDS
+from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
+from bench.leaderboards.statistics.value_statistics import TableStatistics
+from bench.leaderboards.table import LeftOut, Table, notes_of, tables_and_left_out
+from bench.store.store import Store
+
+__all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
+
+
+@dataclass(frozen=True)
+class Leaderboards:
+    """What every renderer is given.
+
+    Args:
+        tables: in the order they are shown.
+        statistics: of each table.
+        left_out: how many cells of each task are in no table, by reason.
+        overall: lines on methods over several tasks.
+    """
+
+    tables: Sequence[Table]
+    statistics: Sequence[TableStatistics]
+    left_out: LeftOut
+    overall: Sequence[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands under all tables: what was left out and why, and methods over several tasks."""
+        return [*notes_of(self.left_out), *self.overall]
+
+    def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
+        """Return the leaderboards of some tasks; only what is said over several tasks is made again."""
+        if all(table.task in tasks for table in self.tables) and all(task in tasks for task in self.left_out):
+            return self
+        kept = [place for place, table in enumerate(self.tables) if table.task in tasks]
+        tables = [self.tables[place] for place in kept]
+        left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
+        return Leaderboards(tables, [self.statistics[place] for place in kept], left_out, overall_lines(tables))
+
+
+def leaderboards_of(
+    store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Build every leaderboard a store can give, with its statistics.
+
+    Args:
+        store: read only.
+        tasks: names; None for all.
+        columns: `default` or `all`.
+        limited: show the cells run with --limit, marked as such, and no others.
+
+    Raises:
+        StoreError: a damaged file.
+    """
+    built, left_out = tables_and_left_out(store, tasks, columns, limited)
+    return with_statistics(built, left_out)
+
+
+def with_statistics(
+    tables: Sequence[Table], left_out: LeftOut | None = None, rounds: int = ROUNDS, cached: bool = True
+) -> Leaderboards:
+    """Return tables with their statistics.
+
+    Args:
+        tables: as they are shown.
+        left_out: how many cells of each task are in no table, by reason.
+        rounds: random swaps of a test.
+        cached: keep p-values and intervals, which cost seconds a table, in the cache.
+    """
+    folder = None
+    if cached:
+        folder = cache_folder()
+    statistics = [table_statistics(table, SignificanceCache(rounds, folder)) for table in tables]
+    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables))

@@ -1,0 +1,76 @@
+"""Names in a table: of columns, where a metric has several signatures, and of rows, where a method has several."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bench.leaderboards.row import TableRow
+
+
+def name_columns(rows: Sequence[TableRow]) -> None:
+    """Give every signature of a metric its own column, named by what differs where there are several."""
+    signatures: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for metric, signature in row.by_signature:
+            signatures[metric].add(signature)
+    for row in rows:
+        row.values = {}
+        for (metric, signature), value in row.by_signature.items():
+            row.values[column_name(metric, signature, signatures[metric])] = value
+
+
+def column_name(metric: str, signature: str, signatures: Iterable[str]) -> str:
+    """Return the column of a metric under one of its signatures.
+
+    >>> column_name("bleu-1", "bleu|V:1", ["bleu|V:1", "bleu|V:2"]), column_name("bleu-1", "bleu|V:1", ["bleu|V:1"])
+    ('bleu-1 [V:1]', 'bleu-1')
+    """
+    parts = [set(text.split("|")) for text in signatures]
+    if len(parts) == 1:
+        return metric
+    shared = set.intersection(*parts)
+    own = [part for part in signature.split("|") if part not in shared]
+    return f"{metric} [{'|'.join(own)}]"
+
+
+def name_settings(rows: Sequence[TableRow]) -> None:
+    """Say of each row what differs from other rows of its method and backbone."""
+    alike: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
+    for row in rows:
+        alike[row.method, row.backbone].append(row)
+    for group in alike.values():
+        flat = [_flat(row.config) for row in group]
+        unlike = _unlike(flat)
+        several = len({row.decoding for row in group}) > 1
+        for row, settings in zip(group, flat, strict=True):
+            parts = [f"{name}={_short(name, settings.get(name))}" for name in unlike]
+            if several:
+                parts.append(row.decoding)
+            row.settings = ", ".join(parts)
+
+
+def _unlike(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the settings that are not the same everywhere."""
+    names: dict[str, None] = {}
+    for settings in flat:
+        names |= dict.fromkeys(settings)
+    return [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
+
+
+def _short(name: str, value: Any) -> str:
+    if name.endswith("sha256"):
+        return str(value)[:8]
+    return str(value)
+
+
+def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return nested settings by dotted name, `_options` left out of section names."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name.removesuffix('_options')}.")
+        else:
+            flat[before + name] = value
+    return flat

@@ -1,0 +1,107 @@
+"""CSV: one line per row and column of all leaderboards, unrounded, with seeds, tests and signature."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+
+from bench.leaderboards.leaderboards import Leaderboards
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.statistics.value_statistics import ValueStatistics
+from bench.leaderboards.table import Table
+
+__all__ = ["comma_separated"]
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+HEADINGS = (
+    "task",
+    "split",
+    "rows",
+    "preset",
+    "watermark",
+    "method",
+    "settings",
+    "backbone",
+    "decoding",
+    "column",
+    "mean",
+    "half",
+    "p",
+    "difference",
+    "low",
+    "high",
+    "seeds",
+    "by_seed",
+    "signature",
+    "why_none",
+    "controls",
+    "untuned",
+    "remark",
+)
+
+
+def comma_separated(leaderboards: Leaderboards) -> str:
+    """Render tables as one CSV."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, HEADINGS, lineterminator="\n")
+    writer.writeheader()
+    for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
+        for row, known in zip(table.rows, statistics.values, strict=True):
+            _write(writer, table, row, known)
+        for row in table.human:
+            _write(writer, table, row, {})
+    return out.getvalue()
+
+
+def _write(writer: csv.DictWriter[str], table: Table, row: TableRow, known: Mapping[str, ValueStatistics]) -> None:
+    """Write a line for every value of a row."""
+    for column, value in row.values.items():
+        writer.writerow(
+            {
+                "task": table.task,
+                "split": table.split,
+                "rows": table.n,
+                "preset": table.preset,
+                "watermark": table.watermark,
+                "method": _harmless(row.method),
+                "settings": _harmless(row.settings),
+                "backbone": _harmless(row.backbone),
+                "decoding": row.decoding,
+                "column": column,
+                **_numbers(value, known.get(column, ValueStatistics())),
+                "controls": " ".join(row.controls),
+                "untuned": row.untuned,
+                "remark": _harmless(row.remark),
+            }
+        )
+
+
+def _numbers(value: Value, statistics: ValueStatistics) -> dict[str, str | int]:
+    return {
+        "mean": _exact(value.mean),
+        "half": _exact(statistics.half),
+        "p": _exact(statistics.p),
+        "difference": _exact(statistics.difference),
+        "low": _exact(statistics.low),
+        "high": _exact(statistics.high),
+        "seeds": value.n,
+        "by_seed": json.dumps(dict(sorted(value.by_seed.items()))),
+        "signature": value.signature,
+        "why_none": value.why_none,
+    }
+
+
+def _harmless(text: str) -> str:
+    """Keep a spreadsheet from taking a text for a formula."""
+    if text.startswith(FORMULA):
+        return f"'{text}"
+    return text
+
+
+def _exact(value: float | None) -> str:
+    if value is None:
+        return ""
+    return repr(value)

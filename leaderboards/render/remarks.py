@@ -1,0 +1,71 @@
+"""Remarks: what stands under a table besides its numbers."""
+
+from __future__ import annotations
+
+from bench.leaderboards.statistics.value_statistics import TableStatistics
+from bench.leaderboards.table import Table
+
+__all__ = ["remarks", "under_table"]
+
+
+def under_table(table: Table, statistics: TableStatistics) -> list[str]:
+    """Return what text formats write under a table: watermark, what marks mean, remarks."""
+    lines = []
+    if table.watermark:
+        lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
+    values = [value for row in statistics.values for value in row.values()]
+    if any(value.half is not None for value in values):
+        lines.append("±: 95 % Student-t interval over seeds")
+    if any(value.differs for value in values):
+        lines.append(
+            "†: differs from mle with the same backbone and decoding (paired randomisation over test items, "
+            "Holm over this table, p <= 0.05)"
+        )
+    return lines + remarks(table, statistics)
+
+
+def remarks(table: Table, statistics: TableStatistics) -> list[str]:
+    """Return notes on marks, published rows, missing values, trade-offs, people, tuning and controls."""
+    lines = []
+    if statistics.unmarked:
+        lines.append(
+            "no mark of best or different, since seeds do not tell the rows apart (F test over rows with two "
+            f"seeds or more, p > 0.05, or too few such rows): {', '.join(statistics.unmarked)}"
+        )
+    lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
+    lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
+    lines += _without_value(table)
+    lines += statistics.at_equal
+    lines += statistics.closest
+    return lines + _tuning(table) + _controls(table)
+
+
+def _without_value(table: Table) -> list[str]:
+    """Say why columns have no value in some rows, and which are left out."""
+    columns: dict[str, dict[str, None]] = {}
+    for row in table.rows:
+        for column in table.columns:
+            if column in row.values and (reason := row.values[column].why_none):
+                columns.setdefault(reason, {})[column] = None
+    lines = [f"n/a: {', '.join(names)}: {reason}" for reason, names in columns.items()]
+    return lines + [f"left out: {column}: {reason}; then bench score" for column, reason in table.lacking.items()]
+
+
+def _tuning(table: Table) -> list[str]:
+    """Say which methods were picked from a grid, and which settings had none."""
+    tried = {row.method: row.tried for row in table.rows if row.tried}
+    lines = [f"{method}: picked from {n} combinations by validation loss" for method, n in tried.items()]
+    untuned = sorted({row.untuned for row in table.rows if row.untuned})
+    if untuned:
+        lines.append(
+            f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
+            f"--grid tunes each on the validation split"
+        )
+    return lines
+
+
+def _controls(table: Table) -> list[str]:
+    controls = {row.method: f"{row.method} for {', '.join(row.controls)}" for row in table.rows if row.controls}
+    if not controls:
+        return []
+    return [f"Controls, which would explain a gain away: {'; '.join(controls.values())}"]

@@ -1,0 +1,94 @@
+"""Leaderboards are made once and given to every renderer; those of some tasks are cut out of them."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from bench.commands.report import report
+from bench.commands.run import show
+from bench.leaderboards import table
+from bench.leaderboards.leaderboards import leaderboards_of
+from bench.leaderboards.render.board import board
+from bench.leaderboards.render.formats import FORMATS, render
+from bench.leaderboards.render.html import page
+from bench.leaderboards.statistics import analysis, overall
+from bench.store.store import Store
+from tests.leaderboards.handmade import ready, scored, trained
+
+WORK = ((table, "add_cell"), (analysis, "seed_mean"), (analysis, "at_equal"), (analysis, "closest"),
+        (overall, "aggregate"))  # fmt: skip
+"""What is done for each cell, value, table, table and aggregate, whoever asks for it."""
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Two tasks that both methods have, and a failed and a limited cell of one of them."""
+    for seed in range(3):
+        for method, bleu, rouge in (("mle", 30.0, 20.0), ("trime", 35.0, 22.0)):
+            ready(tmp_path, method, seed, bleu=bleu + seed)
+            scored(trained(tmp_path, method, seed, task="xsum"), {"rouge-l": rouge + seed})
+    ready(tmp_path, "face", trainer__limit=5)
+    return tmp_path
+
+
+@pytest.fixture
+def done(monkeypatch):
+    """How often each piece of work was done."""
+    counts = Counter()
+
+    def counted(name, work):
+        def count(*given):
+            counts[name] += 1
+            return work(*given)
+
+        return count
+
+    for module, name in WORK:
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    return counts
+
+
+ONCE = {"add_cell": 12, "seed_mean": 2 * 3 + 2 * 1, "at_equal": 2, "closest": 2, "aggregate": 1}
+
+
+def ran(*tasks):
+    """A plan of a run of these tasks."""
+    config = {name: SimpleNamespace(task=name, trainer=SimpleNamespace(limit=None)) for name in tasks}
+    return SimpleNamespace(cells=[SimpleNamespace(config=config[name], task=name) for name in tasks])
+
+
+def test_what_a_run_shows_is_made_once(root, done, capsys):
+    show(ran("logicnlg", "xsum"), SimpleNamespace(results_folder=root))
+    out = capsys.readouterr().out
+    assert out.startswith(report(root, None, "terminal"))
+    assert "page with curves, samples and signatures: " in out
+    assert done == {name: 2 * n for name, n in ONCE.items()}  # one for the run, one for the report it is compared with
+
+
+def test_every_format_shows_what_was_made_once(root, done):
+    leaderboards = leaderboards_of(Store(root))
+    texts = [render(leaderboards, form) for form in FORMATS] + [page(board(leaderboards))]
+    assert all("trime" in text for text in texts[:-1])
+    assert done == ONCE
+
+
+def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, done, capsys):
+    show(ran("xsum"), SimpleNamespace(results_folder=root))
+    out = capsys.readouterr().out
+    assert {name: n for name, n in done.items() if name != "aggregate"} == {
+        name: n for name, n in ONCE.items() if name != "aggregate"}  # fmt: skip
+    assert out.partition("page with")[0] == report(root, ["xsum"], "terminal")
+    assert "logicnlg" not in out
+    page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
+    assert "logicnlg · test split" in page_text
+    assert "1 cells run with --limit are left out" in page_text
+
+
+def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
+    leaderboards = leaderboards_of(Store(root))
+    assert leaderboards.of_tasks({"logicnlg", "xsum"}) is leaderboards
+    assert [line.split(":")[0] for line in leaderboards.notes] == [
+        "1 cells run with --limit are left out", "over 2 tasks (logicnlg, xsum), primary columns"]  # fmt: skip
+    assert leaderboards.of_tasks({"xsum"}).notes == []
+    assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 cells run with --limit are left out"]
