@@ -13,9 +13,19 @@ from typing import Any
 
 OBJECTIVE, COST = "objective", "cost"
 GROUPS = (
-    OBJECTIVE, "configuration", "seed", "start", "data", "parameters", "training", "decodings", "code", "packages",
-    "hardware", COST,
-)  # fmt: skip
+    OBJECTIVE,
+    "configuration",
+    "seed",
+    "start",
+    "data",
+    "parameters",
+    "training",
+    "decodings",
+    "code",
+    "packages",
+    "hardware",
+    COST,
+)
 FLAG = "NOT ONLY THE OBJECTIVE DIFFERS"
 NOTHING = "-"
 """Stands for what one of the two does not have."""
@@ -48,13 +58,13 @@ class Difference:
     Args:
         group: one of `GROUPS`.
         name: dotted, as in the record.
-        one: the first cell's, `other` the second's; `NOTHING` where it has none.
+        first, second: what each of the two cells has; `NOTHING` where it has none.
     """
 
     group: str
     name: str
-    one: Any
-    other: Any
+    first: Any
+    second: Any
 
     @property
     def expected(self) -> bool:
@@ -62,15 +72,17 @@ class Difference:
         return self.group in (OBJECTIVE, COST)
 
 
-def audit(one: Record, other: Record) -> list[Difference]:
+def audit(first: Record, second: Record) -> list[Difference]:
     """Return every difference of two cells, in the order of `GROUPS`."""
-    sides = [dict(_facts(record)) for record in (one, other)]
-    found = []
-    for group, name in dict.fromkeys([*sides[0], *sides[1]]):
-        first, second = (side.get((group, name), NOTHING) for side in sides)
-        if first != second:
-            found.append(Difference(group, name, first, second))
-    return sorted(found, key=lambda difference: GROUPS.index(difference.group))
+    first_facts, second_facts = dict(_facts(first)), dict(_facts(second))
+    differences = []
+    for group, name in first_facts | second_facts:
+        difference = Difference(
+            group, name, first_facts.get((group, name), NOTHING), second_facts.get((group, name), NOTHING)
+        )
+        if difference.first != difference.second:
+            differences.append(difference)
+    return sorted(differences, key=lambda difference: GROUPS.index(difference.group))
 
 
 def only_the_objective(differences: Sequence[Difference]) -> bool:
@@ -83,9 +95,12 @@ def _facts(record: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     content = record.content
     config = content["config"]
     for name, value in config.items():
-        group = OBJECTIVE if name in OBJECTIVE_KEYS else "seed" if name == "seed" else "configuration"
-        if name not in ("decodings", "evaluation"):
-            yield from _flat(group, name, value)
+        if name in OBJECTIVE_KEYS:
+            yield from _flat(OBJECTIVE, name, value)
+        elif name == "seed":
+            yield from _flat("seed", name, value)
+        elif name not in ("decodings", "evaluation"):
+            yield from _flat("configuration", name, value)
     yield from _flat("decodings", "evaluation", config.get("evaluation", {}))
     yield from _flat(OBJECTIVE, "code", content.get("method", {}))
     yield from _flat("start", "start", _start(content.get("start")))
@@ -97,7 +112,10 @@ def _facts(record: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         yield ("training", name), content.get(name, NOTHING)
     training = {name: value for name, value in content.get("train", {}).items() if name != "curve"}
     for name, value in training.items():
-        yield from _flat(COST if "memory" in name or name.startswith("peak") else "training", f"train.{name}", value)
+        group = "training"
+        if "memory" in name or name.startswith("peak"):
+            group = COST
+        yield from _flat(group, f"train.{name}", value)
     yield from _decodings(record)
     yield from _circumstances(record.provenance)
 
@@ -119,8 +137,14 @@ def _decodings(record: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         decoding = (of.get("decoding") or {}).get("name", "")
         what = " ".join(filter(None, (of["kind"], of["split"], decoding)))
         ids = of.get("ids", {})
-        yield ("decodings", what), {"rows": ids.get("n"), "ids": ids.get("sha256"), "batch": of.get("batch_size"),
-                                    "precision": of.get("precision"), "longest": of.get("max_new_tokens")}  # fmt: skip
+        facts = {
+            "rows": ids.get("n"),
+            "ids": ids.get("sha256"),
+            "batch": of.get("batch_size"),
+            "precision": of.get("precision"),
+            "longest": of.get("max_new_tokens"),
+        }
+        yield ("decodings", what), facts
 
 
 def _circumstances(provenance: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -130,8 +154,10 @@ def _circumstances(provenance: Mapping[str, Any]) -> Iterator[tuple[tuple[str, s
             yield from _flat("code", name, value)
         elif name == "environment":
             for part, version in value.items():
-                if part not in NOT_COMPARED:
-                    yield ("hardware" if part in HARDWARE else "packages", part), version
+                if part in HARDWARE:
+                    yield ("hardware", part), version
+                elif part not in NOT_COMPARED:
+                    yield ("packages", part), version
         elif name not in NOT_COMPARED:
             yield from _flat(COST, name, value)
 

@@ -56,7 +56,12 @@ def _unlike(flat: Sequence[Mapping[str, Any]]) -> list[str]:
     names: dict[str, None] = {}
     for settings in flat:
         names |= dict.fromkeys(settings)
-    return [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
+    unlike = []
+    for name in names:
+        values = {str(settings.get(name)) for settings in flat}
+        if len(values) > 1:
+            unlike.append(name)
+    return unlike
 
 
 def _short(name: str, value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,14 @@ class TableRow:
     def n(self) -> int:
         """How many seeds it is the mean of: those of the value that has most."""
         return max((value.n for value in self.values.values()), default=0)
+
+    def means(self, columns: Iterable[str]) -> dict[str, float | None]:
+        """Return its means of some columns, None where it has none."""
+        means: dict[str, float | None] = dict.fromkeys(columns)
+        for column in means:
+            if column in self.values:
+                means[column] = self.values[column].mean
+        return means
 
     @property
     def untuned(self) -> str:

@@ -42,8 +42,9 @@ class Span:
 def most_different(samples: Sequence[Sample]) -> list[Sample]:
     """Return samples by how unlike their methods' texts are, the most unlike first, ties by id.
 
-    >>> one, two = Sample("a", "", "", {"x": "a dog", "y": "a dog"}), Sample("b", "", "", {"x": "a dog", "y": "cats"})
-    >>> [sample.id for sample in most_different([one, two])]
+    >>> alike = Sample("a", "", "", {"x": "a dog", "y": "a dog"})
+    >>> unlike = Sample("b", "", "", {"x": "a dog", "y": "cats"})
+    >>> [sample.id for sample in most_different([alike, unlike])]
     ['b', 'a']
     """
     return sorted(samples, key=lambda sample: (-difference(list(sample.texts.values())), sample.id))
@@ -56,13 +57,18 @@ def difference(texts: Sequence[str]) -> float:
     (0.0, 1.0, 0.6666666666666667)
     """
     counts = [Counter(words_of(text)) for text in texts]
-    pairs = [1 - _shared(one, other) for one, other in combinations(counts, 2)]
-    return sum(pairs) / len(pairs) if pairs else 0.0
+    pairs = [1 - _shared(first, second) for first, second in combinations(counts, 2)]
+    if not pairs:
+        return 0.0
+    return sum(pairs) / len(pairs)
 
 
-def _shared(one: Counter[str], other: Counter[str]) -> float:
-    either = (one | other).total()
-    return (one & other).total() / either if either else 1.0
+def _shared(first: Counter[str], second: Counter[str]) -> float:
+    """Return the share of words that two texts have in common; 1 for two without any."""
+    either = (first | second).total()
+    if not either:
+        return 1.0
+    return (first & second).total() / either
 
 
 def words_of(text: str) -> list[str]:
@@ -71,7 +77,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("It's LATE.")
     ['it', 's', 'late']
     """
-    return [found.group().lower() for found in WORD.finditer(unicodedata.normalize("NFC", text))]
+    return [word.group().lower() for word in WORD.finditer(unicodedata.normalize("NFC", text))]
 
 
 def repeats(words: Sequence[str], n: int = N) -> list[bool]:
@@ -80,13 +86,13 @@ def repeats(words: Sequence[str], n: int = N) -> list[bool]:
     >>> repeats("a b a b a".split(), n=2)
     [False, False, True, True, True]
     """
-    found, seen = [False] * len(words), set[tuple[str, ...]]()
+    repeated, seen = [False] * len(words), set[tuple[str, ...]]()
     for start in range(len(words) - n + 1):
         gram = tuple(words[start : start + n])
         if gram in seen:
-            found[start : start + n] = [True] * n
+            repeated[start : start + n] = [True] * n
         seen.add(gram)
-    return found
+    return repeated
 
 
 def copies(words: Sequence[str], source: Sequence[str], n: int = N) -> list[bool]:
@@ -95,11 +101,11 @@ def copies(words: Sequence[str], source: Sequence[str], n: int = N) -> list[bool
     >>> copies("the big dog ran".split(), "a big dog ran home".split(), n=3)
     [False, True, True, True]
     """
-    found = [False] * len(words)
+    copied = [False] * len(words)
     for stop, run in enumerate(matches(words, source), start=1):
         if run >= n:
-            found[stop - run : stop] = [True] * run
-    return found
+            copied[stop - run : stop] = [True] * run
+    return copied
 
 
 def marked(text: str, source: str, n: int = N) -> list[Span]:
@@ -109,23 +115,27 @@ def marked(text: str, source: str, n: int = N) -> list[Span]:
     [('so it goes, ', False), ('so it goes', True), (' on', False)]
     """
     text = unicodedata.normalize("NFC", text)
-    places = [found.span() for found in WORD.finditer(text)]
+    places = [word.span() for word in WORD.finditer(text)]
     words = [text[start:stop].lower() for start, stop in places]
     marks = list(zip(repeats(words, n), copies(words, words_of(source), n), strict=True))
     spans: list[Span] = []
-    at = 0
-    for number, (start, stop) in enumerate(places):
-        both = tuple(a and b for a, b in zip(marks[number], marks[number - 1], strict=True)) if number else (False,) * 2
-        spans += [Span(text[at:start], *both), Span(text[start:stop], *marks[number])]
-        at = stop
-    return _joined([*spans, Span(text[at:])])
+    end = 0
+    repeated_before = copied_before = False
+    for (start, stop), (repeated, copied) in zip(places, marks, strict=True):
+        spans.append(Span(text[end:start], repeated and repeated_before, copied and copied_before))
+        spans.append(Span(text[start:stop], repeated, copied))
+        end, repeated_before, copied_before = stop, repeated, copied
+    return _joined([*spans, Span(text[end:])])
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    found: list[Span] = []
-    for span in (span for span in spans if span.text):
-        if found and (found[-1].repeated, found[-1].copied) == (span.repeated, span.copied):
-            found[-1] = Span(found[-1].text + span.text, span.repeated, span.copied)
+    """Return spans without empty ones, those side by side with the same marks as one."""
+    joined: list[Span] = []
+    for span in spans:
+        if not span.text:
+            continue
+        if joined and (joined[-1].repeated, joined[-1].copied) == (span.repeated, span.copied):
+            joined[-1] = Span(joined[-1].text + span.text, span.repeated, span.copied)
         else:
-            found.append(span)
-    return found
+            joined.append(span)
+    return joined

@@ -267,9 +267,9 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
     for row in rows:
         if not row.decoding:
             continue
-        alike = [other for other in plain if other.config == row.config]
-        own = [other for other in alike if other.method == row.method]
-        for likelihood in own or [other for other in alike if other.method == row.config["method"]]:
+        alike = [likelihood for likelihood in plain if likelihood.config == row.config]
+        own = [likelihood for likelihood in alike if likelihood.method == row.method]
+        for likelihood in own or [likelihood for likelihood in alike if likelihood.method == row.config["method"]]:
             used.add(id(likelihood))
             row.values = {**likelihood.values, **row.values}
             row.seeds |= likelihood.seeds

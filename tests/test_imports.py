@@ -22,7 +22,8 @@ ALLOWED = {
 EXTRA = {
     "bench.store.provenance": {"bench"},  # its version
     # The tables of what there is; nothing is loaded.
-    "bench.leaderboards.table": {"bench.tasks", "bench.models"},
+    "bench.leaderboards.table": {"bench.tasks"},
+    "bench.leaderboards.groups": {"bench.models"},
     "bench.leaderboards.controls": {"bench.models"},
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},

@@ -87,7 +87,7 @@ def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference
         if difference.group != group:
             group = difference.group
             lines += ["", heading(difference)]
-        lines.append(f"  {difference.name}: {shown(difference.one)} | {shown(difference.other)}")
+        lines.append(f"  {difference.name}: {shown(difference.first)} | {shown(difference.second)}")
     lines += ["", conclusion(differences)]
     return "\n".join(map(plain, "\n".join(lines).split("\n")))
 

@@ -75,7 +75,9 @@ def unpacked(text: str) -> dict[str, Any]:
     for row in _rows(board):
         fields = row["values"]
         columns = fields.pop("column")
-        row["values"] = {column: {name: fields[name][i] for name in fields} for i, column in enumerate(columns)}
+        row["values"] = {}
+        for place, column in enumerate(columns):
+            row["values"][column] = {name: fields[name][place] for name in fields}
     return board
 
 

@@ -7,151 +7,214 @@ has no difference. What is not comparable or not run has a letter, and the reaso
 from __future__ import annotations
 
 import io
-import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, NOT_RUN, OFF, WITHIN, Reproduced, Reproduction
-from bench.leaderboards.render.formats import short
 from bench.leaderboards.render.grid import number, plain
+from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.terminal import short, width_of
 
 SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 LINES = ("ours", "published", "delta", "verdict")
+STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
 
 
-def letters(found: Reproduction) -> dict[str, str]:
+def letters(reproduction: Reproduction) -> dict[str, str]:
     """Return a letter for every reason, in the order they are met."""
-    reasons = dict.fromkeys(one.reason for row in found.rows for one in row if one.reason)
-    return {reason: _letter(at) for at, reason in enumerate(reasons)}
+    reasons: dict[str, None] = {}
+    for row in reproduction.rows:
+        reasons |= dict.fromkeys(cell.reason for cell in row if cell.reason)
+    return {reason: _letter(place) for place, reason in enumerate(reasons)}
 
 
-def _letter(at: int) -> str:
-    return chr(ord("a") + at % 26) * (1 + at // 26)
+def _letter(place: int) -> str:
+    return chr(ord("a") + place % 26) * (1 + place // 26)
 
 
-def shown(one: Reproduced, line: str, named: dict[str, str]) -> str:
-    """Return one line of one cell."""
+def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
+    """Return one of `LINES` of one cell; empty where there is nothing to show."""
     if line == "verdict":
-        return f"{SHORT[one.verdict]} {named[one.reason]}" if one.reason else SHORT[one.verdict]
+        return " ".join(filter(None, [SHORT[cell.verdict], letter_of.get(cell.reason, "")]))
     if line == "published":
-        return one.cell.printed + ("" if one.cell.spread is None else f" ±{one.cell.spread:g}")
-    if one.ours is None or (line == "delta" and one.delta is None):
+        return cell.cell.printed + _spread(cell.cell.spread, "g")
+    if cell.ours is None:
         return ""
-    if line == "delta":
-        return f"{one.delta:+.2f}"
-    half = "" if one.ours.half is None else f" ±{one.ours.half:.2f}"
-    return number(one.ours.mean) + half
+    if line == "ours":
+        return number(cell.ours.mean) + _spread(cell.ours.half, ".2f")
+    if cell.delta is None:
+        return ""
+    return f"{cell.delta:+.2f}"
 
 
-def lines(found: Reproduction) -> list[tuple[str, list[str]]]:
+def _spread(half: float | None, form: str) -> str:
+    if half is None:
+        return ""
+    return f" ±{half:{form}}"
+
+
+def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
     """Return label and cells of every line, the parts of the table under headings of their own."""
-    named, made, part = letters(found), list[tuple[str, list[str]]](), ""
-    for row in found.rows:
+    letter_of, made, part = letters(reproduction), list[tuple[str, list[str]]](), ""
+    for row in reproduction.rows:
         if row[0].cell.part != part:
             part = row[0].cell.part
             made.append((part, [""] * (len(row) + 1)))
-        seeds = sorted({one.ours.n for one in row if one.ours is not None})
-        size = next((one.people for one in row if one.people), f"n={', '.join(map(str, seeds))}")
+        label = f"{row[0].cell.row}{_backbone(reproduction, row[0])}"
         for line in LINES:
-            if line == "delta" and all(one.delta is None for one in row):
+            if line == "delta" and all(cell.delta is None for cell in row):
                 continue
-            label = f"{row[0].cell.row}{_size(found, row[0])}" if line == LINES[0] else ""
-            said = f"ours ({size})" if line == "ours" and seeds else line
-            made.append((label, [said, *(shown(one, line, named) for one in row)]))
+            made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row)]))
+            label = ""
     return made
 
 
-def _size(found: Reproduction, one: Reproduced) -> str:
-    """The backbone, where rows of one part have several."""
-    several = {row[0].cell.backbone for row in found.rows if row[0].cell.part == one.cell.part and row[0].cell.method}
-    return f" ({one.cell.backbone})" if len(several) > 1 and one.cell.backbone else ""
+def _heading(line: str, row: Sequence[Reproduced]) -> str:
+    """Return what a line is called: that of our numbers says of how many seeds or people they are."""
+    seeds = sorted({cell.ours.n for cell in row if cell.ours is not None})
+    if line != "ours" or not seeds:
+        return line
+    for cell in row:
+        if cell.people:
+            return f"ours ({cell.people})"
+    return f"ours (n={', '.join(map(str, seeds))})"
 
 
-def title(found: Reproduction) -> str:
+def _backbone(reproduction: Reproduction, cell: Reproduced) -> str:
+    """Return the backbone of a row, where rows of its part have several."""
+    part = [row[0].cell for row in reproduction.rows if row[0].cell.part == cell.cell.part and row[0].cell.method]
+    if len({published.backbone for published in part}) > 1 and cell.cell.backbone:
+        return f" ({cell.cell.backbone})"
+    return ""
+
+
+def title(reproduction: Reproduction) -> str:
     """Say which table this is."""
-    return f"{found.table.address} · {found.table.title} · preset {found.preset}"
+    return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
 
 
-def remarks(found: Reproduction) -> list[str]:
+def remarks(reproduction: Reproduction) -> list[str]:
     """Return what stands under a table: counts, order of methods, reasons, notes."""
-    count = found.count()
-    said = [", ".join(f"{n} {verdict}" for verdict, n in count.items() if n)]
-    blocks = dict.fromkeys(one.block for one in found.orders)
-    for block in blocks:
-        columns = ", ".join(f"{one.column} {_agreeing(one)}" for one in found.orders if one.block == block)
-        said.append(f"pairs of rows in the paper's order{f', {block}' if block else ''} (tau-b): {columns}")
-    said += [f"{letter}: {reason}" for reason, letter in letters(found).items()]
-    return said + list(found.notes)
+    counts = [f"{n} {verdict}" for verdict, n in reproduction.count().items() if n]
+    texts = [", ".join(counts)]
+    for block in dict.fromkeys(order.block for order in reproduction.orders):
+        where = ""
+        if block:
+            where = f", {block}"
+        columns = [f"{order.column} {_agreeing(order)}" for order in reproduction.orders if order.block == block]
+        texts.append(f"pairs of rows in the paper's order{where} (tau-b): {', '.join(columns)}")
+    texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
+    return texts + list(reproduction.notes)
 
 
-def _agreeing(one: Order) -> str:
-    return f"{one.agreeing}/{one.pairs} ({'all equal' if one.tau is None else f'{one.tau:+.2f}'})"
+def _agreeing(order: Order) -> str:
+    tau = "all equal"
+    if order.tau is not None:
+        tau = f"{order.tau:+.2f}"
+    return f"{order.agreeing}/{order.pairs} ({tau})"
 
 
-def markdown(every: Sequence[Reproduction]) -> str:
+def markdown(reproductions: Sequence[Reproduction]) -> str:
     """Render reproductions as Markdown."""
     parts = []
-    for found in every:
-        head = f"| | | {' | '.join(map(_md, found.table.columns))} |"
-        rule = "|---|---|" + "---:|" * len(found.table.columns)
-        body = [f"| {' | '.join(_md(text) for text in (label, *cells))} |" for label, cells in lines(found)]
-        notes = "".join(f"- {_md(remark)}\n" for remark in remarks(found))
-        parts.append("\n".join([f"### {_md(title(found))}", "", head, rule, *body, "", notes]))
+    for reproduction in reproductions:
+        columns = reproduction.table.columns
+        table = [_row(["", "", *columns]), "|---|---|" + "---:|" * len(columns)]
+        table += [_row([label, *cells]) for label, cells in lines(reproduction)]
+        notes = "".join(f"- {escaped(remark)}\n" for remark in remarks(reproduction))
+        parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", notes]))
     return "\n".join(parts)
 
 
-def _md(text: str) -> str:
-    return "".join("\\" + c if c in "\\|<>[]*_`" else c for c in plain(text))
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"
 
 
-def terminal(every: Sequence[Reproduction], width: int | None = None) -> str:
+def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
     """Render reproductions for a terminal."""
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    width = width or max(120, shutil.get_terminal_size((150, 24)).columns)
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=sys.stdout.isatty(), width=width, highlight=False)
-    for found in every:
-        grid = Grid(title=Text(plain(title(found))), title_justify="left", pad_edge=False)
-        grid.add_column("")
-        grid.add_column("")
-        for column in found.table.columns:
-            grid.add_column(Text(short(column)), justify="right")
-        made = lines(found)
-        for at, (label, cells) in enumerate(made):
-            style = {"verdict": "bold", "published": "dim", "delta": "dim"}.get(cells[0], "")
-            ends = at + 1 == len(made) or bool(made[at + 1][0])
-            grid.add_row(Text(plain(label)), *(Text(plain(cell), style=style) for cell in cells), end_section=ends)
-        console.print(grid)
-        for remark in remarks(found):
+    console = Console(file=stream, force_terminal=sys.stdout.isatty(), width=width or width_of(), highlight=False)
+    for reproduction in reproductions:
+        console.print(_terminal_table(reproduction))
+        for remark in remarks(reproduction):
             console.print(Text(f"  {plain(remark)}"))
         console.print()
     return stream.getvalue()
 
 
-def content(found: Reproduction) -> dict[str, Any]:
+def _terminal_table(reproduction: Reproduction) -> RichTable:
+    table = RichTable(title=Text(plain(title(reproduction))), title_justify="left", pad_edge=False)
+    table.add_column("")
+    table.add_column("")
+    for column in reproduction.table.columns:
+        table.add_column(Text(short(column)), justify="right")
+    made = lines(reproduction)
+    for place, (label, cells) in enumerate(made):
+        texts = [Text(plain(cell), style=STYLES.get(cells[0], "")) for cell in cells]
+        is_last_of_row = place + 1 == len(made) or bool(made[place + 1][0])
+        table.add_row(Text(plain(label)), *texts, end_section=is_last_of_row)
+    return table
+
+
+def content(reproduction: Reproduction) -> dict[str, Any]:
     """Return a reproduction as plain content, unrounded."""
+    rows = []
+    for row in reproduction.rows:
+        published = row[0].cell
+        rows.append(
+            {
+                "part": published.part,
+                "label": published.row,
+                "method": published.method,
+                "backbone": published.backbone,
+                "cells": [_cell(cell) for cell in row],
+            }
+        )
     return {
-        "address": found.table.address, "title": found.table.title, "preset": found.preset,
-        "columns": list(found.table.columns), "verdicts": found.count(), "notes": list(found.notes),
-        "rows": [{"part": row[0].cell.part, "label": row[0].cell.row, "method": row[0].cell.method,
-                  "backbone": row[0].cell.backbone, "cells": [_cell(one) for one in row]} for row in found.rows],
-        "orders": [vars(one) for one in found.orders],
-    }  # fmt: skip
+        "address": reproduction.table.address,
+        "title": reproduction.table.title,
+        "preset": reproduction.preset,
+        "columns": list(reproduction.table.columns),
+        "verdicts": reproduction.count(),
+        "notes": list(reproduction.notes),
+        "rows": rows,
+        "orders": [vars(order) for order in reproduction.orders],
+    }
 
 
-def _cell(one: Reproduced) -> dict[str, Any]:
-    ours = one.ours
+def _cell(cell: Reproduced) -> dict[str, Any]:
+    published = cell.cell
     return {
-        "column": one.cell.column, "task": one.cell.task, "metric": one.cell.metric, "decoding": one.cell.decoding,
-        "verdict": one.verdict, "reason": one.reason, "delta": one.delta,
-        "published": {"printed": one.cell.printed, "value": one.cell.value, "spread": one.cell.spread},
-        "ours": None if ours is None else {
-            "people": one.people, "mean": ours.mean, "half": ours.half, "n": ours.n,
-            "by_seed": {str(seed): value for seed, value in sorted(one.by_seed.items())},
-            "backbone": one.row.backbone if one.row else "", "cells": sorted(one.row.keys) if one.row else []},
-    }  # fmt: skip
+        "column": published.column,
+        "task": published.task,
+        "metric": published.metric,
+        "decoding": published.decoding,
+        "verdict": cell.verdict,
+        "reason": cell.reason,
+        "delta": cell.delta,
+        "published": {"printed": published.printed, "value": published.value, "spread": published.spread},
+        "ours": _ours(cell),
+    }
+
+
+def _ours(cell: Reproduced) -> dict[str, Any] | None:
+    if cell.ours is None:
+        return None
+    backbone, keys = "", list[str]()
+    if cell.row is not None:
+        backbone, keys = cell.row.backbone, sorted(cell.row.keys)
+    return {
+        "people": cell.people,
+        "mean": cell.ours.mean,
+        "half": cell.ours.half,
+        "n": cell.ours.n,
+        "by_seed": {str(seed): value for seed, value in sorted(cell.by_seed.items())},
+        "backbone": backbone,
+        "cells": keys,
+    }

@@ -72,15 +72,16 @@ def seed_mean(values: Sequence[float], level: float = LEVEL) -> SeedMean:
     Raises:
         ValueError: no value, or one that is not finite: a diverged seed is not a number.
 
-    >>> found = seed_mean([20.0, 21.0, 22.0])
-    >>> found.mean, round(found.half, 4), seed_mean([20.0, 21.0]).half
+    >>> interval = seed_mean([20.0, 21.0, 22.0])
+    >>> interval.mean, round(interval.half, 4), seed_mean([20.0, 21.0]).half
     (21.0, 2.4841, None)
     """
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"expected one finite value or more, got {list(values)}")
-    n = len(values)
-    half = student_t(n - 1, level) * statistics.stdev(values) / math.sqrt(n) if n >= SMALLEST else None
-    return SeedMean(statistics.fmean(values), half, n)
+    n, mean = len(values), statistics.fmean(values)
+    if n < SMALLEST:
+        return SeedMean(mean, None, n)
+    return SeedMean(mean, student_t(n - 1, level) * statistics.stdev(values) / math.sqrt(n), n)
 
 
 @lru_cache(maxsize=256)
@@ -102,19 +103,26 @@ def student_t(df: int, level: float = LEVEL) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, df) < level else (low, middle)
+        if _within(middle, df) < level:
+            low = middle
+        else:
+            high = middle
     return math.sqrt(df) * math.tan(low)
 
 
 def _within(angle: float, df: int) -> float:
     """Probability that |t| is below `sqrt(df) * tan(angle)`."""
     cosine, sine = math.cos(angle), math.sin(angle)
-    odd = df % 2
-    term, total = (cosine if odd else 1.0), 0.0
-    for k in range(2 if odd else 1, df, 2):
+    odd = df % 2 == 1
+    first, term, total = 1, 1.0, 0.0
+    if odd:
+        first, term = 2, cosine
+    for k in range(first, df, 2):
         total += term
         term *= cosine * cosine * k / (k + 1)
-    return (angle + sine * total) * 2 / math.pi if odd else sine * total
+    if odd:
+        return (angle + sine * total) * 2 / math.pi
+    return sine * total
 
 
 def bootstrap(items: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0) -> Interval:
@@ -130,8 +138,8 @@ def bootstrap(items: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int
         rounds: bootstrap samples.
         seed: of the draws.
 
-    >>> found = bootstrap(Sums(Form("mean", 100.0), [[1, 1]] * 60 + [[0, 1]] * 40))
-    >>> found.value, found.low < 52, 68 < found.high
+    >>> interval = bootstrap(Sums(Form("mean", 100.0), [[1, 1]] * 60 + [[0, 1]] * 40))
+    >>> interval.value, interval.low < 52, 68 < interval.high
     (60.0, True, True)
     """
     return _bootstrap([items], level, rounds, seed)
@@ -149,8 +157,8 @@ def bootstrap_difference(
 
     >>> better = Sums(Form("mean"), [[i % 5 + 1, 1] for i in range(50)])
     >>> worse = Sums(Form("mean"), [[i % 5, 1] for i in range(50)])
-    >>> found = bootstrap_difference(better, worse)
-    >>> found.value, round(found.low, 9), round(found.high, 9)
+    >>> interval = bootstrap_difference(better, worse)
+    >>> interval.value, round(interval.low, 9), round(interval.high, 9)
     (1.0, 1.0, 1.0)
     """
     if ours.form != theirs.form or len(ours) != len(theirs):
@@ -180,7 +188,9 @@ def _bootstrap(sides: Sequence[Sums], level: float, rounds: int, seed: int) -> I
 def _difference(sums: Sequence[Floats], form: Form) -> Floats:
     """The value of one side, or the first less the second."""
     values = [values_of(side, form) for side in sums]
-    return values[0] if len(values) == 1 else values[0] - values[1]
+    if len(values) == 1:
+        return values[0]
+    return values[0] - values[1]
 
 
 def _bca(value: float, samples: Floats, without: Floats, level: float) -> tuple[float, float]:
@@ -237,8 +247,8 @@ def aggregate(
     Raises:
         ValueError: no task, another number of seeds for one task than another, or a value that is not finite.
 
-    >>> found = aggregate({"a": [0.25, 0.5, 0.5], "b": [0.5, 0.5, 0.75]})
-    >>> found.value, found.low <= 0.5 <= found.high
+    >>> interval = aggregate({"a": [0.25, 0.5, 0.5], "b": [0.5, 0.5, 0.75]})
+    >>> interval.value, interval.low <= 0.5 <= interval.high
     (0.5, True)
     """
     table = _table(scores)
@@ -279,14 +289,17 @@ def probability_of_improvement(
     """
     if set(ours) != set(theirs):
         raise ValueError(f"expected the same tasks, got {sorted(ours)} and {sorted(theirs)}")
-    one, other = _table(ours), _table({task: theirs[task] for task in ours})
+    our_scores, their_scores = _table(ours), _table({task: theirs[task] for task in ours})  # [tasks, seeds]
     _check(level, rounds)
-    wins = np.sign(one[:, :, None] - other[:, None, :]) * (1 if better == "higher" else -1) / 2 + 0.5
-    value, (n, m) = float(wins.mean()), (one.shape[1], other.shape[1])
+    ahead = our_scores[:, :, None] - their_scores[:, None, :]  # [tasks, our seeds, their seeds]
+    if better == "lower":
+        ahead = -ahead
+    wins = np.sign(ahead) / 2 + 0.5
+    value, (tasks_n, n, m) = float(wins.mean()), wins.shape
     if min(n, m) < SMALLEST:
         return Interval(value, None, None)
-    rows, columns = draws((rounds, len(one), n - 1), n, seed), draws((rounds, len(one), m - 1), m, seed + 1)
-    tasks = np.arange(len(one))[:, None, None]
+    rows, columns = draws((rounds, tasks_n, n - 1), n, seed), draws((rounds, tasks_n, m - 1), m, seed + 1)
+    tasks = np.arange(tasks_n)[:, None, None]
     samples = wins[tasks, rows[..., None], columns[..., None, :]].mean(axis=(1, 2, 3))
     return Interval(value, *_percentiles(samples, level))
 
@@ -330,8 +343,8 @@ def _table(scores: Mapping[str, Sequence[float]]) -> Floats:
     """Scores as `[tasks, seeds]`."""
     sizes = {len(values) for values in scores.values()}
     if len(sizes) != 1 or 0 in sizes:
-        found = {task: len(values) for task, values in scores.items()}
-        raise ValueError(f"expected the same number of seeds for every task, got {found}; take those that all have")
+        by_task = {task: len(values) for task, values in scores.items()}
+        raise ValueError(f"expected the same number of seeds for every task, got {by_task}; take those that all have")
     table = np.array(list(scores.values()), dtype=np.float64)
     if not np.isfinite(table).all():
         bad = [task for task, row in zip(scores, table, strict=True) if not np.isfinite(row).all()]

@@ -117,7 +117,7 @@ def closest(table: Table) -> list[str]:
     for column, value in table.human[0].values.items():
         if column in table.columns and value.mean is not None:
             human[column] = value.mean
-    means = {row.label: _means(row, human) for row in table.rows}
+    means = {row.label: row.means(human) for row in table.rows}
     if len(human) < FEWEST or len(means) < FEWEST:
         return []
     ranks = [rank for rank in views.closest_to_human(means, human) if rank.mean is not None]
@@ -125,15 +125,6 @@ def closest(table: Table) -> list[str]:
         return []
     nearest = ", ".join(f"{rank.method} {rank.mean:.1f}" for rank in ranks[:NAMED])
     return [f"closest to human, mean rank over {', '.join(human)}: {nearest}"]
-
-
-def _means(row: TableRow, columns: Mapping[str, float]) -> dict[str, float | None]:
-    """Return a row's means of some columns, None where it has none."""
-    means: dict[str, float | None] = dict.fromkeys(columns)
-    for column in columns:
-        if column in row.values:
-            means[column] = row.values[column].mean
-    return means
 
 
 def _baseline(table: Table) -> tuple[TableRow, str] | None:

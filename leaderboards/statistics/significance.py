@@ -76,41 +76,42 @@ def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = 
 
     >>> better = {1: Sums(Form("mean"), [[1, 1]] * 20)}
     >>> worse = {1: Sums(Form("mean"), [[0, 1]] * 20)}
-    >>> found = compare(better, worse, rounds=999)
-    >>> found.difference, found.p, compare(better, better, rounds=999).p
+    >>> comparison = compare(better, worse, rounds=999)
+    >>> comparison.difference, comparison.p, compare(better, better, rounds=999).p
     (1.0, 0.001, 1.0)
     """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
-    one, other, seeds = _paired(ours, theirs)
-    seen, slack = one.value - other.value, SLACK * max(abs(one.value), abs(other.value))
+    our_sums, their_sums, seeds = _paired(ours, theirs)
+    seen = our_sums.value - their_sums.value
+    slack = SLACK * max(abs(our_sums.value), abs(their_sums.value))
     hits = np.zeros(3, dtype=np.int64)
-    for swaps in _random_swaps(rounds, len(one), seed):
-        found = swapped_differences(one, other, swaps)
-        found = np.where(np.isnan(found), [[np.inf], [np.inf], [-np.inf]], [np.abs(found), found, found])
+    for swaps in _random_swaps(rounds, len(our_sums), seed):
+        differences = swapped_differences(our_sums, their_sums, swaps)  # [rounds]
+        is_nan = np.isnan(differences)
         hits += [
-            (found[0] >= abs(seen) - slack).sum(),
-            (found[1] >= seen - slack).sum(),
-            (found[2] <= seen + slack).sum(),
+            (np.where(is_nan, np.inf, np.abs(differences)) >= abs(seen) - slack).sum(),
+            (np.where(is_nan, np.inf, differences) >= seen - slack).sum(),
+            (np.where(is_nan, -np.inf, differences) <= seen + slack).sum(),
         ]
     p, p_higher, p_lower = ((hits + 1) / (rounds + 1)).tolist()
-    return Comparison(seen, p, p_higher, p_lower, rounds, len(one), seeds)
+    return Comparison(seen, p, p_higher, p_lower, rounds, len(our_sums), seeds)
 
 
-def swapped_differences(one: Sums, other: Sums, swaps: Floats) -> Floats:
+def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
     """Return the difference of the two values after each set of swaps, `[rounds]`.
 
     Args:
-        one: `[rows, k]`.
-        other: of the same form and as many rows.
+        ours: `[rows, k]`.
+        theirs: of the same form and as many rows.
         swaps: `[rounds, rows]`, 1 where a row's statistics change sides and 0 where not.
 
-    >>> one, other = Sums(Form("mean"), [[1, 1], [3, 1]]), Sums(Form("mean"), [[0, 1], [1, 1]])
-    >>> swapped_differences(one, other, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
+    >>> ours, theirs = Sums(Form("mean"), [[1, 1], [3, 1]]), Sums(Form("mean"), [[0, 1], [1, 1]])
+    >>> swapped_differences(ours, theirs, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
     [1.5, -0.5, -1.5]
     """
-    moved = swaps @ (one.values - other.values)
-    return values_of(one.total - moved, one.form) - values_of(other.total + moved, one.form)
+    moved = swaps @ (ours.values - theirs.values)
+    return values_of(ours.total - moved, ours.form) - values_of(theirs.total + moved, ours.form)
 
 
 def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
@@ -164,14 +165,17 @@ def tie_groups(
     """
     if any(value is not None and not math.isfinite(value) for value in values):
         raise ValueError(f"expected finite values, None where there is none, got {list(values)}")
-    ranked = [(-value if higher else value, place) for place, value in enumerate(values) if value is not None]
+    sign = 1
+    if higher:
+        sign = -1
+    ranked = [(sign * value, place) for place, value in enumerate(values) if value is not None]
     left = [place for _, place in sorted(ranked)]
     groups: list[int | None] = [None] * len(values)
     group = 0
     while left:
         leader, *rest = left
         adjusted = holm([p_of(leader, place) for place in rest])
-        alike = {leader, *(place for place, p in zip(rest, adjusted, strict=True) if p > alpha)}
+        alike = {leader} | {place for place, p in zip(rest, adjusted, strict=True) if p > alpha}
         for place in alike:
             groups[place] = group
         left, group = [place for place in left if place not in alike], group + 1
@@ -191,7 +195,9 @@ def over_seeds(runs: Sequence[Sums]) -> Sums:
     1.5
     """
     _alike(runs)
-    return runs[0] if len(runs) == 1 else Sums(runs[0].form, sum(run.values for run in runs))
+    if len(runs) == 1:
+        return runs[0]
+    return Sums(runs[0].form, sum(run.values for run in runs))
 
 
 def _paired(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> tuple[Sums, Sums, tuple[int, ...]]:
@@ -199,11 +205,12 @@ def _paired(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> tuple[Sums,
     seeds = tuple(sorted(set(ours) & set(theirs)))
     if not seeds:
         raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
-    one, other = (over_seeds([side[number] for number in seeds]) for side in (ours, theirs))
-    _alike([one, other])
-    if not (math.isfinite(one.value) and math.isfinite(other.value)):
-        raise ValueError(f"expected two values, got {one.value} and {other.value}")
-    return one, other, seeds
+    our_sums = over_seeds([ours[seed] for seed in seeds])
+    their_sums = over_seeds([theirs[seed] for seed in seeds])
+    _alike([our_sums, their_sums])
+    if not (math.isfinite(our_sums.value) and math.isfinite(their_sums.value)):
+        raise ValueError(f"expected two values, got {our_sums.value} and {their_sums.value}")
+    return our_sums, their_sums, seeds
 
 
 def _alike(runs: Sequence[Sums]) -> None:

@@ -131,7 +131,8 @@ def mean_difference(ours: Curve, theirs: Curve) -> float | None:
     if both is None:
         return None
     low, high = both
-    corners = sorted({low, high, *(x for x, _ in (*ours, *theirs) if low < x < high)})
+    inside = {x for x, _ in (*ours, *theirs) if low < x < high}
+    corners = sorted(inside | {low, high})
     gaps = [value_at(ours, x) - value_at(theirs, x) for x in corners]
     if low == high:
         return gaps[0]
@@ -233,4 +234,8 @@ def _sweeps(rows: Sequence[TableRow]) -> list[list[TableRow]]:
     models: dict[tuple[str, frozenset[str]], list[TableRow]] = defaultdict(list)
     for row in rows:
         models[row.method, frozenset(row.keys)].append(row)
-    return [sweep for sweep in models.values() if len({row.decoding for row in sweep}) > 1]
+    return [sweep for sweep in models.values() if _several_decodings(sweep)]
+
+
+def _several_decodings(rows: Sequence[TableRow]) -> bool:
+    return len({row.decoding for row in rows}) > 1

@@ -6,6 +6,7 @@ Columns that measure nearly the same (Self-BLEU-1, -2 and -3) are several votes;
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -33,9 +34,11 @@ class Duel:
     @property
     def winner(self) -> str | None:
         """Who wins more columns than it loses; None for a draw."""
-        if self.wins == self.losses:
-            return None
-        return self.one if self.wins > self.losses else self.other
+        if self.wins > self.losses:
+            return self.one
+        if self.wins < self.losses:
+            return self.other
+        return None
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,12 @@ def merit(value: float, goal: Goal) -> float:
     >>> merit(3.0, "higher"), merit(3.0, "lower"), merit(3.0, 5.0)
     (3.0, -3.0, -2.0)
     """
+    if goal == "higher":
+        return value
+    if goal == "lower":
+        return -value
     if isinstance(goal, str):
-        if goal not in ("higher", "lower"):
-            raise ValueError(f"goal {goal!r} is unknown; there are: higher, lower, or a number to be near to")
-        return value if goal == "higher" else -value
+        raise ValueError(f"goal {goal!r} is unknown; there are: higher, lower, or a number to be near to")
     return -abs(value - goal)
 
 
@@ -108,17 +113,22 @@ def pairwise(
     """
     _check(values, goals, at_least=2)
     duels = []
-    for one, other in combinations(values, 2):
-        counts, left_out = [0, 0, 0], []
+    for first, second in combinations(values, 2):
+        wins = losses = ties = 0
+        left_out = []
         for column, goal in goals.items():
-            ours, theirs = values[one].get(column), values[other].get(column)
+            ours, theirs = values[first].get(column), values[second].get(column)
             if ours is None or theirs is None:
                 left_out.append(column)
                 continue
             ahead = merit(ours, goal) - merit(theirs, goal)
-            tie = abs(ahead) <= tolerance or (tied is not None and tied(one, other, column))
-            counts[2 if tie else int(ahead < 0)] += 1
-        duels.append(Duel(one, other, counts[0], counts[1], counts[2], tuple(left_out)))
+            if abs(ahead) <= tolerance or (tied is not None and tied(first, second, column)):
+                ties += 1
+            elif ahead > 0:
+                wins += 1
+            else:
+                losses += 1
+        duels.append(Duel(first, second, wins, losses, ties, tuple(left_out)))
     return duels
 
 
@@ -130,16 +140,22 @@ def records(duels: Sequence[Duel]) -> list[Record]:
     >>> [(r.rank, r.method, r.wins, r.losses) for r in records([Duel("a", "b", 4, 3, 0), Duel("c", "a", 2, 5, 0)])]
     [(1, 'a', 2, 0), (2, 'b', 0, 1), (2, 'c', 0, 1)]
     """
-    found: dict[str, list[int]] = {}
+    won, lost, drawn = Counter[str](), Counter[str](), Counter[str]()
     for duel in duels:
         for method in (duel.one, duel.other):
-            ahead = duel.winner == method
-            found.setdefault(method, [0, 0, 0])[2 if duel.winner is None else int(not ahead)] += 1
-    order = sorted(found, key=lambda method: (-found[method][0], found[method][1]))
+            if duel.winner is None:
+                drawn[method] += 1
+            elif duel.winner == method:
+                won[method] += 1
+            else:
+                lost[method] += 1
+    methods: dict[str, None] = {}
+    for duel in duels:
+        methods |= {duel.one: None, duel.other: None}
     rows = []
-    for method in order:
-        won, lost, drawn = found[method]
-        rows.append(Record(method, won, lost, drawn, rank=1 + sum(one > won for one, _, _ in found.values())))
+    for method in sorted(methods, key=lambda method: (-won[method], lost[method])):
+        rank = 1 + sum(won[rival] > won[method] for rival in methods)
+        rows.append(Record(method, won[method], lost[method], drawn[method], rank))
     return rows
 
 
@@ -156,24 +172,38 @@ def closest_to_human(values: Values, human: Mapping[str, float], tolerance: floa
     Raises:
         ValueError: no methods, no columns, or a value that is not finite.
 
-    >>> found = closest_to_human({"mle": {"rep": 18.0}, "f2": {"rep": 12.0}}, {"rep": 10.0})
-    >>> [(row.method, row.mean, row.gaps) for row in found]
+    >>> ranks = closest_to_human({"mle": {"rep": 18.0}, "f2": {"rep": 12.0}}, {"rep": 10.0})
+    >>> [(row.method, row.mean, row.gaps) for row in ranks]
     [('f2', 1.0, {'rep': 20.0}), ('mle', 2.0, {'rep': 80.0})]
     """
     _check(values, human, at_least=1)
     ranks: dict[str, dict[str, float]] = {method: {} for method in values}
     gaps: dict[str, dict[str, float]] = {method: {} for method in values}
     for column, true in human.items():
-        held = {method: abs(value - true) for method, row in values.items() if (value := row.get(column)) is not None}
-        for method, own in held.items():
+        distances = {}
+        for method, row in values.items():
+            if (value := row.get(column)) is not None:
+                distances[method] = abs(value - true)
+        for method, own in distances.items():
             if true:
                 gaps[method][column] = 100 * own / abs(true)
-            if len(held) == len(values):
-                nearer = sum(one < own - tolerance for one in held.values())
-                level = sum(abs(one - own) <= tolerance for one in held.values())
-                ranks[method][column] = nearer + (level + 1) / 2
-    rows = [Rank(m, ranks[m], sum(ranks[m].values()) / len(ranks[m]) if ranks[m] else None, gaps[m]) for m in values]
-    return sorted(rows, key=lambda row: math.inf if row.mean is None else row.mean)
+            if len(distances) == len(values):
+                ranks[method][column] = _rank(own, list(distances.values()), tolerance)
+    rows = [Rank(method, ranks[method], _mean(ranks[method]), gaps[method]) for method in values]
+    return sorted(rows, key=lambda row: (row.mean is None, row.mean or 0.0))
+
+
+def _rank(own: float, distances: Sequence[float], tolerance: float) -> float:
+    """Return the rank of a distance, 1 for the smallest; those that differ by no more than the tolerance share one."""
+    nearer = sum(distance < own - tolerance for distance in distances)
+    level = sum(abs(distance - own) <= tolerance for distance in distances)
+    return nearer + (level + 1) / 2
+
+
+def _mean(ranks: Mapping[str, float]) -> float | None:
+    if not ranks:
+        return None
+    return sum(ranks.values()) / len(ranks)
 
 
 def _check(values: Values, goals: Mapping[str, Goal], at_least: int) -> None:

@@ -25,7 +25,7 @@ def wins_of(
         None where fewer than two rows or no column can be compared.
     """
     goals = _goals(table, [column for column in table.columns if markable.get(column)])
-    means = {row.id: {column: _mean(table, place, column) for column in goals} for place, row in enumerate(table.rows)}
+    means = {row.id: row.means(goals) for row in table.rows}
     if len(means) < 2 or not goals:
         return None
     groups = {row.id: statistics for row, statistics in zip(table.rows, values, strict=True)}
@@ -53,10 +53,3 @@ def _goals(table: Table, columns: Sequence[str]) -> dict[str, views.Goal]:
             elif row.values[column].higher_is_better is False:
                 goals[column] = "lower"
     return goals
-
-
-def _mean(table: Table, place: int, column: str) -> float | None:
-    value = table.rows[place].values.get(column)
-    if value is None:
-        return None
-    return value.mean

@@ -77,10 +77,10 @@ def test_equal_cells_do_not_differ():
 )
 def test_a_difference_lands_in_its_group(path, value, group, name):
     (found,) = audit(record(), record(path, value))
-    assert (found.group, found.name, found.other) == (
+    assert (found.group, found.name, found.second) == (
         group,
         name,
-        value if not isinstance(value, dict) else found.other,
+        value if not isinstance(value, dict) else found.second,
     )
     assert only_the_objective([found]) == (group in ("objective", "cost"))
 
@@ -98,7 +98,7 @@ def test_a_start_counts_as_more_training():
     start = {"config": {**CONTENT["config"], "seed": 3}, "data": CONTENT["data"], "train": {"tokens": 99, "curve": []}}
     found = audit(record(), record("start", start))
     assert {one.group for one in found} == {"start"}
-    assert ("start.train.tokens", NOTHING, 99) in {(one.name, one.one, one.other) for one in found}
+    assert ("start.train.tokens", NOTHING, 99) in {(one.name, one.first, one.second) for one in found}
     assert not only_the_objective(found)
 
 
@@ -108,7 +108,7 @@ def test_decodings_and_their_rows_are_compared_but_not_those_of_controls():
         ("decodings", "generation test beam=4")]  # fmt: skip
     assert audit(record(), record(of=(OF, {**more, "shown_as": "mle.decoupled"}))) == []
     (rows,) = audit(record(), record(of=({**OF, "ids": {"n": 4, "sha256": "j"}},)))
-    assert (rows.one["rows"], rows.other["rows"]) == (5, 4)
+    assert (rows.first["rows"], rows.second["rows"]) == (5, 4)
 
 
 def test_groups_come_in_order_the_objective_first():
