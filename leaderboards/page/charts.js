@@ -4,14 +4,14 @@ const PALETTE = 8;
 
 // The range of a column over the rows shown, intervals and single seeds within it.
 function domain(rows, column) {
-  const found = rows.flatMap((row) => {
+  const ends = rows.flatMap((row) => {
     const value = row.values.get(column);
     if (!value || value.mean === null) return [];
     const half = value.half ?? 0;
     return [value.mean - half, value.mean + half, ...value.seeds.filter((x) => x !== null)];
   });
-  if (!found.length) return null;
-  const [low, high] = [Math.min(...found), Math.max(...found)];
+  if (!ends.length) return null;
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
   return high > low ? [low, high] : [low - 1, high + 1];
 }
 
@@ -43,9 +43,9 @@ function winsNode(table) {
       el("thead", {}, head), el("tbody", {}, lines))));
 }
 
-function winCell(row, other, found) {
-  if (row === other || !found) return el("td", { class: "num soft" }, row === other ? "·" : "");
-  const [wins, ties, losses] = found;
+function winCell(row, other, counts) {
+  if (row === other || !counts) return el("td", { class: "num soft" }, row === other ? "·" : "");
+  const [wins, ties, losses] = counts;
   const cell = el("td", { class: `num ${wins > losses ? "win" : wins < losses ? "loss" : ""}`,
     title: `${row.label} against ${other.label}: ${wins} wins, ${ties} ties, ${losses} losses` }, `${wins}–${losses}`,
   ties ? el("span", { class: "half" }, ` ${ties} tied`) : "");
@@ -58,18 +58,18 @@ const GROUPS = { frequent: "Frequent", medium: "Medium", rare: "Rare", very_rare
 
 function frequencyNode(table) {
   const ids = new Set(visibleRows(table).map((row) => row.id));
-  const shares = table.frequency.filter((one) => ids.has(one.id) || one.id.startsWith("human"));
-  const human = table.frequency.find((one) => one.id === "human");
-  const name = (one) => (one.id.startsWith("human") ? "human" : table.byId.get(one.id)?.label ?? one.id);
+  const shares = table.frequency.filter((row) => ids.has(row.id) || row.id.startsWith("human"));
+  const human = table.frequency.find((row) => row.id === "human");
+  const name = (row) => (row.id.startsWith("human") ? "human" : table.byId.get(row.id)?.label ?? row.id);
   const groups = Object.entries(GROUPS).map(([key, title]) => {
-    const top = 1.06 * Math.max(0.01, ...shares.map((one) => one.shares[key]));
-    return el("figure", {}, el("figcaption", {}, title), shares.map((one) => {
-      const bar = el("span", { class: one.id.startsWith("human") ? "bar people" : "bar" });
-      bar.style.setProperty("--length", `${(100 * one.shares[key]) / top}%`);
+    const top = 1.06 * Math.max(0.01, ...shares.map((row) => row.shares[key]));
+    return el("figure", {}, el("figcaption", {}, title), shares.map((row) => {
+      const bar = el("span", { class: row.id.startsWith("human") ? "bar people" : "bar" });
+      bar.style.setProperty("--length", `${(100 * row.shares[key]) / top}%`);
       const line = human && el("span", { class: "people-line" });
       if (line) line.style.setProperty("--length", `${(100 * human.shares[key]) / top}%`);
-      return el("div", { class: "bars" }, el("span", { class: "bar-name" }, name(one)),
-        el("span", { class: "track" }, bar, line), el("span", { class: "bar-value" }, `${one.shares[key].toFixed(1)} %`));
+      return el("div", { class: "bars" }, el("span", { class: "bar-name" }, name(row)),
+        el("span", { class: "track" }, bar, line), el("span", { class: "bar-value" }, `${row.shares[key].toFixed(1)} %`));
     }));
   });
   return el("div", {}, el("p", { class: "soft" }, "Share of generated tokens by how frequent they are in the training text",
@@ -80,9 +80,9 @@ function niceTicks(low, high, n) {
   const rough = (high - low) / n;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough);
-  const found = [];
-  for (let x = Math.ceil(low / step) * step; x <= high + step / 1e6; x += step) found.push(Number(x.toPrecision(6)));
-  return found;
+  const ticks = [];
+  for (let x = Math.ceil(low / step) * step; x <= high + step / 1e6; x += step) ticks.push(Number(x.toPrecision(6)));
+  return ticks;
 }
 
 // One line a seed; a colour a row, as long as there are colours.

@@ -2,24 +2,24 @@
 
 function linesOf(table) {
   const columns = visibleColumns(table);
-  const found = [];
+  const lines = [];
   const said = new Set();
   for (const row of visibleRows(table)) {
-    found.push({ row, name: row.label, backbone: row.backbone, seeds: row.seeds_text,
+    lines.push({ row, name: row.label, backbone: row.backbone, seeds: row.seeds_text,
       values: columns.map((column) => row.values.get(column.name) ?? null) });
     for (const paper of state.papers ? table.published : []) {
       if (paper.method !== row.method || said.has(paper)) continue;
       said.add(paper);
-      found.push({ paper, name: `${paper.paper} ${paper.table}`, backbone: paper.backbone, seeds: "",
+      lines.push({ paper, name: `${paper.paper} ${paper.table}`, backbone: paper.backbone, seeds: "",
         texts: columns.map((column) => paper.texts[column.name] ?? ""),
         values: columns.map((column) => paper.values[column.name] ?? null) });
     }
   }
   for (const row of state.method.length ? [] : table.human) {
-    found.push({ row, name: row.label, backbone: "", seeds: "",
+    lines.push({ row, name: row.label, backbone: "", seeds: "",
       values: columns.map((column) => row.values.get(column.name) ?? null) });
   }
-  return found;
+  return lines;
 }
 
 function cellTexts(line, mark, plusMinus) {
@@ -44,7 +44,7 @@ function asMarkdown(table) {
 const ODD = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}",
   ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "Δ": "$\\Delta$", "±": "$\\pm$", "·": "\\textperiodcentered{}" };
 
-const latexText = (text) => text.replace(/[\\~^<>|"Δ±·]|[&%$#_{}]/g, (found) => ODD[found] ?? `\\${found}`);
+const latexText = (text) => text.replace(/[\\~^<>|"Δ±·]|[&%$#_{}]/g, (special) => ODD[special] ?? `\\${special}`);
 
 function asLatex(table) {
   const columns = visibleColumns(table);

@@ -2,9 +2,9 @@
 
 function tipOf(table, row, head, value) {
   const better = head.better === null ? "" : head.better ? " · higher is better" : " · lower is better";
-  const found = [el("b", {}, `${row.method} · ${head.name}`)];
+  const parts = [el("b", {}, `${row.method} · ${head.name}`)];
   if (value.mean !== null) {
-    found.push(el("p", { class: "big" }, precise(value.mean), value.half === null ? "" : ` ± ${precise(value.half)}`));
+    parts.push(el("p", { class: "big" }, precise(value.mean), value.half === null ? "" : ` ± ${precise(value.half)}`));
   }
   const about = [["n", `${value.n_seeds} ${value.n_seeds === 1 ? "seed" : "seeds"}${value.half === null ? ", no interval" : ""}${better}`]];
   if (value.n_seeds > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
@@ -12,10 +12,10 @@ function tipOf(table, row, head, value) {
   if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
   if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);
   if (value.p !== null) {
-    const other = table.byId.get(value.against)?.label ?? "the baseline";
+    const baseline = table.byId.get(value.against)?.label ?? "the baseline";
     const ends = value.low === null ? "" : ` (${signed(value.low)} to ${signed(value.high)} over items)`;
-    if (value.difference !== null) about.push([`Δ ${other}`, `${signed(value.difference)}${ends}`]);
-    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)} against ${other}`]);
+    if (value.difference !== null) about.push([`Δ ${baseline}`, `${signed(value.difference)}${ends}`]);
+    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)} against ${baseline}`]);
   }
   const reasons = new Set();
   for (const paper of table.published) {
@@ -27,8 +27,8 @@ function tipOf(table, row, head, value) {
   }
   for (const why of reasons) about.push(["not comparable", why]);
   about.push(["signature", el("code", {}, breakable(value.signature))]);
-  found.push(listOf(about));
-  return found;
+  parts.push(listOf(about));
+  return parts;
 }
 
 function bySeed(row, value) {

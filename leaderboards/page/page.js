@@ -34,11 +34,11 @@ function sectionNode(table) {
 function columnChooser(table) {
   const boxes = table.columns.map((column) => {
     const box = el("input", { type: "checkbox", value: column.name, onchange: () => {
-      const wanted = new Set(visibleColumns(table).map((one) => one.name));
+      const wanted = new Set(visibleColumns(table).map((candidate) => candidate.name));
       if (box.checked) wanted.add(column.name);
       else wanted.delete(column.name);
-      const names = table.columns.filter((one) => wanted.has(one.name)).map((one) => one.name);
-      const asAtFirst = table.columns.every((one) => one.shown === wanted.has(one.name));
+      const names = table.columns.filter((candidate) => wanted.has(candidate.name)).map((candidate) => candidate.name);
+      const asAtFirst = table.columns.every((candidate) => candidate.shown === wanted.has(candidate.name));
       chosen(table).columns = asAtFirst ? null : names;
       redraw(table, `[data-chooser] input[value="${CSS.escape(column.name)}"]`);
     } });
@@ -88,7 +88,7 @@ function drawAll() {
 function select(name, all) {
   const known = [...new Set(board.tables.map((table) => table[name]))];
   const node = el("select", { id: `by-${name}`, onchange: () => { state[name] = node.value; drawAll(); } },
-    el("option", { value: "" }, all), known.map((one) => el("option", { value: one }, one)));
+    el("option", { value: "" }, all), known.map((value) => el("option", { value: value }, value)));
   node.value = state[name];
   return el("label", {}, el("span", { class: "sr" }, name), node);
 }
@@ -98,15 +98,15 @@ function methodFilter() {
   const label = () => (state.method.length ? `Methods ${state.method.length}/${known.length}` : "All methods");
   const boxes = known.map((method) => {
     const box = el("input", { type: "checkbox", value: method, onchange: () => {
-      state.method = box.checked ? [...state.method, method] : state.method.filter((one) => one !== method);
-      found.querySelector("summary").textContent = label();
+      state.method = box.checked ? [...state.method, method] : state.method.filter((name) => name !== method);
+      list.querySelector("summary").textContent = label();
       drawAll();
     } });
     box.checked = state.method.includes(method);
     return el("label", {}, box, method);
   });
-  const found = popover("methods", label(), boxes);
-  return found;
+  const list = popover("methods", label(), boxes);
+  return list;
 }
 
 function drawFilters() {

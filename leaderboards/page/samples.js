@@ -3,12 +3,12 @@
 const SPAN = 3;
 
 function words(text) {
-  const found = [];
+  const tokens = [];
   for (const match of text.matchAll(/\S+/g)) {
     const bare = match[0].toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
-    found.push({ word: bare || match[0], start: match.index, end: match.index + match[0].length });
+    tokens.push({ word: bare || match[0], start: match.index, end: match.index + match[0].length });
   }
-  return found;
+  return tokens;
 }
 
 function spansOf(tokens) {
@@ -28,20 +28,20 @@ function marked(text, prompt) {
     before.add(span);
   });
   const kind = (token) => [token?.repeat && "repeat", token?.copied && "copied"].filter(Boolean).join(" ");
-  const found = [];
+  const pieces = [];
   let end = 0;
   for (let i = 0; i < tokens.length;) {
     let last = i;
     while (last + 1 < tokens.length && kind(tokens[last + 1]) === kind(tokens[i])) last += 1;
-    found.push(text.slice(end, tokens[i].start));
+    pieces.push(text.slice(end, tokens[i].start));
     const part = text.slice(tokens[i].start, tokens[last].end);
     const classes = kind(tokens[i]);
-    found.push(classes ? el("mark", { class: classes, title: classes.replace(" ", " and ") }, part) : part);
+    pieces.push(classes ? el("mark", { class: classes, title: classes.replace(" ", " and ") }, part) : part);
     end = tokens[last].end;
     i = last + 1;
   }
-  found.push(text.slice(end));
-  return found.filter((part) => part !== "");
+  pieces.push(text.slice(end));
+  return pieces.filter((part) => part !== "");
 }
 
 function samplesNode(table) {
@@ -54,7 +54,7 @@ function samplesNode(table) {
     redraw(table, focus);
   };
   const picker = el("select", { "aria-label": "Example", "data-pick": "sample", onchange: (event) => go(event.target.selectedIndex, "[data-pick=sample]") },
-    table.samples.map((one, i) => el("option", { selected: i === at }, one.id)));
+    table.samples.map((example, i) => el("option", { selected: i === at }, example.id)));
   const cards = [];
   if (sample.reference) cards.push(card("reference", sample.reference, sample.prompt, mine.marks, "reference"));
   for (const row of rows) cards.push(card(row.label, sample.texts[row.id], sample.prompt, mine.marks));

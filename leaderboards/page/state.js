@@ -68,19 +68,19 @@ function readHash() {
 }
 
 function writeHash() {
-  const found = new URLSearchParams();
-  for (const name of ["task", "preset", "q"]) if (state[name]) found.set(name, state[name]);
-  for (const method of state.method) found.append("method", method);
-  if (!state.papers) found.set("papers", "no");
+  const parameters = new URLSearchParams();
+  for (const name of ["task", "preset", "q"]) if (state[name]) parameters.set(name, state[name]);
+  for (const method of state.method) parameters.append("method", method);
+  if (!state.papers) parameters.set("papers", "no");
   for (const table of board.tables) {
     const mine = chosen(table);
-    if (mine.sort) found.set(`sort:${table.id}`, `${mine.up ? "up" : "down"} ${mine.sort}`);
-    for (const column of mine.columns ?? []) found.append(`column:${table.id}`, column);
-    if (mine.columns && !mine.columns.length) found.append(`column:${table.id}`, "");
-    if (mine.open) found.set(`open:${table.id}`, mine.open);
-    if (mine.sample) found.set(`sample:${table.id}`, mine.sample);
+    if (mine.sort) parameters.set(`sort:${table.id}`, `${mine.up ? "up" : "down"} ${mine.sort}`);
+    for (const column of mine.columns ?? []) parameters.append(`column:${table.id}`, column);
+    if (mine.columns && !mine.columns.length) parameters.append(`column:${table.id}`, "");
+    if (mine.open) parameters.set(`open:${table.id}`, mine.open);
+    if (mine.sample) parameters.set(`sample:${table.id}`, mine.sample);
   }
-  const hash = found.toString();
+  const hash = parameters.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 }
 

@@ -58,19 +58,19 @@ function breakable(name) {
 function bodyRows(table, rows, heads) {
   const domains = new Map(heads.filter((head) => head.column).map((head) => [head.name, domain(rows, head.name)]));
   const said = new Set();
-  const found = [];
+  const lines = [];
   for (const row of rows) {
-    found.push(rowNode(table, row, heads, domains));
+    lines.push(rowNode(table, row, heads, domains));
     for (const paper of state.papers ? table.published : []) {
       if (paper.method !== row.method || said.has(paper)) continue;
       said.add(paper);
-      found.push(paperNode(paper, row, heads));
+      lines.push(paperNode(paper, row, heads));
     }
   }
   const human = state.method.length ? [] : table.human;
-  for (const row of human) found.push(rowNode(table, row, heads, domains, true));
-  if (!found.length) found.push(el("tr", {}, el("td", { colspan: heads.length, class: "none" }, "No row fits.")));
-  return found;
+  for (const row of human) lines.push(rowNode(table, row, heads, domains, true));
+  if (!lines.length) lines.push(el("tr", {}, el("td", { colspan: heads.length, class: "none" }, "No row fits.")));
+  return lines;
 }
 
 function rowNode(table, row, heads, domains, human = false) {
@@ -161,7 +161,7 @@ function move(event, grid) {
   const line = cell.parentElement;
   const along = [...line.querySelectorAll("[data-cell]")];
   const at = along.indexOf(cell);
-  const lines = [...grid.querySelectorAll("tbody tr")].filter((one) => one.querySelector("[data-cell]"));
+  const lines = [...grid.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-cell]"));
   const sameColumn = (by) => {
     for (let i = lines.indexOf(line) + by; lines[i]; i += by) {
       const there = lines[i].children[cell.cellIndex];

@@ -28,8 +28,8 @@ function tradeoffNode(table) {
   const people = table.human.map((row) => axes.map((name) => row.values.get(name)?.mean ?? null)).find(([x]) => x !== null);
   const every = lines.flat();
   const range = (name) => {
-    const found = [...every.map((point) => point[name]), ...(people ? [people[name === "x" ? 0 : 1]] : [])];
-    const [low, high] = [Math.min(...found), Math.max(...found)];
+    const values = [...every.map((point) => point[name]), ...(people ? [people[name === "x" ? 0 : 1]] : [])];
+    const [low, high] = [Math.min(...values), Math.max(...values)];
     return [low - 0.05 * (high - low || 1), high + 0.05 * (high - low || 1)];
   };
   const [width, height, left, bottom] = [720, 320, 52, 40];

@@ -86,7 +86,7 @@ def _human_ids(rows: Sequence[TableRow]) -> list[str]:
 
 def _columns(grid: Grid) -> list[dict[str, Any]]:
     """Return name and direction of every column, and whether it is shown."""
-    directions = {}
+    directions: dict[str, bool | None] = {}
     for row in grid.table.rows:
         directions |= {column: value.higher_is_better for column, value in row.values.items()}
     shown = grid.table.columns

@@ -241,8 +241,11 @@ def _deltas(table: Table, paper: Published, columns: Sequence[str]) -> dict[int,
     deltas: dict[int, dict[str, str]] = {}
     if _why_not(table):
         return deltas
+    printed = printed_values(paper, columns)
     for place, row in enumerate(table.rows):
-        for column, printed in printed_values(paper, columns).items():
-            if row.method == paper.method and column in row.values and row.values[column].mean is not None:
-                deltas.setdefault(place, {})[column] = signed(row.values[column].mean - printed)
+        if row.method != paper.method:
+            continue
+        for column, mean in row.means(printed).items():
+            if mean is not None:
+                deltas.setdefault(place, {})[column] = signed(mean - printed[column])
     return deltas

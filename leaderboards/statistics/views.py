@@ -16,6 +16,7 @@ __all__ = ["Duel", "Goal", "Rank", "Record", "closest_to_human", "merit", "pairw
 
 Goal = Literal["higher", "lower"] | float
 """Which value of a column is best: the highest, the lowest, or the nearest to a number (people's)."""
+SIGNS = {"higher": 1.0, "lower": -1.0}
 Values = Mapping[str, Mapping[str, float | None]]
 """By method, by column; None where there is no number (missing, diverged, partial or in conflict)."""
 
@@ -74,12 +75,10 @@ def merit(value: float, goal: Goal) -> float:
     >>> merit(3.0, "higher"), merit(3.0, "lower"), merit(3.0, 5.0)
     (3.0, -3.0, -2.0)
     """
-    if goal == "higher":
-        return value
-    if goal == "lower":
-        return -value
     if isinstance(goal, str):
-        raise ValueError(f"goal {goal!r} is unknown; there are: higher, lower, or a number to be near to")
+        if goal not in SIGNS:
+            raise ValueError(f"goal {goal!r} is unknown; there are: higher, lower, or a number to be near to")
+        return SIGNS[goal] * value
     return -abs(value - goal)
 
 
