@@ -6,13 +6,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.leaderboards import Leaderboards, leaderboards_of
-from bench.leaderboards.render.formats import render
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
+
+if TYPE_CHECKING:
+    from bench.leaderboards.leaderboards import Leaderboards
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +50,8 @@ def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str =
     Raises:
         MissingError: when the store holds nothing to show.
     """
+    from bench.leaderboards.render.formats import render
+
     return render(stored_leaderboards(results, tasks, columns), form)
 
 
@@ -59,6 +63,8 @@ def stored_leaderboards(
     Raises:
         MissingError: when the store holds nothing to show.
     """
+    from bench.leaderboards.leaderboards import leaderboards_of
+
     return refuse_empty(leaderboards_of(Store(results), tasks, columns, limited), results)
 
 

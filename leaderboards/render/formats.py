@@ -15,7 +15,7 @@ from bench.leaderboards.render.terminal import terminal
 __all__ = ["FORMATS", "render"]
 
 
-def as_json(leaderboards: Leaderboards) -> str:
+def _json(leaderboards: Leaderboards) -> str:
     """Render tables as the JSON content of a board."""
     return json.dumps(board(leaderboards), indent=1, allow_nan=False) + "\n"
 
@@ -25,7 +25,7 @@ FORMATS: Mapping[str, Callable[[Leaderboards], str]] = {
     "markdown": markdown,
     "csv": comma_separated,
     "latex": latex,
-    "json": as_json,
+    "json": _json,
 }
 WITH_NOTES = ("terminal", "markdown")
 """Formats for people, in which notes stand under the tables."""

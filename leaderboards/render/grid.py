@@ -130,7 +130,7 @@ class Grid:
 
 def grid_of(table: Table, statistics: TableStatistics) -> Grid:
     """Return what is shown of a table."""
-    columns = all_columns(table)
+    columns = _columns(table)
     best, second = {}, {}
     for column in columns:
         may_be_marked = statistics.markable.get(column, set())
@@ -155,7 +155,7 @@ def grid_of(table: Table, statistics: TableStatistics) -> Grid:
     )
 
 
-def all_columns(table: Table) -> list[str]:
+def _columns(table: Table) -> list[str]:
     """Return the columns as shown, then what else there is a value of."""
     there = set()
     for row in table.rows:
