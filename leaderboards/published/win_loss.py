@@ -84,9 +84,9 @@ def _ranks(duels_by_task: Mapping[str, Sequence[Duel]], scores: Reproduction) ->
 def _duel_counts(method: str, than: str, duels: Sequence[Duel]) -> dict[str, int]:
     """Return the columns of table 9a for one method against another; empty without their duel."""
     for duel in duels:
-        if (duel.one, duel.other) == (method, than):
+        if (duel.first, duel.second) == (method, than):
             return {"W": duel.wins, "L": duel.losses}
-        if (duel.one, duel.other) == (than, method):
+        if (duel.first, duel.second) == (than, method):
             return {"W": duel.losses, "L": duel.wins}
     return {}
 

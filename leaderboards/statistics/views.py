@@ -25,8 +25,8 @@ Values = Mapping[str, Mapping[str, float | None]]
 class Duel:
     """Two methods over the columns that both have; `left_out` names the others."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     wins: int
     losses: int
     ties: int
@@ -36,9 +36,9 @@ class Duel:
     def winner(self) -> str | None:
         """Who wins more columns than it loses; None for a draw."""
         if self.wins > self.losses:
-            return self.one
+            return self.first
         if self.wins < self.losses:
-            return self.other
+            return self.second
         return None
 
 
@@ -105,7 +105,7 @@ def pairwise(
 
     >>> values = {"mle": {"ppl": 24.7, "ms": 29.9}, "f2": {"ppl": 25.6, "ms": 31.2}, "ul": {"ppl": 25.8, "ms": None}}
     >>> for duel in pairwise(values, {"ppl": "lower", "ms": "higher"}):
-    ...     print(duel.one, duel.other, duel.wins, duel.losses, duel.winner, duel.left_out)
+    ...     print(duel.first, duel.second, duel.wins, duel.losses, duel.winner, duel.left_out)
     mle f2 1 1 None ()
     mle ul 1 0 mle ('ms',)
     f2 ul 1 0 f2 ('ms',)
@@ -141,7 +141,7 @@ def records(duels: Sequence[Duel]) -> list[Record]:
     """
     won, lost, drawn = Counter[str](), Counter[str](), Counter[str]()
     for duel in duels:
-        for method in (duel.one, duel.other):
+        for method in (duel.first, duel.second):
             if duel.winner is None:
                 drawn[method] += 1
             elif duel.winner == method:
@@ -150,7 +150,7 @@ def records(duels: Sequence[Duel]) -> list[Record]:
                 lost[method] += 1
     methods: dict[str, None] = {}
     for duel in duels:
-        methods |= {duel.one: None, duel.other: None}
+        methods |= {duel.first: None, duel.second: None}
     rows = []
     for method in sorted(methods, key=lambda method: (-won[method], lost[method])):
         rank = 1 + sum(won[rival] > won[method] for rival in methods)

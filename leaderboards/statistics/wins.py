@@ -36,8 +36,8 @@ def wins_of(
 
     matrix: dict[str, dict[str, list[int]]] = {row.id: {} for row in table.rows}
     for duel in views.pairwise(means, goals, tied=tied):
-        matrix[duel.one][duel.other] = [duel.wins, duel.ties, duel.losses]
-        matrix[duel.other][duel.one] = [duel.losses, duel.ties, duel.wins]
+        matrix[duel.first][duel.second] = [duel.wins, duel.ties, duel.losses]
+        matrix[duel.second][duel.first] = [duel.losses, duel.ties, duel.wins]
     return Wins(list(goals), matrix)
 
 

@@ -19,7 +19,7 @@ LYRICS = {
 
 
 def test_duels_of_a_published_table():
-    found = {(duel.one, duel.other): duel for duel in pairwise(LYRICS, GOALS)}
+    found = {(duel.first, duel.second): duel for duel in pairwise(LYRICS, GOALS)}
     f2 = found["mle", "f2"]  # mle: ppl, self-bleu, distinct; f2: kld, ms, rep, uniq
     assert (f2.wins, f2.losses, f2.ties, f2.winner, f2.left_out) == (3, 4, 0, "f2", ())
     face = found["face", "ul"]  # face: distinct, rep, uniq; ul: ppl, ms, self-bleu; kld alike
@@ -57,10 +57,10 @@ def test_duels_are_the_same_seen_from_the_other_side():
     rng = random.Random(0)
     values = {m: {c: rng.choice([1.0, 2.0, 3.0, None]) for c in "vwxyz"} for m in "abcd"}
     goals = dict(zip("vwxyz", ("higher", "lower", 2.0, "higher", 1.0), strict=True))
-    forward = {frozenset((d.one, d.other)): d for d in pairwise(values, goals)}
+    forward = {frozenset((d.first, d.second)): d for d in pairwise(values, goals)}
     for d in pairwise(dict(reversed(values.items())), dict(reversed(goals.items()))):
-        other = forward[frozenset((d.one, d.other))]
-        assert (d.one, d.other, d.wins, d.losses) == (other.other, other.one, other.losses, other.wins)
+        other = forward[frozenset((d.first, d.second))]
+        assert (d.first, d.second, d.wins, d.losses) == (other.second, other.first, other.losses, other.wins)
         assert (d.ties, d.winner, set(d.left_out)) == (other.ties, other.winner, set(other.left_out))
         assert d.wins + d.losses + d.ties + len(d.left_out) == len(goals)
 
