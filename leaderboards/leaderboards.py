@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards.statistics.analysis import table_statistics
@@ -10,10 +10,9 @@ from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.statistics.significance import ROUNDS
 from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
 from bench.leaderboards.statistics.value_statistics import TableStatistics
-from bench.leaderboards.table import LeftOut, Table, notes_of, tables_and_left_out
-from bench.store.store import Store
+from bench.leaderboards.table import LeftOut, Table, notes_of
 
-__all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
+__all__ = ["Leaderboards", "with_statistics"]
 
 
 @dataclass(frozen=True)
@@ -45,24 +44,6 @@ class Leaderboards:
         tables = [self.tables[place] for place in kept]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
         return Leaderboards(tables, [self.statistics[place] for place in kept], left_out, overall_lines(tables))
-
-
-def leaderboards_of(
-    store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Build every leaderboard a store can give, with its statistics.
-
-    Args:
-        store: read only.
-        tasks: names; None for all.
-        columns: `default` or `all`.
-        limited: show the cells run with --limit, marked as such, and no others.
-
-    Raises:
-        StoreError: a damaged file.
-    """
-    built, left_out = tables_and_left_out(store, tasks, columns, limited)
-    return with_statistics(built, left_out)
 
 
 def with_statistics(

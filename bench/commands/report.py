@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
+from bench.leaderboards.table import Table, notes_of, tables_and_left_out
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
@@ -50,33 +51,36 @@ def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str =
     Raises:
         MissingError: when the store holds nothing to show.
     """
+    leaderboards = stored_leaderboards(results, tasks, columns)
     from bench.leaderboards.render.formats import render
 
-    return render(stored_leaderboards(results, tasks, columns), form)
+    return render(leaderboards, form)
 
 
 def stored_leaderboards(
     results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
 ) -> Leaderboards:
-    """Return the leaderboards of a store.
+    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
 
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    from bench.leaderboards.leaderboards import leaderboards_of
+    tables, left_out = tables_and_left_out(Store(results), tasks, columns, limited)
+    refuse_empty(tables, notes_of(left_out), results)
+    from bench.leaderboards.leaderboards import with_statistics
 
-    return refuse_empty(leaderboards_of(Store(results), tasks, columns, limited), results)
+    return with_statistics(tables, left_out)
 
 
-def refuse_empty(leaderboards: Leaderboards, results: Path) -> Leaderboards:
-    """Return leaderboards that have a table.
+def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:
+    """Refuse to show nothing.
 
     Raises:
-        MissingError: there is none.
+        MissingError: there is no table.
     """
-    if leaderboards.tables:
-        return leaderboards
+    if tables:
+        return
     why = ""
-    if leaderboards.notes:
-        why = f" ({'; '.join(leaderboards.notes)})"
+    if notes:
+        why = f" ({'; '.join(notes)})"
     raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

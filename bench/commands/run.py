@@ -140,7 +140,9 @@ def show(plan: Any, arguments: RunArguments) -> None:
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
         leaderboards = stored_leaderboards(results, limited=limited)
-        sys.stdout.write(render(refuse_empty(leaderboards.of_tasks(tasks), results), "terminal"))
+        of_run = leaderboards.of_tasks(tasks)
+        refuse_empty(of_run.tables, of_run.notes, results)
+        sys.stdout.write(render(of_run, "terminal"))
         path = page_of(leaderboards, results, results / NAME, Known(known))
         sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except BenchError as error:  # such as a damaged file of another cell in the store

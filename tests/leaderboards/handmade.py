@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
+from bench.leaderboards.leaderboards import Leaderboards, with_statistics
+from bench.leaderboards.table import tables_and_left_out
 from bench.metrics.sums import Sums
 from bench.store.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
 NO_DIRECTION = ("rank/",)
 LOWER_IS_BETTER = ("ppl/", "kld")
+
+
+def leaderboards_of(store: Store, **options: Any) -> Leaderboards:
+    """Everything a store can show."""
+    return with_statistics(*tables_and_left_out(store, **options))
 
 
 def manifest(split: str, status: str, text: str = "") -> dict[str, Any]:

@@ -8,13 +8,12 @@ import pytest
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.leaderboards import table
-from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import FORMATS, render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.statistics import analysis, overall
 from bench.store.store import Store
-from tests.leaderboards.handmade import ready, scored, trained
+from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
 WORK = ((table, "add_cell"), (analysis, "seed_mean"), (analysis, "at_equal"), (analysis, "closest"),
         (overall, "aggregate"))  # fmt: skip

@@ -5,14 +5,14 @@ import math
 
 import pytest
 
-from bench.leaderboards.leaderboards import Leaderboards, leaderboards_of
+from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board, schema
 from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
 from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
-from tests.leaderboards.handmade import PROVENANCE, config, manifest, ready, scored, trained
+from tests.leaderboards.handmade import PROVENANCE, config, leaderboards_of, manifest, ready, scored, trained
 
 KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
          "null": type(None)}  # fmt: skip

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.commands.report import report
 from bench.errors import MissingError
-from bench.leaderboards.leaderboards import leaderboards_of, with_statistics
+from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import FORMATS, render
 from bench.leaderboards.render.grid import Cell, grid_of, number, plain
 from bench.leaderboards.render.terminal import terminal
@@ -19,7 +19,7 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 from bench.store.store import Store
 from tests.leaderboards.boards import ATTACKS, LATEX
-from tests.leaderboards.handmade import ready, scored, trained
+from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
 THIRD = 100 / 3
 

@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.render.latex import escaped, latex
 from bench.store.store import Store
 from tests.leaderboards.boards import LATEX
-from tests.leaderboards.handmade import ready, scored, trained
+from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
 PAYLOADS = [
     r"\input{/etc/passwd}", r"\write18{id}", r"\immediate\write18{id}", r"\def\x{y}", "a & b", r"a \\ b", "50 %", "#1",
