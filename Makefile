@@ -16,7 +16,7 @@ METHOD ?= all
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: run test test-long check types boards perf clean
+.PHONY: run test test-long check types links boards perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -31,13 +31,15 @@ check: types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The type checkers see the mapped folders through a throw-away folder of links.
-types: .venv/ready
+types: .venv/ready links
+	$(BIN)/mypy
+
+# Type checkers and editors see the folders under their installed names through throw-away links (see CONTRIBUTING).
+links:
 	rm -rf .types
 	mkdir -p .types/bench
 	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
 	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
-	$(BIN)/mypy
 
 boards: .venv/ready
 	$(BIN)/python -m tests.regenerate
@@ -52,6 +54,7 @@ perf: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	$(MAKE) --no-print-directory -s links
 	touch $@
 
 clean:

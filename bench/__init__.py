@@ -1,4 +1,4 @@
 """Compare training objectives for text generation: every objective, every task, one metric layer."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__"]

@@ -12,7 +12,8 @@ from bench.cli import parser
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.testing import CHECKS, check_objective
-from bench.testing.contract import NAMES, method_of
+from bench.testing.contract import NAMES
+from bench.testing.method_of import method_of
 from tests.bench.own import Own
 
 ROOT = Path(__file__).parents[1]

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from bench.base.entries import all_names, load
+from bench.base.entries import all_names
 from bench.config.config import parse_sets
 from bench.config.options import options_of
-from bench.config.resolve import NAME, Method, backbone_factory, check_overrides, find_method, method_names
-from bench.errors import UsageError
+from bench.config.resolve import NAME, Method, backbone_factory, check_overrides
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
 from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
 from bench.testing.learning import gradients, overfit, reload
+from bench.testing.method_of import method_of
 from bench.testing.ranks import ranks
 from bench.testing.report import Failed, NotApplicable, Report, Result, State
 from bench.testing.subject import Subject
@@ -144,33 +142,6 @@ def silent() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(before)
-
-
-def method_of(what: type[Objective] | str) -> Method:
-    """Return a method by its class or as typed; a stranger's class may still lack a proper name.
-
-    Raises:
-        UsageError: for what is no objective, or more than one.
-    """
-    if isinstance(what, str) and ":" not in what:
-        every = method_names([what], controls=False)
-        if len(every) > 1:
-            raise UsageError(f"'{what}' stands for {', '.join(every)}; name one of them")
-        method = find_method(every[0])
-        if not issubclass(method.kind, Objective):
-            raise UsageError(f"'{what}' is a baseline, which is not trained; there is nothing to check")
-        return method
-    kind: Any = what
-    if isinstance(what, str):
-        kind = load(what)
-    if not (inspect.isclass(kind) and issubclass(kind, Objective)):
-        raise UsageError(f"'{what}' is not a subclass of bench.models.core.objective.Objective")
-    target = f"{kind.__module__}:{kind.__qualname__}"
-    for name, entry in METHODS.items():
-        if entry.target == target:
-            return find_method(name)
-    name = str(getattr(kind, "name", kind.__name__))
-    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent)
 
 
 def results_of(

@@ -23,6 +23,7 @@ from bench.cells.workers import end_with, free_port, stop
 from bench.config.resolve import Method
 from bench.errors import BenchError
 from bench.store.checkpoints import save_checkpoint
+from bench.testing.method_of import method_of
 from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject
 
@@ -167,8 +168,6 @@ def same(alone: Training, shared: Training, rank: int) -> None:
 
 def main(folder: str) -> None:
     """Be one of the processes; the first trains alone before."""
-    from bench.testing.contract import method_of
-
     scratch, rank = Path(folder), int(os.environ["RANK"])
     job: dict[str, Any] = json.loads((scratch / "job.json").read_text())
     end_with(job["parent"])

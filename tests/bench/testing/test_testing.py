@@ -16,7 +16,8 @@ from bench.models.core.objective import Objective
 from bench.models.mle import MLE
 from bench.tasks.encode.codec import Codec
 from bench.testing import BACKBONES, CHECKS, Result, check_objective
-from bench.testing.contract import NAMES, method_of, result_of
+from bench.testing.contract import NAMES, result_of
+from bench.testing.method_of import method_of
 from bench.testing.report import Report, lines
 from bench.testing.subject import Subject
 from tests.bench import mutations
