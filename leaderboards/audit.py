@@ -37,7 +37,7 @@ NOT_COMPARED = ("written", "packages_sha256")
 
 
 @dataclass(frozen=True)
-class Record:
+class CellRecord:
     """What is stored of one cell.
 
     Args:
@@ -72,7 +72,7 @@ class Difference:
         return self.group in (OBJECTIVE, COST)
 
 
-def audit(first: Record, second: Record) -> list[Difference]:
+def audit(first: CellRecord, second: CellRecord) -> list[Difference]:
     """Return every difference of two cells, in the order of `GROUPS`."""
     first_facts, second_facts = dict(_facts(first)), dict(_facts(second))
     differences = []
@@ -90,7 +90,7 @@ def only_the_objective(differences: Sequence[Difference]) -> bool:
     return all(difference.expected for difference in differences)
 
 
-def _facts(record: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
     """Yield every fact of a cell by group and name."""
     content = record.content
     config = content["config"]
@@ -129,7 +129,7 @@ def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
     return {"config": config, "data": start.get("data", {}), "train": spent, "start": _start(start.get("start"))}
 
 
-def _decodings(record: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+def _decodings(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
     """Every kind of evaluation, split and decoding there is, with its rows; controls that only read are left out."""
     for of in record.evaluations:
         if of.get("shown_as"):

@@ -18,14 +18,14 @@ from torch import Tensor
 
 __all__ = ["INPUTS", "Inputs"]
 
-Rows = list[dict[str, Any]]
-Both = tuple[Rows, Rows]
+RowDicts = list[dict[str, Any]]
+Both = tuple[RowDicts, RowDicts]
 
 
 def references(preds: str | Sequence[str], target: Any) -> Both:
     """Texts, and for each of them a reference or a list of references."""
     texts, targets = _paired(preds, target)
-    gold: Rows = []
+    gold: RowDicts = []
     for given in targets:
         of_text = _as_list(given)
         gold.append({"references": of_text, "target": of_text[0]})
@@ -82,7 +82,7 @@ def likelihoods(
     if preds.ndim != 3 or preds.shape[:2] != target.shape:
         shapes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
         raise ValueError(f"expected preds [B, T, V] and target [B, T], got {shapes}")
-    rows: Rows = []
+    rows: RowDicts = []
     for place in range(len(preds)):
         kept = torch.ones_like(target[place], dtype=torch.bool)
         if ignore_index is not None:
@@ -101,7 +101,7 @@ def likelihoods(
 
 def cached_tokens(hits: Sequence[int], cached: Sequence[int], tokens: Sequence[int]) -> Both:
     """For each text: tokens that the most similar memory entry holds, that some entry holds, and all target tokens."""
-    rows: Rows = []
+    rows: RowDicts = []
     for n_hits, n_cached, n_tokens in zip(hits, cached, tokens, strict=True):
         rows.append({"n_cache_hits": int(n_hits), "n_cached": int(n_cached), "n_tokens": int(n_tokens)})
     return rows, [{} for _ in rows]
@@ -114,7 +114,7 @@ def rankings(preds: Mapping[str, Any], target: Sequence[Sequence[Sequence[int]]]
         preds: `head`, `full` and `cache`, each `[n, depth]` token ids, best first; negative ids fill up a short one.
         target: for each prompt and each of its two words, the ids it may begin with.
     """
-    rows: Rows = [{"wanted": list(map(_ids, words))} for words in target]
+    rows: RowDicts = [{"wanted": list(map(_ids, words))} for words in target]
     for mode, ranked in preds.items():
         _check(len(rows), len(ranked))
         for row, ids in zip(rows, ranked, strict=True):
@@ -137,7 +137,7 @@ def log_probs(preds: Tensor) -> Both:
     return rows, [{} for _ in rows]
 
 
-def one_spectrum(rows: Rows) -> Rows:
+def one_spectrum(rows: RowDicts) -> RowDicts:
     """Return the stored row of a matrix whose rows were gathered."""
     from bench.metrics.likelihood.matrix_rank import singular_values
 
@@ -150,7 +150,7 @@ def one_spectrum(rows: Rows) -> Rows:
     ]
 
 
-def numbered_words(rows: Rows) -> Rows:
+def numbered_words(rows: RowDicts) -> RowDicts:
     """Return rows whose token ids are numbers: words are numbered in the order of the alphabet, alike on every rank."""
     names = ("token_ids", "reference_ids")
     words: set[str] = set()
@@ -170,7 +170,7 @@ def numbered_words(rows: Rows) -> Rows:
     return numbered
 
 
-def _as_they_are(rows: Rows) -> Rows:
+def _as_they_are(rows: RowDicts) -> RowDicts:
     return rows
 
 
@@ -222,7 +222,7 @@ class Inputs:
     """
 
     rows: Callable[..., Both]
-    gathered: Callable[[Rows], Rows] = _as_they_are
+    gathered: Callable[[RowDicts], RowDicts] = _as_they_are
 
 
 INPUTS: dict[str, Inputs] = {

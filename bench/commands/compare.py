@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.cli_options import json_option, results_option
 from bench.errors import MissingError, UsageError, did_you_mean
-from bench.leaderboards.audit import FLAG, OBJECTIVE, Difference, Record, audit, only_the_objective
+from bench.leaderboards.audit import FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
 from bench.leaderboards.render.grid import plain
 from bench.store.store import CellFolder, Store, cell_at
 
@@ -72,11 +72,11 @@ def cell_of(name: str, results: Path) -> CellFolder:
     return alike[0]
 
 
-def record_of(cell: CellFolder) -> Record:
+def record_of(cell: CellFolder) -> CellRecord:
     """Read what is stored of a cell."""
     content = cell.trained()
     assert content is not None
-    return Record(content, cell.provenance(), [score["of"] for score in cell.all_scores()])
+    return CellRecord(content, cell.provenance(), [score["of"] for score in cell.all_scores()])
 
 
 def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:

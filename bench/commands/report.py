@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     """Print them."""
     results, tasks = Path(given.results), task_names(given.task)
     if given.format == "html":
-        from bench.commands.page import NAME, page_of
+        from bench.page import NAME, page_of
 
         if not given.output and is_kept_board(results):
             raise UsageError(f"'{given.results}' is a kept board, which is only read; say where with --output FILE")

@@ -130,9 +130,9 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 
 def show(plan: Any, arguments: RunArguments) -> None:
     """Print the tables of what was run, or say why there is none; the run's exit code stays."""
-    from bench.commands.page import NAME, Known, page_of
     from bench.commands.report import refuse_empty, stored_leaderboards
     from bench.leaderboards.render.formats import render
+    from bench.page import NAME, Known, page_of
 
     results = arguments.results_folder
     tasks = {cell.config.task for cell in plan.cells}

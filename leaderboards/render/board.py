@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import Cell, Grid, Line, grid_of, printed_values
+from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, printed_values
 from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
@@ -132,7 +132,7 @@ def _values(
     return values
 
 
-def _value(value: Value, cell: Cell, statistics: ValueStatistics, ids: Sequence[str]) -> dict[str, Any]:
+def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Sequence[str]) -> dict[str, Any]:
     against = ""
     if statistics.against is not None:
         against = ids[statistics.against]

@@ -18,7 +18,7 @@ UNKNOWN = ValueStatistics()
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """A value as shown, and its marks.
 
     Args:
@@ -49,7 +49,7 @@ class Cell:
         return whole
 
 
-EMPTY = Cell("")
+EMPTY = GridCell("")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Line:
     label: str
     backbone: str
     seeds: str
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, GridCell]
     marks: Sequence[str] = ()
 
     @property
@@ -83,9 +83,9 @@ class Line:
             return f"  {self.label}"
         return self.label
 
-    def shown(self, columns: Sequence[str]) -> list[Cell]:
+    def shown(self, columns: Sequence[str]) -> list[GridCell]:
         """Return the cells after the label: backbone, seeds and the columns."""
-        return [Cell(self.backbone), Cell(self.seeds), *(self.cells.get(column, EMPTY) for column in columns)]
+        return [GridCell(self.backbone), GridCell(self.seeds), *(self.cells.get(column, EMPTY) for column in columns)]
 
 
 @dataclass(frozen=True)
@@ -192,16 +192,16 @@ def plain(text: str) -> str:
     return "".join(c for c in " ".join(text.splitlines()) if c.isprintable())
 
 
-def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, second: bool = False) -> Cell:
+def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, second: bool = False) -> GridCell:
     """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than its row says so."""
     if value.conflict:
-        return Cell("conflict")
+        return GridCell("conflict")
     if value.mean is None:
-        return Cell("n/a")
+        return GridCell("n/a")
     fewer = ""
     if value.n < seeds:
         fewer = f"n={value.n}"
-    return Cell(number(value.mean), number(known.half), fewer, best, second, known.differs, known.tied)
+    return GridCell(number(value.mean), number(known.half), fewer, best, second, known.differs, known.tied)
 
 
 def _seeds(row: TableRow) -> str:
@@ -217,7 +217,7 @@ def _human_line(row: TableRow, columns: Sequence[str]) -> Line:
 
 
 def _paper_line(paper: Published, columns: Sequence[str]) -> Line:
-    cells = {column: Cell(number(value)) for column, value in printed_values(paper, columns).items()}
+    cells = {column: GridCell(number(value)) for column, value in printed_values(paper, columns).items()}
     return Line("paper", f"{paper.paper} {paper.table}", paper.backbone, "", cells)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import Cell, Line, grid_of, plain
+from bench.leaderboards.render.grid import GridCell, Line, grid_of, plain
 from bench.leaderboards.render.remarks import under_table
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
@@ -80,7 +80,7 @@ def _label(line: Line) -> str:
     return rf"\quad {escaped(line.label)}"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: GridCell) -> str:
     text = escaped(cell.whole)
     if cell.best:
         text = rf"\textbf{{{text}}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import Cell, Grid, Line, grid_of, plain
+from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, plain
 from bench.leaderboards.render.remarks import under_table
 
 __all__ = ["escaped", "markdown"]
@@ -43,7 +43,7 @@ def _label(line: Line) -> str:
     return escaped(line.indented)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: GridCell) -> str:
     text = escaped(cell.whole)
     if cell.best:
         text = f"**{text}**"

@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import FIXED, Cell, Grid, Line, grid_of, plain
+from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of, plain
 from bench.leaderboards.render.remarks import under_table
 
 __all__ = ["short", "terminal", "width_of"]
@@ -71,7 +71,7 @@ def _table(grid: Grid) -> RichTable:
     return rich_table
 
 
-def _cell(cell: Cell, line: Line) -> Text:
+def _cell(cell: GridCell, line: Line) -> Text:
     text = plain(cell.whole)
     if cell.differs:
         text += "†"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-__all__ = ["Duel", "Goal", "Rank", "Record", "closest_to_human", "merit", "pairwise", "records"]
+__all__ = ["Duel", "Goal", "Rank", "WinLossRecord", "closest_to_human", "merit", "pairwise", "records"]
 
 Goal = Literal["higher", "lower"] | float
 """Which value of a column is best: the highest, the lowest, or the nearest to a number (people's)."""
@@ -43,7 +43,7 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Record:
+class WinLossRecord:
     """How many duels a method wins, loses and draws; methods with as many wins share a rank."""
 
     method: str
@@ -131,7 +131,7 @@ def pairwise(
     return duels
 
 
-def records(duels: Sequence[Duel]) -> list[Record]:
+def records(duels: Sequence[Duel]) -> list[WinLossRecord]:
     """Return each method's duels won, lost and drawn, most wins first (F2-Softmax table 9b).
 
     Duels of several settings (datasets, decodings) add up. Equal wins share a rank and are ordered by fewer losses.
@@ -154,7 +154,7 @@ def records(duels: Sequence[Duel]) -> list[Record]:
     rows = []
     for method in sorted(methods, key=lambda method: (-won[method], lost[method])):
         rank = 1 + sum(won[rival] > won[method] for rival in methods)
-        rows.append(Record(method, won[method], lost[method], drawn[method], rank))
+        rows.append(WinLossRecord(method, won[method], lost[method], drawn[method], rank))
     return rows
 
 

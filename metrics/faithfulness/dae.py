@@ -27,14 +27,14 @@ from bench.metrics.faithfulness.verifiers import NoVerifier, Verifier
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, why_not_of
 from bench.metrics.sums import mean
 
-__all__ = ["MAX_ARCS", "Encoded", "dae", "dae_family", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
+__all__ = ["MAX_ARCS", "EncodedArcs", "dae", "dae_family", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
 
 MAX_ARCS = 20
 MAX_LENGTH = 512
 SPARE = 2  # pieces that the authors cut beyond what is needed
 
 
-class Encoded(NamedTuple):
+class EncodedArcs(NamedTuple):
     """A pair for the model: `input_ids`, and for each arc the positions of its child and its head in them."""
 
     input_ids: list[int]
@@ -92,7 +92,9 @@ def pieces_of(words: Sequence[str], tokenizer: Any) -> tuple[list[int], list[int
     return pieces["input_ids"], last
 
 
-def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any, max_arcs: int | None = MAX_ARCS) -> Encoded:
+def encoded_arcs(
+    source: Sequence[int], summary: Parsed, tokenizer: Any, max_arcs: int | None = MAX_ARCS
+) -> EncodedArcs:
     """Return a pair as the model reads it.
 
     Args:
@@ -110,7 +112,7 @@ def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any, max_arc
     is_kept = [0 <= position < len(pieces) for position in last]
     arcs = [arc for arc in summary.arcs[:max_arcs] if is_kept[arc.child] and is_kept[arc.head]]
     separator = tokenizer.sep_token_id
-    return Encoded(
+    return EncodedArcs(
         [tokenizer.cls_token_id, *kept, separator, *pieces, separator],
         [start + last[arc.child] for arc in arcs],
         [start + last[arc.head] for arc in arcs],
@@ -156,7 +158,7 @@ def dae(
     return verdicts
 
 
-def _padded(verifier: Verifier, encoded: Sequence[Encoded]) -> dict[str, Any]:
+def _padded(verifier: Verifier, encoded: Sequence[EncodedArcs]) -> dict[str, Any]:
     """Return one batch, padded on the right, on the model's device; a padded arc is at position 0."""
 
     def column(rows: Sequence[Sequence[int]], pad: int = 0) -> Any:

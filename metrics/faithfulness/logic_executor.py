@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FUNCTIONS", "Program", "ProgramError", "Rows", "execute", "number_of", "parse"]
+__all__ = ["FUNCTIONS", "Program", "ProgramError", "TableRows", "execute", "number_of", "parse"]
 
-Value = Any  # Rows, a number, a text or a truth value
+Value = Any  # TableRows, a number, a text or a truth value
 KINDS = {"r": "rows", "v": "a value"}
 """Of arguments, by their letter in `FUNCTIONS`."""
 
@@ -41,7 +41,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """Some rows of a table, by position, in the order of the table."""
 
     header: tuple[str, ...]
@@ -56,9 +56,9 @@ class Rows:
                 return [self.cells[i][at] for i in self.chosen]
         raise ProgramError(f"no column '{name}'; there are: {', '.join(self.header)}")
 
-    def where(self, kept: Sequence[bool]) -> Rows:
+    def where(self, kept: Sequence[bool]) -> TableRows:
         """Return the rows for which `kept` is true."""
-        return Rows(self.header, self.cells, tuple(i for i, keep in zip(self.chosen, kept, strict=True) if keep))
+        return TableRows(self.header, self.cells, tuple(i for i, keep in zip(self.chosen, kept, strict=True) if keep))
 
 
 def parse(text: str) -> Program:
@@ -123,7 +123,7 @@ def execute(program: Program | str, header: Sequence[str], rows: Sequence[Sequen
         if len(row) != len(header):
             raise ProgramError(f"expected rows of {len(header)} cells, got one of {len(row)}")
     cells = tuple(map(tuple, rows))
-    everything = Rows(tuple(header), cells, tuple(range(len(cells))))
+    everything = TableRows(tuple(header), cells, tuple(range(len(cells))))
     try:
         if isinstance(program, str):
             program = parse(program)
@@ -132,7 +132,7 @@ def execute(program: Program | str, header: Sequence[str], rows: Sequence[Sequen
         raise ProgramError("the program is nested too deeply") from error
 
 
-def _run(program: Program | str, everything: Rows) -> Value:
+def _run(program: Program | str, everything: TableRows) -> Value:
     if isinstance(program, str):
         if program == "all_rows":
             return everything
@@ -147,7 +147,7 @@ def _run(program: Program | str, everything: Rows) -> Value:
     if wanted != "*" and len(values) != len(wanted):
         raise ProgramError(f"{name} takes {len(wanted)} arguments, got {len(values)}")
     for value, kind in zip(values, wanted, strict=False):
-        if (kind == "r") != isinstance(value, Rows) and kind != "*":
+        if (kind == "r") != isinstance(value, TableRows) and kind != "*":
             raise ProgramError(f"{name} takes {KINDS[kind]}, got {value!r}"[:120])
     result = function(*values)
     if result is None:
@@ -164,7 +164,7 @@ def number_of(value: Value) -> float | None:
     >>> number_of("658,531"), number_of(" -7.5"), number_of("7 th"), number_of(True)
     (658531.0, -7.5, None, None)
     """
-    if isinstance(value, (bool, Rows)):
+    if isinstance(value, (bool, TableRows)):
         return None
     if isinstance(value, (int, float)):
         return float(value)
@@ -183,7 +183,7 @@ def _number(value: Value) -> float:
     return number
 
 
-def _numbers(rows: Rows, column: str) -> list[float]:
+def _numbers(rows: TableRows, column: str) -> list[float]:
     """Return the numbers of a column; raise ProgramError where a cell of these rows is none."""
     return [_number(cell) for cell in rows.column(column)]
 
@@ -226,21 +226,21 @@ def _has(cell: str, value: Value) -> bool:
 # Functions --------------------------------------------------------------------------------------------------------
 
 
-def _matches(rows: Rows, column: str, value: Value) -> list[bool]:
+def _matches(rows: TableRows, column: str, value: Value) -> list[bool]:
     return [_has(cell, value) for cell in rows.column(column)]
 
 
-def _compared(holds: Callable[[Any, Any], bool]) -> Callable[[Rows, str, Value], list[bool]]:
+def _compared(holds: Callable[[Any, Any], bool]) -> Callable[[TableRows, str, Value], list[bool]]:
     """Return which rows have a cell in a column for which a comparison holds."""
 
-    def kept(rows: Rows, column: str, value: Value) -> list[bool]:
+    def kept(rows: TableRows, column: str, value: Value) -> list[bool]:
         *cells, limit = _ordered([*rows.column(column), value])
         return [holds(cell, limit) for cell in cells]
 
     return kept
 
 
-Kept = Callable[[Rows, str, Value], list[bool]]
+Kept = Callable[[TableRows, str, Value], list[bool]]
 COMPARISONS: Mapping[str, Kept] = {
     "eq": _matches,
     "not_eq": lambda rows, column, value: [not matches for matches in _matches(rows, column, value)],
@@ -251,18 +251,18 @@ COMPARISONS: Mapping[str, Kept] = {
 }
 
 
-def _filter(kept: Kept) -> Callable[[Rows, str, Value], Rows]:
+def _filter(kept: Kept) -> Callable[[TableRows, str, Value], TableRows]:
     return lambda rows, column, value: rows.where(kept(rows, column, value))
 
 
-def _all(kept: Kept) -> Callable[[Rows, str, Value], bool]:
+def _all(kept: Kept) -> Callable[[TableRows, str, Value], bool]:
     return lambda rows, column, value: all(kept(rows, column, value))
 
 
-def _argument_of(choose: Callable[[list[Any]], Any]) -> Callable[[Rows, str], Rows]:
+def _argument_of(choose: Callable[[list[Any]], Any]) -> Callable[[TableRows, str], TableRows]:
     """Return a function to the rows whose cell in a column is the largest, or smallest."""
 
-    def rows_of(rows: Rows, column: str) -> Rows:
+    def rows_of(rows: TableRows, column: str) -> TableRows:
         cells = _some(_ordered(rows.column(column)))
         best = choose(cells)
         return rows.where([cell == best for cell in cells])
@@ -270,7 +270,7 @@ def _argument_of(choose: Callable[[list[Any]], Any]) -> Callable[[Rows, str], Ro
     return rows_of
 
 
-def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Rows, str], Value]:
+def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[TableRows, str], Value]:
     return lambda rows, column: choose(_some(_ordered(rows.column(column))))
 
 
@@ -284,14 +284,14 @@ def _two(holds: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
     return lambda first, second: holds(*_ordered([first, second]))
 
 
-def _hop(rows: Rows, column: str) -> str:
+def _hop(rows: TableRows, column: str) -> str:
     cells = rows.column(column)
     if not cells:
         raise ProgramError("there is no row")
     return cells[0]
 
 
-def _most_frequent(rows: Rows, column: str) -> str | None:
+def _most_frequent(rows: TableRows, column: str) -> str | None:
     """Return the most frequent cell, the first of equals; None where none is repeated."""
     ((cell, count),) = Counter(rows.column(column)).most_common(1) or (("", 0),)
     if count <= 1:
@@ -299,7 +299,7 @@ def _most_frequent(rows: Rows, column: str) -> str | None:
     return cell
 
 
-def _place(among: Rows, sought: Rows) -> int | None:
+def _place(among: TableRows, sought: TableRows) -> int | None:
     """Return the place of the first of some rows among others; the longer list is the one looked in."""
     if len(among.chosen) == 1:
         among, sought = sought, among
@@ -309,10 +309,10 @@ def _place(among: Rows, sought: Rows) -> int | None:
     return next((place for place, row in enumerate(among.chosen) if among.cells[row] == cells), None)
 
 
-def _nth(n: int) -> Callable[[Rows, Rows], bool | None]:
+def _nth(n: int) -> Callable[[TableRows, TableRows], bool | None]:
     """Return whether a row is the n-th of some, from the end where n is negative; None where it is not among them."""
 
-    def is_there(among: Rows, sought: Rows) -> bool | None:
+    def is_there(among: TableRows, sought: TableRows) -> bool | None:
         place, wanted = _place(among, sought), n
         if place is None:
             return None
@@ -323,10 +323,10 @@ def _nth(n: int) -> Callable[[Rows, Rows], bool | None]:
     return is_there
 
 
-def _order(holds: Callable[[int, int], bool]) -> Callable[[Rows, Rows], bool | None]:
+def _order(holds: Callable[[int, int], bool]) -> Callable[[TableRows, TableRows], bool | None]:
     """Compare the places of two rows in their table."""
 
-    def compared(first: Rows, second: Rows) -> bool | None:
+    def compared(first: TableRows, second: TableRows) -> bool | None:
         if not first.chosen or not second.chosen:
             return None
         return holds(first.chosen[0], second.chosen[0])
@@ -354,8 +354,8 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[..., Value]]] = {
     "exist": ("*", lambda *several: True),
     "none": ("v", _none),
     "zero": ("v", lambda value: _number(value) == 0),
-    "top": ("r", lambda rows: Rows(rows.header, rows.cells, rows.chosen[:1])),
-    "bottom": ("r", lambda rows: Rows(rows.header, rows.cells, rows.chosen[-1:])),
+    "top": ("r", lambda rows: TableRows(rows.header, rows.cells, rows.chosen[:1])),
+    "bottom": ("r", lambda rows: TableRows(rows.header, rows.cells, rows.chosen[-1:])),
     "half": ("r", lambda rows: float(len(rows.chosen) // 2)),
     "one_third": ("r", lambda rows: float(len(rows.chosen) // 3)),
     "before": ("rr", _order(operator.lt)),

@@ -38,7 +38,7 @@ __all__ = [
     "verdicts",
 ]
 
-Encoded = Mapping[str, Sequence[Any]]
+ModelInputs = Mapping[str, Sequence[Any]]
 
 TOKENS = 16_384  # per batch, padding counted
 GENERIC = {"LABEL_0": 0, "LABEL_1": 1}
@@ -135,7 +135,7 @@ def label_of(id2label: Mapping[int, str], label: str, position: int | None = Non
     raise NoVerifier(f"expected a label '{label}' in the checkpoint's id2label, got {sorted(names)}: bench doctor")
 
 
-def verdicts(verifier: Verifier, encoded: Sequence[Encoded], tokens: int = TOKENS) -> list[bool]:
+def verdicts(verifier: Verifier, encoded: Sequence[ModelInputs], tokens: int = TOKENS) -> list[bool]:
     """Return for each pair whether the verifier holds the claim for true: its label has the largest logit.
 
     Arguments as for `logits_of`.
@@ -143,7 +143,7 @@ def verdicts(verifier: Verifier, encoded: Sequence[Encoded], tokens: int = TOKEN
     return [row.index(max(row)) == verifier.label for row in logits_of(verifier, encoded, tokens)]
 
 
-def logits_of(verifier: Verifier, encoded: Sequence[Encoded], tokens: int = TOKENS) -> list[list[float]]:
+def logits_of(verifier: Verifier, encoded: Sequence[ModelInputs], tokens: int = TOKENS) -> list[list[float]]:
     """Return the two logits of each pair, in the order given.
 
     Args:
@@ -176,7 +176,7 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _padded(verifier: Verifier, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
+def _padded(verifier: Verifier, encoded: Sequence[ModelInputs]) -> dict[str, Tensor]:
     """Return one batch, padded on the right, on the model's device."""
     pads = {"input_ids": verifier.tokenizer.pad_token_id}
     batch = {}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.lstm_decoder import Decoded, Decoder, DecoderState, Given
-from bench.models.backbones.lstm_encoder import Encoded, ExemplarEncoder, ExemplarRead, SourceEncoder
+from bench.models.backbones.lstm_encoder import EncodedSource, ExemplarEncoder, ExemplarRead, SourceEncoder
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 Exemplar = Literal["none", "attend", "adapt", "both", "constant"]
@@ -140,7 +140,7 @@ class BiLSTMModel(nn.Module):
             )
         return self.exemplar_encoder(self.encoder.embed(ids), mask)
 
-    def given(self, encoded: Encoded, mask: Tensor, read: ExemplarRead, exemplar_mask: Tensor | None) -> Given:
+    def given(self, encoded: EncodedSource, mask: Tensor, read: ExemplarRead, exemplar_mask: Tensor | None) -> Given:
         """Put together what the decoder reads at every position, from the masks [B, S] and [B, E]."""
         readable = mask > 0
         if read.memory is not None and exemplar_mask is not None:
@@ -152,7 +152,7 @@ class BiLSTMModel(nn.Module):
             coefficients=read.coefficients,
         )
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start(self, encoded: EncodedSource) -> DecoderState:
         """State before the first target token."""
         hidden, cell = present(encoded.hidden, encoded.cell)
         return DecoderState(hidden, cell, torch.zeros_like(hidden))

@@ -19,7 +19,7 @@ from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 
 @dataclass
-class Encoded(ModelOutput):
+class EncodedSource(ModelOutput):
     """A source as the decoder sees it; `transformers` repeats every tensor of it for beams."""
 
     last_hidden_state: Tensor | None = None  # [B, S, D] the memory
@@ -65,7 +65,7 @@ class SourceEncoder(nn.Module):
         output_attentions: bool = False,
         output_hidden_states: bool = False,
         return_dict: bool = True,
-    ) -> Encoded:
+    ) -> EncodedSource:
         """Encode sources [B, S]; `transformers` gives every encoder the last three arguments, unused here."""
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
@@ -76,7 +76,7 @@ class SourceEncoder(nn.Module):
         copy_memory = None
         if self.project_copies is not None:
             copy_memory = self.project_copies(top)
-        return Encoded(
+        return EncodedSource(
             last_hidden_state=self.project(top),
             hidden=self.bridge_hidden(hidden).tanh(),
             cell=self.bridge_cell(cell).tanh(),

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bench.leaderboards.audit import FLAG, GROUPS, NOTHING, Record, audit, only_the_objective
+from bench.leaderboards.audit import FLAG, GROUPS, NOTHING, CellRecord, audit, only_the_objective
 from tests.leaderboards.handmade import scored, trained
 
 CONTENT = {
@@ -35,7 +35,7 @@ def record(path="", value=None, of=(OF,)):
         at = at[name]
     if path:
         at[last] = value
-    return Record(content, provenance, of)
+    return CellRecord(content, provenance, of)
 
 
 def test_equal_cells_do_not_differ():

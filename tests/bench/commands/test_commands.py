@@ -11,9 +11,6 @@ from bench.commands import COMMANDS
 from tests.bench.test_cli import HEAVY
 from tests.shipped import MODULES
 
-BUILDERS = {"bench.commands.page"}
-"""Files beside the commands that are none."""
-
 
 def printed_by(code, *arguments):
     command = [sys.executable, "-c", code, *arguments]
@@ -22,7 +19,7 @@ def printed_by(code, *arguments):
 
 def test_every_file_is_a_command_and_every_command_a_file():
     files = {name for name in MODULES if name.startswith("bench.commands.")}
-    assert {command.module for command in COMMANDS.values()} == files - BUILDERS
+    assert {command.module for command in COMMANDS.values()} == files
     for name, command in COMMANDS.items():
         assert command.module == f"bench.commands.{name.replace('-', '_')}"
         module = command.load()

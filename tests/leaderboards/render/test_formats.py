@@ -13,7 +13,7 @@ from bench.commands.report import report
 from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import FORMATS, render
-from bench.leaderboards.render.grid import Cell, grid_of, number, plain
+from bench.leaderboards.render.grid import GridCell, grid_of, number, plain
 from bench.leaderboards.render.terminal import terminal
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
@@ -234,7 +234,7 @@ def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> 
     assert table.best("rouge-l") == set()
     leaderboards = with_statistics([table])
     grid = grid_of(table, leaderboards.statistics[0])
-    assert [line.cells["rouge-l"] for line in grid.rows] == [Cell("n/a")] * 2
+    assert [line.cells["rouge-l"] for line in grid.rows] == [GridCell("n/a")] * 2
     for form in ("terminal", "markdown", "csv", "json"):
         text = render(leaderboards, form)
         assert "drops 97 % of the references" in text.replace("\n", " ")
