@@ -1,4 +1,4 @@
-"""`bench verify`: whether stored numbers are still what their rows come to."""
+"""`bench verify`: whether stored numbers are still what their rows come to; in a kept board, their sums."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.cli_options import cell_folders, rows_options, tasks_of
 from bench.metrics import METRICS
+from bench.store.kept_board import KeptBoard
 from bench.store.store import CellFolder, StoredRows
 
 if TYPE_CHECKING:
@@ -21,23 +22,35 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Compute every stored number again from its rows; return 0 when all are the same, else 1."""
+    """Compute every stored number again, from its rows or, in a kept board, its sums; return 0 if all are the same."""
     from bench.cells.score import cells_of
+    from bench.cells.sums_check import SumsCheck
 
     tasks = tasks_of(given)
-    same = 0
+    same, by_rows = 0, False
     unlike: list[str] = []
+    kept = SumsCheck()
     for cell in cells_of(cell_folders(given)):
+        if isinstance(cell.files, KeptBoard):
+            kept.add(cell)
+            continue
+        by_rows = True
         rows = {stored.key: stored for stored in cell.all_rows()}
         for content in cell.all_scores():
             lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
             same += not lines
             unlike += [f"{cell.path} · {content['family']}: {line}" for line in lines]
+    found: dict[str, Any] = {"same": same, "differences": [*unlike, *kept.differences]}
+    if kept.cells:
+        found |= kept.counts()
     if given.json:
-        print(json.dumps({"same": same, "differences": unlike}, indent=1))
+        print(json.dumps(found, indent=1))
     else:
-        print("\n".join([*unlike, f"{same} stored scores are what their rows come to, {len(unlike)} differences"]))
-    return int(bool(unlike))
+        if by_rows:
+            print("\n".join([*unlike, f"{same} stored scores are what their rows come to, {len(unlike)} differences"]))
+        if kept.cells:
+            print("\n".join(kept.lines()))
+    return int(bool(found["differences"]))
 
 
 def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:
@@ -45,7 +58,7 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     from bench.cells.score import computed, differences, gold_of
 
     if stored is None:
-        return [cell.files.no_rows]
+        return ["its rows are not there; bench run makes them again from the model"]
     if stored.sha256 != content["rows_sha256"]:
         return ["its rows are others than it was computed from"]
     if content["family"] not in METRICS:

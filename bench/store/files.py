@@ -17,8 +17,6 @@ class Files(ABC):
 
     again: str
     """What to do about a damaged file: the end of an error message."""
-    no_rows: str
-    """Why generated rows are not there, and what to do."""
 
     @abstractmethod
     def cells(self, root: Path) -> list[Path]:
@@ -76,7 +74,6 @@ class Disk(Files):
     """Files in folders on disk."""
 
     again = "remove it and run the same command again to make it anew"
-    no_rows = "its rows are not there; bench run makes them again from the model"
 
     def cells(self, root: Path) -> list[Path]:
         """Return the folders that hold a record of training or failure; strangers are passed over."""

@@ -44,7 +44,6 @@ class KeptBoard(Files):
     """
 
     again = "get both files of the kept board again from where they came from, e.g. with git checkout"
-    no_rows = "its rows are not there: a kept board has records and sums only; bench run makes rows in a results folder"
 
     def __init__(self, path: Path) -> None:
         self.path = path
