@@ -55,7 +55,7 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
 
 def _nearest(rows: Sequence[TableRow], goal: TableRow) -> Iterator[TableRow]:
     """Yield, for each signature of a row's diversity, the nearest row of its sweep; its remark says so."""
-    if ":" in goal.decoding:  # a reading of another method's cell
+    if ":" in goal.decoding:  # an evaluation variant of another method's cell
         return
     for signature, met in diversity(goal).items():
         sweep = []

@@ -142,8 +142,8 @@ class PlanBuilder:
             return f"only writes texts, and {kind.name} asks for none"
         if not cell.evaluations:
             return "has no decoding it could read so"
-        for elder in older:
-            self.plan.place(replace(elder, evaluations={}))
+        for ancestor in older:
+            self.plan.place(replace(ancestor, evaluations={}))
         self.plan.place(cell)
         return None
 

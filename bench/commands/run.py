@@ -75,7 +75,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="what becomes of training rows that cannot be used; evaluated splits never skip",
     )
     results_option(group)
-    group.add_argument("--wandb", action="store_true", help="mirror to Weights & Biases")
+    group.add_argument("--wandb", action="store_true", help="copy to Weights & Biases too")
     group.add_argument("--wandb-project", default="objective-bench", metavar="NAME", help="default objective-bench")
     group.add_argument("--dry-run", action="store_true", help="show the plan with what is skipped and why")
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")

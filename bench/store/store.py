@@ -159,7 +159,7 @@ class CellFolder:
         self._write_record(f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
     def write_items(self, items: Mapping[str, Sums]) -> str:
-        """Store what columns are made of, row by row; return the hash that its scores file names."""
+        """Store the sums that columns are made of, row by row; return the hash that their scores file names."""
         from bench.store.sums_file import packed_items
 
         content = packed_items(items)
@@ -168,11 +168,11 @@ class CellFolder:
         return digest
 
     def items_path(self, digest: str) -> Path:
-        """Name of a file of items."""
+        """Path of a file of sums."""
         return self.path / f"items-{digest}.safetensors"
 
     def items(self, digest: str) -> dict[str, Sums]:
-        """Return what each column is made of; nothing where the file is not there.
+        """Return the sums of each column; nothing where the file is not there.
 
         Raises:
             StoreError: it is not the file that was stored.

@@ -1,4 +1,4 @@
-"""Items file: what the columns of one scores file are made of, small: whole numbers in as few bytes as hold them."""
+"""A file of sums: what the columns of one scores file are made of, whole numbers in as few bytes as hold them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
 
 
 def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
-    """Return the items of each column.
+    """Return the sums of each column.
 
     Args:
         content: of a file that `packed_items` made.

@@ -22,7 +22,7 @@ class Evidence:
 
     Args:
         by_seed: effect of each seed that all rows have, positive in the claimed direction; empty where there is none.
-        test: over the items of all these seeds; None where the column or a row has no items.
+        test: over the test items of all these seeds; None where the column or a row has no sums.
         shares: share of the effect that each control has, by its label.
         tradeoff: of `at_equal`, the sweep of `better` less that of `than`.
         n: examples that were scored.
@@ -252,7 +252,7 @@ def shares_of(
 
 
 def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
-    """Return the paired test over the items of all seeds; None where one of them has no items, or no number."""
+    """Return the paired test over test items and all seeds; None where a seed has no sums, or no number."""
     our_items, their_items = items_of(ours, seeds), items_of(theirs, seeds)
     if our_items is None or their_items is None:
         return None
@@ -263,7 +263,7 @@ def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison 
 
 
 def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
-    """Return the items of every seed; None where one of them has none."""
+    """Return the sums of every seed; None where one of them has none."""
     by_seed = {}
     for seed in seeds:
         if seed not in value.items:

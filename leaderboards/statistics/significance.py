@@ -183,7 +183,7 @@ def tie_groups(
 
 
 def over_seeds(runs: Sequence[Sums]) -> Sums:
-    """Return the items of several runs over the same examples: statistics summed over the runs.
+    """Return the sums of several runs over the same examples, added over the runs.
 
     The value is then that of all runs' texts as one corpus. For a mean with one count per item it is the mean over
     seeds; for a perplexity it is the geometric one; for BLEU it is near it.

@@ -43,7 +43,7 @@ class SignificanceCache:
     loaded: dict[tuple[str, str], Sums | None] = field(default_factory=dict)
 
     def items(self, value: Value) -> dict[int, Sums]:
-        """Return what a value is made of, by seed; empty where a seed lacks it or the value is a conflict."""
+        """Return the sums of a value, by seed; empty where a seed lacks it or the value is a conflict."""
         if value.conflict or set(value.items) != set(value.by_seed):
             return {}
         by_seed = {}
@@ -102,5 +102,5 @@ def _sizes(by_seed: dict[int, Sums]) -> set[int]:
 
 
 def _names(value: Value) -> dict[str, list[str]]:
-    """Return what names the items of a value, by seed."""
+    """Return what names the sums of a value, by seed."""
     return {str(seed): [stored.digest, stored.name] for seed, stored in value.items.items()}

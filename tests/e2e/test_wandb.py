@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells import wandb_logger as mirror
+from bench.cells import wandb_logger
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -67,7 +67,7 @@ def payloads(path: Path) -> Iterator[bytes]:
         place += HEADER + size
 
 
-def mirrored(folder: Path) -> dict[str, dict[str, Any]]:
+def copied(folder: Path) -> dict[str, dict[str, Any]]:
     """Read offline runs back: by run id the run record, its history by step, its summary and exit code."""
     from wandb.proto.wandb_internal_pb2 import Record
 
@@ -117,7 +117,7 @@ class TestOffline:
 
     def test_what_it_shows_is_what_is_stored(self, results: Path, folder: Path, matrix: Path) -> None:
         assert stores.contents(results) == expected(matrix)
-        runs = mirrored(folder)
+        runs = copied(folder)
         assert set(runs) == {path.name for path in results.glob("*/*/*")}
         for key, about in runs.items():
             held = stored(results, key)
@@ -154,7 +154,7 @@ class TestOffline:
         asked = stores.arguments(folder / "results", "--wandb", task="logicnlg", method="mle,mle.decoupled")
         assert bench(*asked).code == 0
         (cell,) = (folder / "results").glob("logicnlg/mle/*")
-        runs = mirrored(folder)
+        runs = copied(folder)
         assert set(runs) == {cell.name, f"{cell.name}-mle.decoupled"}
         names = [{n for n in about["summary"] if n.startswith("test/bleu-1/")} for about in runs.values()]
         assert sorted(names, key=str) == [{"test/bleu-1/decoupled:greedy"}, {"test/bleu-1/greedy"}]
@@ -195,14 +195,14 @@ class TestFailures:
         assert len(warnings(ended)) == 1
         assert stores.contents(folder / "results") == expected(matrix)
 
-    @pytest.mark.parametrize("seconds", [2, pytest.param(mirror.TIMEOUT_S, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("seconds", [2, pytest.param(wandb_logger.TIMEOUT_S, marks=pytest.mark.slow)])
     def test_nobody_answers(
         self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
     ) -> None:
         """A key, and a server that refuses: W&B's own default waits 90 seconds and then ends the program."""
         monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
         monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
-        monkeypatch.setattr(mirror, "TIMEOUT_S", seconds)
+        monkeypatch.setattr(wandb_logger, "TIMEOUT_S", seconds)
         began = time.monotonic()
         ended = bench(*arguments(folder / "results"))
         assert time.monotonic() - began < seconds + 40
@@ -215,8 +215,8 @@ class TestFailures:
         method = "tests.e2e.methods:Raises"
         ended = bench(*stores.arguments(folder / "results", "--wandb", task="ambiguous_template", method=method))
         assert ended.code == 1
-        assert [about["exit"] for about in mirrored(folder).values()] == [1]
+        assert [about["exit"] for about in copied(folder).values()] == [1]
 
 
 def test_its_waiting_time_is_bounded() -> None:
-    assert mirror.TIMEOUT_S <= 15
+    assert wandb_logger.TIMEOUT_S <= 15

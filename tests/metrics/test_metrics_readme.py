@@ -75,8 +75,8 @@ def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     exec(compile(module, "length_ratio", "exec"), made.__dict__)
     listed = eval("{" + entry + "}", {"MetricEntry": MetricEntry})["length_ratio"]
     known = {**vars(family_case), **vars(family_rows)}
-    assert listed.target == "bench.metrics.length_ratio:length_ratio_scores"
-    monkeypatch.setitem(sys.modules, "bench.metrics.length_ratio", made)
+    assert listed.target == "bench.metrics.overlap.length_ratio:length_ratio_scores"
+    monkeypatch.setitem(sys.modules, "bench.metrics.overlap.length_ratio", made)
     monkeypatch.setitem(METRICS, "length_ratio", listed)
     monkeypatch.setitem(CASES, "length_ratio", eval("{" + case + "}", known)["length_ratio"])
     return made.__dict__

@@ -75,7 +75,7 @@ class TestLibrary:
 
 
 class TestOracle:
-    """Decoding equals the loop of `oracle.py`, which has no cache, no batch and no padding."""
+    """Decoding equals the loop of `decoding_oracle.py`, which has no cache, no batch and no padding."""
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("decoding", SEARCHES)

@@ -1,4 +1,4 @@
-"""Items files: what columns are made of comes back to the bit, small, and a damaged file is found."""
+"""Files of sums: what columns are made of comes back to the bit, small, and a damaged file is found."""
 
 import json
 
