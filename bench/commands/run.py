@@ -90,6 +90,8 @@ def run(given: argparse.Namespace) -> int:
 
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:
+            if given.dry_run:
+                raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
             from bench.cells.grid import run_grid
 
             return ended(*run_grid(axes, arguments, progress), arguments, given.json)

@@ -55,6 +55,13 @@ def losses(results: Path) -> dict[str, float]:
     return found
 
 
+def test_a_dry_run_of_a_grid_trains_nothing(bench: Bench, tmp_path: Path) -> None:
+    ended = bench(*TINY, "--grid", f"optim.lr={RATES}", "--dry-run", "--results", str(tmp_path))
+    assert ended.code == 2
+    assert "--dry-run does not go with --grid" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_grid_of_one_method(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
     ended = bench(*TINY, "--grid", f"optim.lr={RATES}", "--results", str(results))
