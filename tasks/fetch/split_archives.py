@@ -129,3 +129,17 @@ def place_members(file: Parts, archive: zipfile.ZipFile, members: Iterable[zipfi
         if member.volume >= len(file.paths) or offset == 0xFFFFFFFF:
             raise ValueError(f"a member in part {member.volume + 1} of {len(file.paths)}")
         member.header_offset = file.starts[member.volume] + offset
+    _set_ends(archive)
+
+
+def _set_ends(archive: zipfile.ZipFile) -> None:
+    """Say where each member ends at the latest, after their places were put right.
+
+    Python refuses members that overlap since its security releases of 2024, and takes these ends when it opens a file.
+    """
+    if "_end_offset" not in zipfile.ZipInfo.__slots__:
+        return
+    end = archive.start_dir
+    for member in sorted(archive.infolist(), key=lambda member: member.header_offset, reverse=True):
+        member._end_offset = end  # type: ignore[attr-defined]
+        end = member.header_offset
