@@ -29,7 +29,8 @@ def make(folder, scripts, *arguments):
         path.chmod(0o755)
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, folder)
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "MAKEFLAGS")}
+    outer = ("PYTHON", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # these tests may themselves be run by make
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
     environment["PATH"] = str(folder)
     command = [MAKE, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
