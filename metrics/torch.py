@@ -192,9 +192,8 @@ class FamilyMetric(Metric):
         held = getattr(self, self.state)
         if isinstance(held, list) and not held:
             return []
-        written = (
-            dim_zero_cat(held).cpu().numpy().tobytes().decode().splitlines()
-        )  # JSON escapes every other line break
+        # JSON escapes every line break but those between rows.
+        written = dim_zero_cat(held).cpu().numpy().tobytes().decode().splitlines()
         lines = [json.loads(line) for line in sorted(written)]
         for place, line in enumerate(lines):
             if line[0] is None:
