@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench import __version__
+from bench.base.lightning import stand_in
 from bench.base.signals import Terminated, terminable
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
@@ -43,9 +44,10 @@ class Parser(argparse.ArgumentParser):
     def read_options(self) -> None:
         """Add the options of the command, once."""
         if self.command is not None:
-            module, self.command = self.command.load(), None
+            command, self.command = self.command, None
+            module = command.load()
             module.options(self)
-            self.set_defaults(target=module.run)
+            self.set_defaults(target=module.run, makes_models=command.makes_models, dry_run=False)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -55,16 +57,27 @@ class Parser(argparse.ArgumentParser):
             self.error(f"no {what} '{value}'{did_you_mean(str(value), action.choices)}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def program() -> int:
+    """Run the command line of this process; return the exit code."""
+    return main(own_process=True)
+
+
+def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command; return its exit code.
 
     0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted (Ctrl-C, SIGINT),
     143 terminated (SIGTERM).
+
+    Args:
+        argv: the words after `bench`; those of the process for None.
+        own_process: whether the process ends with the command. Then one that makes no model does without Lightning.
     """
     try:
         try:
             with terminable():
                 given = parser().parse_args(argv)
+                if own_process and (given.dry_run or not given.makes_models):
+                    stand_in()
                 return int(given.target(given))
         finally:
             sys.stdout.flush()

@@ -22,9 +22,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
+from bench.base.lightning import LightningModule
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead

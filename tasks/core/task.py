@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from bench.base.lightning import LightningDataModule
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, plain
 from bench.tasks.core.published_hashes import as_published
