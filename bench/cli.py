@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench import __version__
 from bench.base.lightning import stand_in
-from bench.base.signals import Terminated, terminable
+from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
-
-INTERRUPTED, TERMINATED = 130, 143
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,8 +64,8 @@ def program() -> int:
 def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command; return its exit code.
 
-    0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 130 interrupted (Ctrl-C, SIGINT),
-    143 terminated (SIGTERM).
+    0 all wanted cells ok, 1 some failed, 2 usage, 3 missing data or extra, 75 stopped to be tried again (SIGUSR1,
+    SIGUSR2), 130 stopped by Ctrl-C (SIGINT), 143 by SIGTERM.
 
     Args:
         argv: the words after `bench`; those of the process for None.
@@ -74,7 +73,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     """
     try:
         try:
-            with terminable():
+            with handled():
                 given = parser().parse_args(argv)
                 if own_process and (given.dry_run or not given.makes_models):
                     stand_in()
@@ -84,17 +83,17 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
-    except Terminated:
-        print("bench: interrupted by SIGTERM; run the same command again to go on", file=sys.stderr)
-        return TERMINATED
+    except Stopped as stopped:
+        print(f"bench: stopped by {stopped.signal.name}; run the same command again to go on", file=sys.stderr)
+        return stopped.exit_code
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "bench":
             raise
         print(f"bench: the package '{error.name}' is needed and not installed; bench doctor says how", file=sys.stderr)
         return MissingError.exit_code
     except KeyboardInterrupt:
-        print("bench: interrupted; run the same command again to go on", file=sys.stderr)
-        return INTERRUPTED
+        print("bench: stopped; run the same command again to go on", file=sys.stderr)
+        return EXIT_CODES[signal.SIGINT]
     except BrokenPipeError:  # the reader has had enough; what Python flushes at exit goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

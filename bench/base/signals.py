@@ -1,4 +1,8 @@
-"""Signals: SIGTERM interrupts a command as Ctrl-C does, and no library keeps that from it."""
+"""Signals: one handler for the whole program, and one flag that work in steps looks at between two steps.
+
+Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
+flag; the work calls `stop_if_asked` when a step is whole and its state can be kept. A second signal raises at once.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,111 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-__all__ = ["Terminated", "interrupts_get_out", "restore_handlers", "signal_handlers", "terminable"]
+__all__ = [
+    "EXIT_CODES",
+    "Stopped",
+    "asked_to_stop",
+    "between_steps",
+    "handled",
+    "interrupts_get_out",
+    "restore_handlers",
+    "signal_handlers",
+    "stop_if_asked",
+]
 
-HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Signals whose handlers Lightning replaces."""
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signal.SIGUSR2: 75}
+"""How a program ends after each signal: 75 says to an engine that it should try again."""
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM came. It is a KeyboardInterrupt, so whatever lets Ctrl-C through lets it through too."""
+class Stopped(KeyboardInterrupt):
+    """A signal came. It is a KeyboardInterrupt, so whatever lets Ctrl-C through lets it through too.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        self.signal = signal.Signals(number)
+        super().__init__(self.signal.name)
+
+    @property
+    def exit_code(self) -> int:
+        """What the program ends with."""
+        return EXIT_CODES[self.signal]
+
+
+@dataclass
+class _Asked:
+    """What signals have asked of this process; plain values, since a handler may run between any two instructions."""
+
+    number: int = 0  # of the first signal, 0 for none
+    in_steps: int = 0  # how many `between_steps()` we are inside
+
+
+_ASKED = _Asked()
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Raise `Terminated` in the main thread when SIGTERM comes; afterwards its default action is back.
+def handled() -> Iterator[None]:
+    """Handle SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 as this module says; afterwards handlers are those of before.
 
     A handler that somebody else has set stays, and outside the main thread nothing is done.
     """
     owner = os.getpid()
 
-    def terminate(number: int, frame: FrameType | None) -> None:
-        if os.getpid() == owner:
-            raise Terminated
-        signal.signal(number, signal.SIG_DFL)  # a forked child inherits the handler: it just ends
-        os.kill(os.getpid(), number)
+    def handle(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != owner:  # a forked child inherits the handler: it just ends
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        is_second = _ASKED.number != 0
+        _ASKED.number = number
+        if is_second or not _ASKED.in_steps:
+            raise Stopped(number)
 
-    if not in_main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, terminate)
+    before = {}
+    if in_main_thread():
+        defaults = (signal.SIG_DFL, signal.default_int_handler)
+        before = {number: signal.getsignal(number) for number in EXIT_CODES if signal.getsignal(number) in defaults}
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if before:
+            _ASKED.number = 0
+
+
+@contextmanager
+def between_steps() -> Iterator[None]:
+    """Let a first signal wait until the work inside calls `stop_if_asked`, or ends.
+
+    Raises:
+        Stopped: at the end, when a signal came that the work has not looked at.
+    """
+    _ASKED.in_steps += 1
+    try:
+        yield
+    finally:
+        _ASKED.in_steps -= 1
+    stop_if_asked()
+
+
+def asked_to_stop() -> int:
+    """Return the number of the signal that came, 0 if none did."""
+    return _ASKED.number
+
+
+def stop_if_asked() -> None:
+    """Raise `Stopped` if a signal came."""
+    if _ASKED.number:
+        raise Stopped(_ASKED.number)
 
 
 @contextmanager
@@ -71,8 +145,8 @@ def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
 
 
 def signal_handlers() -> dict[signal.Signals, Any]:
-    """Return the handlers of the signals that Lightning handles, for `restore_handlers`."""
-    return {number: signal.getsignal(number) for number in HANDLED}
+    """Return the handlers of the signals that the program handles, for `restore_handlers`."""
+    return {number: signal.getsignal(number) for number in EXIT_CODES}
 
 
 def restore_handlers(handlers: dict[signal.Signals, Any]) -> None:

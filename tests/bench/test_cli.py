@@ -347,7 +347,7 @@ def test_an_interrupt_is_130(bench, monkeypatch):
 
     monkeypatch.setattr("bench.commands.status.status", interrupt)
     ended = bench("status")
-    assert (ended.code, ended.err) == (130, "bench: interrupted; run the same command again to go on\n")
+    assert (ended.code, ended.err) == (130, "bench: stopped; run the same command again to go on\n")
 
 
 def test_control_c_is_130_in_a_process_of_its_own(tmp_path):
@@ -355,7 +355,7 @@ def test_control_c_is_130_in_a_process_of_its_own(tmp_path):
     code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background starts without
     code += "m.listing = lambda *_: os.kill(os.getpid(), signal.SIGINT)\nsys.exit(main(['list']))"
     ended = start(["-c", code], folder=tmp_path)
-    assert (ended.returncode, ended.stderr) == (130, "bench: interrupted; run the same command again to go on\n")
+    assert (ended.returncode, ended.stderr) == (130, "bench: stopped by SIGINT; run the same command again to go on\n")
 
 
 def test_the_exit_code_reaches_the_shell(tmp_path):

@@ -64,4 +64,4 @@ def test_make_says_plainly_that_no_python_works_and_takes_the_one_it_is_given(tm
 
 def test_the_program_has_two_names():
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts == {"bench": "bench.cli:main", "objective-bench": "bench.cli:main"}
+    assert scripts == {"bench": "bench.cli:program", "objective-bench": "bench.cli:program"}

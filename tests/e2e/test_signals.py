@@ -27,8 +27,8 @@ AGAIN = "; run the same command again to go on\n"
 SIGNALS = pytest.mark.parametrize(
     ("number", "code", "line"),
     [
-        (signal.SIGTERM, 143, f"bench: interrupted by SIGTERM{AGAIN}"),
-        (signal.SIGINT, 130, f"bench: interrupted{AGAIN}"),
+        (signal.SIGTERM, 143, f"bench: stopped by SIGTERM{AGAIN}"),
+        (signal.SIGINT, 130, f"bench: stopped by SIGINT{AGAIN}"),
     ],
     ids=["SIGTERM", "SIGINT"],
 )

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from bench.base.signals import Terminated, interrupts_get_out, terminable
+from bench.base.signals import Stopped, handled, interrupts_get_out
 from bench.cli import main
 from tests.bench.forks import in_child
 
@@ -25,23 +25,23 @@ def default_action():
 
 
 @pytest.mark.usefixtures("default_action")
-class TestTerminable:
+class TestHandled:
     def test_raises_and_puts_the_default_action_back(self):
-        with pytest.raises(Terminated), terminable():
+        with pytest.raises(Stopped), handled():
             terminate()
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
     def test_raises_again(self):
         """What a destructor has swallowed can be sent once more."""
-        with terminable():
+        with handled():
             for _ in range(2):
-                with pytest.raises(Terminated):
+                with pytest.raises(Stopped):
                     terminate()
 
     def test_a_handler_of_somebody_else_stays(self):
         came = []
         signal.signal(signal.SIGTERM, lambda *_: came.append(1))
-        with terminable():
+        with handled():
             terminate()
         terminate()
         assert came == [1, 1]
@@ -50,7 +50,7 @@ class TestTerminable:
         found = []
 
         def inside():
-            with terminable(), interrupts_get_out():
+            with handled(), interrupts_get_out():
                 found.append(signal.getsignal(signal.SIGTERM))
 
         thread = threading.Thread(target=inside)
@@ -69,7 +69,7 @@ class TestTerminable:
             return os.waitpid(child, 0)[1]
 
         def parent():
-            with terminable():
+            with handled():
                 return ends()
 
         assert os.WTERMSIG(in_child(parent)) == signal.SIGTERM
@@ -77,7 +77,7 @@ class TestTerminable:
     def test_the_exit_code_and_the_line(self, monkeypatch, capsys):
         monkeypatch.setattr("bench.commands.status.status", lambda *_: terminate())
         assert main(["status"]) == 143
-        line = "bench: interrupted by SIGTERM; run the same command again to go on\n"
+        line = "bench: stopped by SIGTERM; run the same command again to go on\n"
         assert capsys.readouterr() == ("", line)
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
@@ -98,14 +98,14 @@ def fail_after(interrupt):
 
 
 class TestInterruptsGetOut:
-    @pytest.mark.parametrize("kind", [KeyboardInterrupt, Terminated])
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, Stopped])
     def test_of_what_turns_them_into_an_exit(self, kind):
         with pytest.raises(kind), interrupts_get_out():
             exit_instead(kind())
 
     def test_of_a_clean_up_that_fails(self):
-        with pytest.raises(Terminated), interrupts_get_out():
-            fail_after(Terminated())
+        with pytest.raises(Stopped), interrupts_get_out():
+            fail_after(Stopped())
 
     def test_other_exceptions_stay(self):
         with pytest.raises(SystemExit, match="7"), interrupts_get_out():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.base.signals import Terminated
+from bench.base.signals import Stopped
 from bench.cells.plan import make_plan
 from bench.cells.run import Outcome, execute
 from bench.cells.work import store_rows
@@ -257,7 +257,7 @@ def test_a_damaged_file_fails_its_own_cell_only(arguments, monkeypatch, damage):
     assert (outcome.exit_code, len(trainer.calls)) == (0, 1)
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, Terminated])
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, Stopped])
 def test_an_interrupt_ends_the_run_and_keeps_what_is_done(arguments, monkeypatch, interrupt):
     with pytest.raises(interrupt):
         run(arguments, monkeypatch, {("trime", 0): interrupt()})
