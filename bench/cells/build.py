@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,11 +14,12 @@ from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
 from bench.config.config import TrainerConfig
 from bench.config.decoding import Decoding
-from bench.config.resolve import backbone_factory
 from bench.errors import UsageError
-from bench.models.backbones import is_pretrained
+from bench.models.backbones import backbone_factory, is_pretrained
 from bench.models.backbones.backbone import Batch
-from bench.models.core.objective import Continue, Objective, Optimiser, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.remake import made_of
+from bench.models.core.run_context import Continue, Optimiser, RunContext
 from bench.store.checkpoints import load_part, load_verified, stored_tensor
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
@@ -56,12 +59,27 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
+        made_of=partial(parts_of, cell, objective),
     )
+
+
+def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
+    """Return what the objective of a cell is made of, for a checkpoint that is to be loaded alone."""
+    config = cell.config
+    options = {**cell.method.values("method"), **config.method_options}
+    return made_of(objective, config.backbone, config.backbone_options, options, config.seed, cell.task.markers)
 
 
 def optimiser_of(config: TrainerConfig) -> Optimiser:
     """Return the optimiser of a recipe; it takes as many steps as the trainer."""
-    return Optimiser(config.lr, config.warmup, config.schedule, config.weight_decay)
+    return Optimiser(
+        lr=config.lr,
+        warmup=config.warmup,
+        schedule=config.schedule,
+        weight_decay=config.weight_decay,
+        decay=config.decay,
+        decay_epochs=config.decay_epochs,
+    )
 
 
 def continue_with(objective: Objective) -> Continue:
@@ -106,7 +124,7 @@ def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
 
 
 def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
-    """Return the exemplars a cell's method reads, by row id, or None."""
+    """Return the exemplars a cell's method reads in a split, by row id, or None."""
     if not cell.method.reads_exemplars:
         return None
     return cell.task.exemplars(split, bool(cell.config.method_options.get("equal_targets", True)))

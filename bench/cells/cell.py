@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def trained_key_of(
         },
         "method": {**method.code, "options": config.method_options},
         "backbone": {"name": config.backbone, "options": placed(config.backbone_options), **weights(config)},
-        "trainer": {**asdict(config.trainer), "init_from": checkpoint_of(donor)},
+        "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
     if parent_key:

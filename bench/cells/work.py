@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from bench.cells.wanted import evaluation_content
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.store.provenance import provenance
+from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
 
@@ -68,6 +70,7 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
+        states = StateFiles(cell.folder.path / STATE)
         result = train(
             objective,
             cell.task,
@@ -77,12 +80,14 @@ def work(
             world=world,
             accumulate=accumulate,
             strategy=strategy,
-            exemplars=exemplars_of(cell),
+            exemplars=partial(exemplars_of, cell),
             workers=workers,
             on_step=on_step,
+            states=states,
         )
         if rank == 0:
             store_trained(cell, objective, codec, result, world, started)
+            states.remove()
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
         return

@@ -36,6 +36,21 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
 
 
+LATER = ("validate", "watch", "select", "patience", "decay", "decay_epochs")
+"""Options of a trainer that came after 0.2: cells that do not use them keep their keys."""
+
+
+def steps_of(epochs: float, rows: int, batch_size: int) -> int:
+    """Return optimiser steps of so many epochs: at least one, and 0 for no epochs.
+
+    >>> steps_of(0.5, 100, 10), steps_of(0.001, 100, 10), steps_of(0, 100, 10)
+    (5, 1, 0)
+    """
+    if not epochs:
+        return 0
+    return max(1, round(epochs * rows / batch_size))
+
+
 @dataclass(frozen=True)
 class TrainerConfig:
     """How a cell is trained. All of it is in the cell's key.
@@ -46,7 +61,7 @@ class TrainerConfig:
         batch_size: rows of one optimiser step, over all ranks and micro-batches.
         lr: highest learning rate of AdamW.
         warmup: share of the steps, 0 to 1, in which the learning rate rises to `lr`.
-        schedule: after the warm-up, `linear` decay to zero or `constant`.
+        schedule: after the warm-up, `linear` decay to zero, `constant`, or `steps`: times `decay` each `decay_epochs`.
         weight_decay: of AdamW, on tensors of two dimensions or more.
         clip: largest norm of a step's gradient; 0 for no bound.
         precision: of the computation, in the words of Lightning.
@@ -55,6 +70,12 @@ class TrainerConfig:
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
         init_from: folder of a trained cell whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
             tokenizer is taken over.
+        validate: epochs from one validation to the next; 0 for none.
+        watch: metric families, with commas, that score texts written for the validation split.
+        select: keep the step that is best by this column of the validation: `loss`, `ppl`, or one of `watch`.
+        patience: end after so many validations without a better one; 0 for never.
+        decay: what the schedule `steps` multiplies the learning rate with.
+        decay_epochs: epochs from one such decay to the next.
     """
 
     steps: int = 0
@@ -62,7 +83,7 @@ class TrainerConfig:
     batch_size: int = 32
     lr: float = 1e-3
     warmup: float = 0.0
-    schedule: Literal["linear", "constant"] = "linear"
+    schedule: Literal["linear", "constant", "steps"] = "linear"
     weight_decay: float = 0.0
     clip: float = 1.0
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
@@ -70,10 +91,26 @@ class TrainerConfig:
     max_target: int = 64
     limit: int | None = None
     init_from: str = ""
+    validate: float = 0.0
+    watch: str = ""
+    select: str = ""
+    patience: int = 0
+    decay: float = 1.0
+    decay_epochs: float = 0.0
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows."""
         return self.steps or max(1, round(self.epochs * rows / self.batch_size))
+
+    def validation_interval(self, rows: int) -> int:
+        """Optimiser steps from one validation to the next, 0 for no validation."""
+        return steps_of(self.validate, rows, self.batch_size)
+
+    def content(self) -> dict[str, Any]:
+        """Return plain content for keys and records; options that came later stand there only where they are used."""
+        content = asdict(self)
+        defaults = asdict(TrainerConfig())
+        return {name: value for name, value in content.items() if name not in LATER or value != defaults[name]}
 
 
 @dataclass(frozen=True)
@@ -111,7 +148,7 @@ class CellConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for keys and `config.yaml`."""
-        content = asdict(self)
+        content = {**asdict(self), "trainer": self.trainer.content()}
         content["decodings"] = [decoding.name for decoding in self.decodings]
         return content
 

@@ -16,7 +16,7 @@ from bench.config.decoding import parse
 from bench.config.options import fill, options_of
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import backbone_factory
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -190,19 +190,6 @@ def _check_name(name: Any, where: str) -> None:
         )
     if name in all_names(METHODS):
         raise UsageError(f"'{where}' is named '{name}', which is a built-in method; choose another name")
-
-
-def backbone_factory(name: str) -> Any:
-    """Return what builds a backbone: an entry's function, or the hub loader for an id or folder.
-
-    Raises:
-        UsageError: when there is no such backbone.
-    """
-    if name in BACKBONES:
-        return BACKBONES[name].load()
-    if "/" in name or Path(name).is_dir():
-        return load("bench.models.backbones.hub:hub")
-    raise UsageError(f"no backbone '{name}'{did_you_mean(name, BACKBONES)}; a hub id or a folder works too")
 
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:

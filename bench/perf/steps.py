@@ -10,7 +10,8 @@ from torch import Tensor
 
 from bench.config.resolve import find_method
 from bench.models.backbones.causal import Causal
-from bench.models.core.objective import Objective, Optimiser, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import Optimiser, RunContext
 from bench.perf.heads import Run, Size, zipf
 
 

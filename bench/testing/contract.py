@@ -14,8 +14,9 @@ import torch
 from bench.base.entries import all_names
 from bench.config.config import parse_sets
 from bench.config.options import options_of
-from bench.config.resolve import NAME, Method, backbone_factory, check_overrides
+from bench.config.resolve import NAME, Method, check_overrides
 from bench.models import METHODS
+from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
 from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one

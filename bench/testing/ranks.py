@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def train_and_leave(subject: Subject, world: int, scratch: Path, name: str) -> N
         config,
         subject.seed,
         world=world,
-        exemplars=exemplars_of(subject.cell),
+        exemplars=partial(exemplars_of, subject.cell),
     )
     (scratch / f"weights.{name}").write_bytes(save_checkpoint(objective))
     (scratch / f"curve.{name}").write_text(json.dumps(trained["curve"]))

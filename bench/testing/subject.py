@@ -19,7 +19,8 @@ from bench.config.resolve import Method, cell_config
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture
-from bench.models.core.objective import Objective, Optimiser, Place
+from bench.models.core.objective import Objective, Place
+from bench.models.core.run_context import Optimiser
 from bench.models.core.states import IGNORED, Rows, States, slices
 from bench.store.store import CellFolder
 from bench.tasks.core.example import Example

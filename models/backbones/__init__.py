@@ -1,8 +1,11 @@
 """Backbones: the models that turn a batch into states. BACKBONES lists them all."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from bench.base.entries import Entry
+from bench.base.entries import Entry, load
+from bench.errors import UsageError, did_you_mean
 
 SMALL, HUB = "bench.models.backbones.small", "bench.models.backbones.hub:hub"
 
@@ -50,4 +53,17 @@ def is_pretrained(name: str) -> bool:
     return name not in BACKBONES or bool(BACKBONES[name].hub)
 
 
-__all__ = ["BACKBONES", "BackboneEntry", "is_pretrained"]
+def backbone_factory(name: str) -> Any:
+    """Return what builds a backbone: an entry's function, or the hub loader for an id or folder.
+
+    Raises:
+        UsageError: when there is no such backbone.
+    """
+    if name in BACKBONES:
+        return BACKBONES[name].load()
+    if "/" in name or Path(name).is_dir():
+        return load("bench.models.backbones.hub:hub")
+    raise UsageError(f"no backbone '{name}'{did_you_mean(name, BACKBONES)}; a hub id or a folder works too")
+
+
+__all__ = ["BACKBONES", "BackboneEntry", "backbone_factory", "is_pretrained"]

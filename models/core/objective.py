@@ -17,71 +17,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from bench.base.lightning import LightningModule
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, States, slices
+from bench.models.core.trainable import Trainable
 from bench.models.functional.cache import cache_scores
 from bench.models.functional.copying import copy_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.mefmax import mefmax
 
 if TYPE_CHECKING:
-    from lightning.pytorch import Trainer
-
     from bench.config.decoding import Decoding
-    from bench.models.backbones.backbone import Backbone, Batch
+    from bench.models.backbones.backbone import Batch
 
 SLICE = 256
 """Positions handled at once in training and evaluation."""
-
-Continue = Callable[["Batch", int], list[list[int]]]
-"""Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
-
-
-Counts = Callable[[], Tensor]
-"""How often each token is a training target, [V]; counted when it is asked for."""
-
-
-@dataclass(frozen=True)
-class Optimiser:
-    """AdamW and its schedule, as a recipe states them."""
-
-    lr: float = 1e-3
-    warmup: float = 0.0  # share of the steps
-    schedule: str = "linear"  # after the warm-up: linear decay to zero, or constant
-    weight_decay: float = 0.0
-    steps: int = 0  # 0 for as many as the trainer takes
-
-
-@dataclass(frozen=True)
-class RunContext:
-    """What a run knows and its objective does not; the defaults are for a training that says nothing.
-
-    Args:
-        seed: of the run, for draws that are a function of (seed, step).
-        max_target: most target tokens of the task.
-        optimiser: what `configure_optimizers` makes.
-        copies_of_step: ranks x micro-batches of an optimiser step: both average what must be a sum. 0 for what the
-            trainer says, 1 without a trainer.
-        token_counts: counts training targets; decoupled decoding asks for it.
-        continue_greedily: continues prompts, without gradient; losses that write their own texts ask for it.
-    """
-
-    seed: int = 0
-    max_target: int = 64
-    optimiser: Optimiser = Optimiser()
-    copies_of_step: int = 0
-    token_counts: Counts | None = None
-    continue_greedily: Continue | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +62,7 @@ class Place:
     target_tokens: float = math.inf
 
 
-class Objective(LightningModule):
+class Objective(Trainable):
     """A training objective over any backbone.
 
     Hooks work on `Rows`, a slice of at most 256 positions that carry a target:
@@ -136,12 +95,6 @@ class Objective(LightningModule):
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
     batch_invariant: bool = True
-
-    def __init__(self, backbone: Backbone) -> None:
-        super().__init__()
-        self.backbone = backbone
-        self.run_context = RunContext()
-        self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:
@@ -231,23 +184,6 @@ class Objective(LightningModule):
         return self.run_context.seed
 
     @property
-    def copies_of_step(self) -> int:
-        """Ranks x micro-batches of an optimiser step."""
-        if self.run_context.copies_of_step:
-            return self.run_context.copies_of_step
-        trainer = self._attached_trainer()
-        if trainer is None:
-            return 1
-        return int(trainer.world_size * trainer.accumulate_grad_batches)
-
-    def _attached_trainer(self) -> Trainer | None:
-        """Return the Lightning trainer, or None for an objective that is trained by hand."""
-        try:
-            return self.trainer
-        except RuntimeError:
-            return None
-
-    @property
     def has_fast_form(self) -> bool:
         """Whether `head_loss` is the loss.
 
@@ -305,46 +241,3 @@ class Objective(LightningModule):
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for rows in slices(states, SLICE):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
-
-    # Lightning --------------------------------------------------------------------------------------------------
-
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """One micro-batch; its sum is divided by the target tokens of the whole optimiser step."""
-        loss = self.step_loss(batch)
-        share = self.copies_of_step / batch["step_tokens"]
-        sums = {"loss": loss.total.detach(), **loss.terms}
-        self.logged = {name: value * share for name, value in sums.items()}
-        return loss.total * share
-
-    def on_before_optimizer_step(self, optimizer: Any) -> None:
-        """Call the method's `end_of_step`, with a sum over ranks."""
-        self.end_of_step(lambda tensor: self.trainer.strategy.reduce(tensor, reduce_op="sum"))
-
-    def configure_optimizers(self) -> Any:
-        """AdamW; no decay on biases and normalisation; linear warm-up, then linear decay or constant."""
-        settings = self.run_context.optimiser
-        trainer = self._attached_trainer()
-        if not settings.steps and trainer is not None:
-            settings = replace(settings, steps=int(trainer.estimated_stepping_batches))
-        trained = [p for p in self.parameters() if p.requires_grad]
-        groups = [
-            {"params": [p for p in trained if p.ndim >= 2], "weight_decay": settings.weight_decay},
-            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-        ]
-        optimizer = torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.lr)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: lr_factor(step, settings))
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-
-def lr_factor(step: int, settings: Optimiser) -> float:
-    """Return the learning rate of a step as a share of its peak.
-
-    >>> [lr_factor(s, Optimiser(steps=10, warmup=0.2)) for s in (0, 1, 2, 6)]
-    [0.5, 1.0, 1.0, 0.5]
-    """
-    warm = round(settings.warmup * settings.steps)
-    if step < warm:
-        return (step + 1) / warm
-    if settings.schedule == "constant" or not settings.steps:  # nobody knows where a decay would end
-        return 1.0
-    return max(0.0, (settings.steps - step) / max(1, settings.steps - warm))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
-from torch.utils.data import DataLoader
 
-from bench.base.lightning import LightningDataModule
 from bench.tasks.core.example import Example
+from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain
 from bench.tasks.core.published_hashes import as_published
-from bench.tasks.encode.batches import MicroBatches, Order, chosen, unchanged
+from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.rows import rows_of
 from bench.tasks.encode.stream import Stream
-from bench.tasks.encode.token_store import Array, EncodedRows
+from bench.tasks.encode.token_store import EncodedRows
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -72,21 +71,7 @@ OnSearch = Callable[[int, int], None]
 """Told how many rows have their exemplar, and of how many."""
 
 
-@dataclass(frozen=True)
-class Feed:
-    """How training rows are fed: what `Task.setup_run` is given before `fit`."""
-
-    codec: Codec
-    batch: int
-    steps: int
-    seed: int
-    rows: EncodedRows
-    accumulate: int = 1
-    lengths: Array | None = None  # of the rows, where those of about one length are to meet
-    workers: int = 0
-
-
-class Task(LightningDataModule, ABC):
+class Task(Fed, ABC):
     """A text-generation task.
 
     Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
@@ -116,7 +101,6 @@ class Task(LightningDataModule, ABC):
         self.on_bad_row: OnBadRow = "fail"
         self.source = Source(None, "built-in sample")
         self.limit: int | None = None
-        self._feed: Feed | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
         self.on_search: OnSearch | None = None
@@ -387,28 +371,3 @@ class Task(LightningDataModule, ABC):
             else:
                 made[name] = plain(example.fields.get(name))
         return made
-
-    def setup_run(self, feed: Feed) -> None:
-        """Take over how a training is fed; the end of the training forgets it."""
-        self._feed = feed
-
-    def teardown(self, stage: str) -> None:
-        """Let go of the rows of a training that has ended."""
-        if stage == "fit":
-            self._feed = None
-
-    def train_dataloader(self) -> Iterable[dict[str, Any]]:
-        """Return the micro-batches of this rank; item i is a pure function of seed and i."""
-        feed = self._feed
-        if feed is None:
-            raise RuntimeError("call task.setup_run(Feed(...)) before asking for batches")
-        rank, world = 0, 1
-        if self.trainer is not None:
-            rank, world = self.trainer.global_rank, self.trainer.world_size
-        order = Order(len(feed.rows), feed.batch, feed.seed, feed.lengths)
-        batches = MicroBatches(
-            feed.rows, order, feed.steps, feed.codec.picked, rank=rank, world=world, accumulate=feed.accumulate
-        )
-        if not feed.workers:
-            return batches
-        return DataLoader(batches, batch_size=None, shuffle=False, num_workers=feed.workers, collate_fn=unchanged)

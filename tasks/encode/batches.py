@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 
 from bench.base.seeds import seed_of
 from bench.tasks.encode.encoded import Encoded
@@ -98,21 +98,14 @@ class MicroBatches(Dataset[dict[str, Any]]):
         self,
         rows: EncodedRows,
         order: Order,
-        steps: int,
         collate: Callable[[EncodedRows, Array], dict[str, Any]],
         *,
         rank: int = 0,
         world: int = 1,
         accumulate: int = 1,
     ) -> None:
-        self.rows, self.order, self.steps, self.collate = rows, order, steps, collate
+        self.rows, self.order, self.collate = rows, order, collate
         self.rank, self.world, self.accumulate = rank, world, accumulate
-
-    def __len__(self) -> int:
-        return self.steps * self.accumulate
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, item: int) -> dict[str, Any]:
         step, micro = divmod(item, self.accumulate)
@@ -120,7 +113,81 @@ class MicroBatches(Dataset[dict[str, Any]]):
         mine = share(whole, micro * self.world + self.rank, self.world * self.accumulate)
         tokens = sum(self.rows.n_target(whole).tolist())
         batch = self.collate(self.rows, mine)
-        return {**batch, "step": step, "step_rows": len(whole), "step_tokens": tokens}
+        return {**batch, "item": item, "step": step, "step_rows": len(whole), "step_tokens": tokens}
+
+
+class Epoch:
+    """The micro-batches of one epoch of a trainer, from the step it has reached to the end of the epoch.
+
+    It is no DataLoader, so Lightning does not put a sampler of its own into it. Order and content are a function of the
+    item alone, so a training that is resumed asks for the items it would have had.
+
+    Args:
+        batches: of this rank.
+        steps: optimiser steps of an epoch.
+        reached: returns how many steps the training has done.
+        workers: processes that make batches ahead; the batches are the same for any number.
+    """
+
+    def __init__(self, batches: MicroBatches, steps: int, reached: Callable[[], int], workers: int = 0) -> None:
+        self.batches, self.steps, self.reached, self.workers = batches, steps, reached, workers
+
+    def __len__(self) -> int:
+        return self.steps * self.batches.accumulate
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        step = self.reached()
+        end = (step // self.steps + 1) * self.steps
+        items = range(step * self.batches.accumulate, end * self.batches.accumulate)
+        if not self.workers:
+            return map(self.batches.__getitem__, items)
+        loader = DataLoader(
+            self.batches, batch_size=None, sampler=items, num_workers=self.workers, collate_fn=unchanged
+        )
+        return iter(loader)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return nothing: the trainer's step is the whole state. Lightning asks it of what can be resumed."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take nothing over."""
+
+
+class EvaluationEpoch:
+    """Batches of a split, whole ones in turn for each rank; None where a rank has none left.
+
+    All ranks get the same number of items, so that a loop with a collective at its end ends on all of them.
+
+    Args:
+        rows: of the split.
+        size: rows of a batch.
+        collate: makes a batch.
+        rank: this process.
+        world: processes.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Encoded],
+        size: int,
+        collate: Callable[[Sequence[Encoded]], dict[str, Any]],
+        *,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.batches = evaluation_batches(rows, size)
+        self.collate, self.rank, self.world = collate, rank, world
+
+    def __len__(self) -> int:
+        return -(-len(self.batches) // self.world)
+
+    def __iter__(self) -> Iterator[dict[str, Any] | None]:
+        for number in range(self.rank, len(self) * self.world, self.world):
+            if number < len(self.batches):
+                yield self.collate(self.batches[number])
+            else:
+                yield None
 
 
 def unchanged(batch: Any) -> Any:

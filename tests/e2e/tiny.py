@@ -16,7 +16,8 @@ from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.models.backbones.small import small_causal, small_encdec
-from bench.models.core.objective import Objective, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
 from bench.store.checkpoints import save_checkpoint
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source

@@ -11,7 +11,7 @@ from torch import Tensor
 from bench.cells.generation import generate
 from bench.config.decoding import parse
 from bench.errors import UsageError
-from bench.models.core.objective import RunContext
+from bench.models.core.run_context import RunContext
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.mle import MLE

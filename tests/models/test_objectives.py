@@ -14,7 +14,8 @@ from bench.config.resolve import EvaluationVariant, find_method
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
-from bench.models.core.objective import Objective, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE

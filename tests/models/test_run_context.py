@@ -11,7 +11,8 @@ from lightning.pytorch import Trainer
 from bench.cells.training import quiet, train
 from bench.config.config import TrainerConfig
 from bench.config.decoding import Decoding
-from bench.models.core.objective import Objective, Optimiser, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import Optimiser, RunContext
 from bench.models.mle import MLE
 from bench.tasks.core.task import Feed
 from tests.e2e.tiny import SHORT, small

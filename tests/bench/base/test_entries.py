@@ -6,10 +6,11 @@ from bench.base.entries import Entry, all_names, expand, load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
 from bench.config.options import fill, options_of
-from bench.config.resolve import NAME, EvaluationVariant, backbone_factory, find_method
+from bench.config.resolve import NAME, EvaluationVariant, find_method
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
 from bench.models import METHODS
+from bench.models.backbones import backbone_factory
 from bench.tasks import TASKS
 
 TABLE = {

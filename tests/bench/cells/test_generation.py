@@ -17,7 +17,8 @@ from bench.cells.generation import Generator, RowCache, SharedByBeams, generate
 from bench.config.decoding import Decoding, parse
 from bench.errors import UsageError
 from bench.models.backbones import causal
-from bench.models.core.objective import Objective, RunContext
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
 from tests.bench.cells.decoding_oracle import decode, next_token
 from tests.bench.cells.tiny_decoders import END, KINDS, VOCABULARY, CacheLM, backbone, collate, texts

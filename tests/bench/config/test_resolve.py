@@ -3,8 +3,9 @@
 import pytest
 
 from bench.config.config import parse_sets
-from bench.config.resolve import backbone_factory, cell_config, check_overrides, find_method
+from bench.config.resolve import cell_config, check_overrides, find_method
 from bench.errors import UsageError
+from bench.models.backbones import backbone_factory
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate

@@ -12,7 +12,7 @@ from torch import nn
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Cut, Written, scoring_batch, texts, without_dropout, write
-from bench.models.core.objective import RunContext
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from tests.models import still

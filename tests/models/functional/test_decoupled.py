@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.config.decoding import Decoding, parse
 from bench.errors import UsageError
-from bench.models.core.objective import RunContext
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import last_rows
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.mefmax import mefmax

@@ -1,0 +1,143 @@
+"""Recorder: the curve of a training, and the step at which a loss or a weight was no longer finite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from bench.models.core.objective import Objective
+
+CURVE_POINTS = 100
+"""Points of the training curve that are kept."""
+
+SPIKE = 1e3
+"""A finite loss so many times that of the first step, or 1 if that is less, is marked as a spike."""
+
+OnStep = Callable[[int, int, dict[str, float]], None]
+
+
+class Recorder(Callback):
+    """Keeps the training curve, and stops a run whose loss or weights are no longer finite.
+
+    Each step's loss is looked at where it lies; the answer is fetched at the points of the curve only, together with a
+    look at the weights: a gradient that is not finite leaves them so for good.
+
+    Args:
+        steps: of the whole training.
+        accumulate: micro-batches of a step on this rank.
+        on_step: told about the points of the curve: step, steps and the logged values, on the first rank.
+    """
+
+    def __init__(self, steps: int, accumulate: int, on_step: OnStep | None = None) -> None:
+        self.steps, self.accumulate, self.on_step = steps, accumulate, on_step
+        self.step = self.tokens = 0
+        self.diverged_at: int | None = None
+        self.bad_parameter: str | None = None  # the first one that was not finite then
+        self.curve: list[list[float]] = []
+        self.sums: dict[str, torch.Tensor] = {}
+        self.bad_at: torch.Tensor | None = None  # first step whose loss was not finite; infinite if there is none
+        self.losses: torch.Tensor | None = None  # [3]: the first step's, the largest, and the step of the largest
+        self.every = max(1, steps // CURVE_POINTS)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed training goes on from; asked for at the end of a step."""
+        losses = None if self.losses is None else self.losses.tolist()
+        return {
+            "step": self.step,
+            "tokens": self.tokens,
+            "curve": self.curve,
+            "losses": losses,
+            "accumulate": self.accumulate,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what was kept; a diverged training keeps no state."""
+        self.step, self.tokens, self.curve = state_dict["step"], state_dict["tokens"], state_dict["curve"]
+        if state_dict["losses"] is not None:
+            self.losses = torch.tensor(state_dict["losses"], dtype=torch.float32)
+
+    def ends_step(self, batch: Any) -> bool:
+        """Return whether a micro-batch is the last one of its step."""
+        return (int(batch["item"]) + 1) % self.accumulate == 0
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Add the micro-batch's share of the step's loss; at the end of a step, record it."""
+        assert isinstance(module, Objective)
+        for name, value in module.logged.items():
+            self.sums[name] = self.sums.get(name, torch.zeros_like(value)) + value
+        if not self.ends_step(batch):
+            return
+        self.step += 1
+        self._look_at(self.sums["loss"])
+        self.tokens += int(batch["step_tokens"])
+        if (self.step % self.every == 0 or self.step == self.steps) and self.is_finite(trainer, module):
+            self._record(trainer)
+        self.sums = {}
+
+    def _look_at(self, loss: torch.Tensor) -> None:
+        """Note the first step whose loss is not finite, and the largest loss, without waiting for the device."""
+        if self.bad_at is None:
+            self.bad_at = torch.full_like(loss, math.inf)
+        self.bad_at = torch.where(loss.isfinite(), self.bad_at, self.bad_at.clamp(max=self.step))
+        here = loss.float() / self.accumulate
+        if self.losses is None:
+            self.losses = torch.stack([here, here, torch.ones_like(here)])
+        first, largest, at = self.losses.to(loss.device).unbind()
+        is_larger = here.isfinite() & (here > largest)
+        self.losses = torch.stack(
+            [first, torch.where(is_larger, here, largest), torch.where(is_larger, float(self.step), at)]
+        )
+
+    def is_finite(self, trainer: Trainer, module: LightningModule) -> bool:
+        """Return whether losses and weights are finite on all ranks, all of which ask; if not, stop the training."""
+        if self.bad_at is None:  # nothing was trained since the state was loaded
+            return True
+        finite = torch.stack([p.detach().isfinite().all() for p in module.parameters() if p.requires_grad]).all()
+        bad_at = torch.where(finite, self.bad_at, self.bad_at.clamp(max=self.step))
+        first = float(trainer.strategy.reduce(bad_at, reduce_op="min"))
+        if not math.isfinite(first):
+            return True
+        self.diverged_at = int(first)
+        self.bad_parameter = first_bad(module)
+        trainer.should_stop = True
+        return False
+
+    def _record(self, trainer: Trainer) -> None:
+        """Add a point to the curve, the average over ranks: each holds its share times the number of copies."""
+        values = torch.stack([v.float() for v in self.sums.values()]) / self.accumulate
+        values = trainer.strategy.reduce(values, reduce_op="mean")
+        named = dict(zip(self.sums, values.tolist(), strict=True))
+        self.curve.append([self.step, round(named["loss"], 6)])
+        if self.on_step is not None and trainer.is_global_zero:
+            self.on_step(self.step, self.steps, named)
+
+    def result(self) -> dict[str, Any]:
+        """Return what a record says of the training; names that say something went wrong stand there only if it did."""
+        content: dict[str, Any] = {
+            "status": "ok" if self.diverged_at is None else "diverged",
+            "diverged_at": self.diverged_at,
+            "steps": self.step,
+            "tokens": self.tokens,
+            "curve": self.curve,
+        }
+        if self.bad_parameter is not None:
+            content["diverged_parameter"] = self.bad_parameter
+        if self.losses is not None and self.diverged_at is None:
+            first, largest, at = self.losses.tolist()
+            if largest > SPIKE * max(1.0, first):
+                content["spike"] = {"step": int(at), "loss": largest}
+        return content
+
+
+def first_bad(module: LightningModule) -> str | None:
+    """Return the name of the first parameter that is not finite, or None."""
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad and not bool(parameter.detach().isfinite().all()):
+            return name
+    return None

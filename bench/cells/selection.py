@@ -1,0 +1,107 @@
+"""Selection: the curve of the validation split, the best step by one of its columns, and an early end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from bench.cells.recorder import Recorder
+from bench.errors import UsageError
+
+LOWER_IS_BETTER = {"loss": True, "ppl": True}
+"""Columns that every validation has."""
+
+Measure = Callable[[], dict[str, float]]
+"""Scores what the objective writes for the validation split."""
+
+
+class Selection(Callback):
+    """Records what a validation finds and, where a column is named, keeps the weights of the best step.
+
+    Args:
+        recorder: knows the step.
+        column: `loss`, `ppl`, or a column that `measure` gives; empty to keep the last step.
+        lower_is_better: which way the column goes.
+        patience: end after so many validations without a better one; 0 for never.
+        measure: scores texts, on all ranks alike; None for loss and perplexity only.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        column: str = "",
+        lower_is_better: bool = True,
+        patience: int = 0,
+        measure: Measure | None = None,
+    ) -> None:
+        self.recorder, self.column, self.lower_is_better = recorder, column, lower_is_better
+        self.patience, self.measure = patience, measure
+        self.curve: list[list[Any]] = []  # [step, columns] of each validation
+        self.best: dict[str, Any] = {}  # step, value and weights
+        self.without_better = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that was found, with the best weights: so a state is whole by itself."""
+        return {"curve": self.curve, "best": self.best, "without_better": self.without_better}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what was found."""
+        self.curve, self.best = state_dict["curve"], state_dict["best"]
+        self.without_better = state_dict["without_better"]
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Record a validation; keep the weights if they are the best so far, and stop if none were for long."""
+        named = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in LOWER_IS_BETTER}
+        if self.measure is not None:
+            named |= self.measure()
+        self.curve.append([self.recorder.step, {name: round(value, 6) for name, value in named.items()}])
+        if not self.column:
+            return
+        if self.column not in named:
+            raise UsageError(
+                f"trainer.select={self.column} is not measured in validation; there are {', '.join(sorted(named))}: "
+                f"name its metric family in trainer.watch"
+            )
+        value = named[self.column]
+        if self._is_better(value):
+            self.best = {"step": self.recorder.step, "value": value, "weights": copied(module)}
+            self.without_better = 0
+            return
+        self.without_better += 1
+        if self.patience and self.without_better >= self.patience:
+            trainer.should_stop = True
+
+    def _is_better(self, value: float) -> bool:
+        """Return whether a value is finite and better than the best so far."""
+        if not math.isfinite(value):
+            return False
+        if not self.best:
+            return True
+        if self.lower_is_better:
+            return bool(value < self.best["value"])
+        return bool(value > self.best["value"])
+
+    def take_best(self, module: LightningModule) -> None:
+        """Give the objective the weights of the best step, where one was chosen."""
+        if self.best:
+            module.load_state_dict(self.best["weights"])
+
+    def result(self) -> dict[str, Any]:
+        """Return what a record says of validation; nothing without one."""
+        if not self.curve:
+            return {}
+        content: dict[str, Any] = {"validation": self.curve}
+        if self.column:
+            content["kept"] = {"by": self.column, "of": len(self.curve)}
+            if self.best:
+                content["kept"] |= {"step": self.best["step"], "value": round(self.best["value"], 6)}
+        return content
+
+
+def copied(module: LightningModule) -> dict[str, torch.Tensor]:
+    """Return a copy of all weights and buffers on the CPU."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in module.state_dict().items()}

@@ -1,0 +1,139 @@
+"""StateKeeper: keeps the state of a training every few minutes and when a signal comes, at the ends of steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.plugins.io import CheckpointIO
+from torch import distributed
+
+from bench.base.signals import Stopped, asked_to_stop, restore_handlers, signal_handlers, stop_if_asked
+from bench.cells.recorder import Recorder
+from bench.store.state_files import StateFiles, read_state, write_state
+
+SECONDS = 300.0
+"""From one state to the next."""
+
+
+class StateKeeper(Callback):
+    """Saves at the end of a step, never in the middle of an accumulation: there a resumed training would not be exact.
+
+    All ranks agree on what is done, by one small reduction a step on the CPU. Where a validation follows a step, the
+    state is saved behind it, so that a resumed training does not leave it out.
+
+    Args:
+        recorder: stands before this one among the callbacks.
+        files: where states go; None for a training that keeps none.
+        validates_after: whether a validation follows a step.
+        seconds: from one state to the next.
+        every: save after every so many steps too; 0 for never.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        files: StateFiles | None,
+        validates_after: Callable[[int], bool],
+        seconds: float = SECONDS,
+        every: int = 0,
+    ) -> None:
+        self.recorder, self.files, self.validates_after = recorder, files, validates_after
+        self.seconds, self.every = seconds, every
+        self.handlers = signal_handlers()
+        self.group: Any = None  # of processes, on the CPU
+        self.last = time.monotonic()
+        self.waiting: tuple[int, bool] = (0, False)  # signal and whether a state is due, until a validation has ended
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Restore the handlers of before the training: Lightning has just set its own, which can hang or end with 0."""
+        restore_handlers(self.handlers)
+        self.last = time.monotonic()
+        if trainer.world_size > 1 and distributed.get_backend() != "gloo":
+            self.group = distributed.new_group(backend="gloo")
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """At the end of a step, save or stop if one of the ranks is to."""
+        if not self.recorder.ends_step(batch):
+            return
+        asked, is_due = self._agreed(trainer)
+        if not asked and not is_due:
+            return
+        if self.validates_after(self.recorder.step):
+            self.waiting = asked, is_due
+        else:
+            self._act(trainer, module, asked)
+
+    def on_validation_batch_end(self, *_: Any) -> None:
+        """Let a signal end a long validation of one process: the state before it is the one to go on from."""
+        if not distributed.is_initialized():
+            stop_if_asked()
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Do what had to wait for the validation."""
+        (asked, is_due), self.waiting = self.waiting, (0, False)
+        if asked or is_due:
+            self._act(trainer, module, asked)
+
+    def _agreed(self, trainer: Trainer) -> tuple[int, bool]:
+        """Return the signal that came to any rank, and whether the first rank's clock says that a state is due."""
+        asked = asked_to_stop()
+        is_due = self.files is not None and time.monotonic() - self.last >= self.seconds
+        if self.every and self.files is not None:
+            is_due = is_due or self.recorder.step % self.every == 0
+        if trainer.world_size == 1:
+            return asked, is_due
+        both = torch.tensor([asked, int(is_due and trainer.is_global_zero)])
+        distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=self.group)
+        return int(both[0]), bool(both[1])
+
+    def _act(self, trainer: Trainer, module: LightningModule, asked: int) -> None:
+        """Save, unless the training has diverged; stop if a signal came."""
+        if self.files is not None and self.recorder.is_finite(trainer, module):
+            trainer.save_checkpoint(self.files.path(self.recorder.step))
+            if trainer.is_global_zero:
+                self.files.prune()
+            self.last = time.monotonic()
+        if asked:
+            raise Stopped(asked)
+
+
+class StateIO(CheckpointIO):
+    """Lightning's way to files, through states that are written whole and read only as they were written.
+
+    Args:
+        accumulate: micro-batches of a step now; a state of another number is read as if it had been of this one.
+    """
+
+    def __init__(self, accumulate: int) -> None:
+        self.accumulate = accumulate
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write a state."""
+        write_state(Path(path), checkpoint)
+
+    def load_checkpoint(self, path: Any, map_location: Any = None, weights_only: bool | None = None) -> dict[str, Any]:
+        """Read a state."""
+        return rescaled(read_state(Path(path)), self.accumulate)
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Remove a state."""
+        Path(path).unlink(missing_ok=True)
+
+
+def rescaled(checkpoint: dict[str, Any], accumulate: int) -> dict[str, Any]:
+    """Count the micro-batches of a state that was saved with another number of them in a step.
+
+    At the end of a step only whole steps are counted, so the counts are in proportion.
+    """
+    before = int(checkpoint["callbacks"][Recorder.__qualname__]["accumulate"])
+    progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+    for part in ("total", "current"):
+        progress[part] = {name: count * accumulate // before for name, count in progress[part].items()}
+    return checkpoint

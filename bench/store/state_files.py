@@ -1,0 +1,151 @@
+"""State files: where a training that is not done yet has got to. The last two are kept, each closed by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bench.base.files import write_atomic
+from bench.errors import StoreError
+
+__all__ = ["KEPT", "STATE", "StateFiles"]
+
+STATE = "state"
+"""Folder of a cell that holds the states of its training; it goes when the training is stored."""
+
+KEPT = 2
+"""States that are kept: should the last one be damaged, the one before is there."""
+
+NAME = re.compile(r"step-(\d{9})\.ckpt")
+
+
+class StateFiles:
+    """The states of one training in a folder.
+
+    Args:
+        folder: made when first written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, step: int) -> Path:
+        """Return where the state after a step is, or would be."""
+        return self.folder / f"step-{step:09d}.ckpt"
+
+    def paths(self) -> list[Path]:
+        """Return the states there are, the newest first."""
+        if not self.folder.is_dir():
+            return []
+        return sorted((path for path in self.folder.iterdir() if NAME.fullmatch(path.name)), reverse=True)
+
+    def newest_whole(self) -> Path | None:
+        """Return the newest state that is as it was written; damaged ones are passed over, and stay."""
+        for path in self.paths():
+            with suppress(StoreError):
+                whole_body(path)
+                return path
+        return None
+
+    def prune(self) -> None:
+        """Remove all states but the newest ones that are kept."""
+        for path in self.paths()[KEPT:]:
+            with suppress(OSError):
+                path.unlink()
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_state(path: Path, content: dict[str, Any]) -> None:
+    """Write a state beside its name, closed by its hash, and read it back before it gets the name.
+
+    Raises:
+        StoreError: the disk is full, refuses, or does not give back what was written. Earlier states stay.
+    """
+    import torch
+
+    def write(file: BinaryIO) -> None:
+        hashing = HashingFile(file)
+        torch.save(content, hashing)
+        file.write(hashing.digest())
+        file.flush()
+        with open(file.name, "rb") as written:
+            if not is_whole(written):
+                raise OSError(f"what was read back from '{file.name}' is not what was written")
+
+    write_atomic(path, write, replace=True)
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """Return the content of a state.
+
+    Raises:
+        StoreError: it is damaged, or cannot be read.
+    """
+    import torch
+
+    content: dict[str, Any] = torch.load(io.BytesIO(whole_body(path)), map_location="cpu", weights_only=True)
+    return content
+
+
+def whole_body(path: Path) -> memoryview:
+    """Return the bytes of a state without its closing hash.
+
+    Raises:
+        StoreError: it does not have that hash, or cannot be read.
+    """
+    try:
+        data = memoryview(path.read_bytes())
+    except OSError as error:
+        raise StoreError(f"state '{path}' cannot be read ({error})") from error
+    size = hashlib.sha256().digest_size
+    if len(data) <= size or hashlib.sha256(data[:-size]).digest() != bytes(data[-size:]):
+        raise StoreError(f"state '{path}' does not have the hash it was stored with; the one before it is taken")
+    return data[:-size]
+
+
+def is_whole(file: BinaryIO) -> bool:
+    """Return whether an open file ends with the hash of what is before."""
+    size = hashlib.sha256().digest_size
+    left = file.seek(0, io.SEEK_END) - size
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left > 0:
+        piece = file.read(min(left, 1 << 22))
+        if not piece:
+            return False
+        digest.update(piece)
+        left -= len(piece)
+    return file.read() == digest.digest()
+
+
+class HashingFile(io.RawIOBase):
+    """A file that can only be written to, front to back, and hashes what it is given.
+
+    Args:
+        file: what is written to.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self.file, self.sha256 = file, hashlib.sha256()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write and hash."""
+        self.sha256.update(data)
+        return self.file.write(data)
+
+    def digest(self) -> bytes:
+        """Return the hash of all that was written."""
+        return self.sha256.digest()

@@ -1,0 +1,81 @@
+"""RunContext: what a run knows and an objective is told in one call; its optimiser and learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from bench.models.backbones.backbone import Batch
+
+Continue = Callable[["Batch", int], list[list[int]]]
+"""Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
+
+
+Counts = Callable[[], Tensor]
+"""How often each token is a training target, [V]; counted when it is asked for."""
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """AdamW and its schedule, as a recipe states them."""
+
+    lr: float = 1e-3
+    warmup: float = 0.0  # share of the steps
+    schedule: str = "linear"  # after the warm-up: linear decay to zero, constant, or steps
+    weight_decay: float = 0.0
+    steps: int = 0  # 0 for as many as the trainer takes
+    decay: float = 1.0  # what the schedule `steps` multiplies the rate with, each time
+    decay_epochs: float = 0.0  # epochs of the trainer from one such time to the next
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run knows and its objective does not; the defaults are for a training that says nothing.
+
+    Args:
+        seed: of the run, for draws that are a function of (seed, step).
+        max_target: most target tokens of the task.
+        optimiser: what `configure_optimizers` makes.
+        copies_of_step: ranks x micro-batches of an optimiser step: both average what must be a sum. 0 for what the
+            trainer says, 1 without a trainer.
+        token_counts: counts training targets; decoupled decoding asks for it.
+        continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
+            it.
+        made_of: says what the objective is made of, as plain content; see `bench.models.core.remake`.
+    """
+
+    seed: int = 0
+    max_target: int = 64
+    optimiser: Optimiser = Optimiser()
+    copies_of_step: int = 0
+    token_counts: Counts | None = None
+    continue_greedily: Continue | None = None
+    made_of: Callable[[], Mapping[str, Any]] | None = None
+
+
+def lr_factor(step: int, settings: Optimiser, epoch: int = 0) -> float:
+    """Return the learning rate of a step as a share of its peak.
+
+    Args:
+        step: from 0.
+        settings: of the optimiser.
+        epoch: optimiser steps of an epoch, for the schedule `steps`.
+
+    >>> [lr_factor(s, Optimiser(steps=10, warmup=0.2)) for s in (0, 1, 2, 6)]
+    [0.5, 1.0, 1.0, 0.5]
+    >>> [lr_factor(s, Optimiser(schedule="steps", decay=0.5, decay_epochs=2), epoch=1) for s in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    warm = round(settings.warmup * settings.steps)
+    if step < warm:
+        return (step + 1) / warm
+    if settings.schedule == "steps":
+        every = round(settings.decay_epochs * epoch)
+        return float(settings.decay ** (step // every)) if every else 1.0
+    if settings.schedule == "constant" or not settings.steps:  # nobody knows where a decay would end
+        return 1.0
+    return max(0.0, (settings.steps - step) / max(1, settings.steps - warm))

@@ -1,0 +1,216 @@
+"""Trainable: the part of an objective that a Lightning trainer sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import torch
+from torch import Tensor
+
+from bench.base.lightning import LightningModule
+from bench.base.seeds import seed_of
+from bench.errors import UsageError
+from bench.models.core.run_context import RunContext, lr_factor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lightning.pytorch import Trainer
+
+    from bench.models.backbones.backbone import Backbone, Batch
+    from bench.models.core.chunks import LossSum
+    from bench.models.core.states import Rows, States
+
+MADE_OF = "objective"
+"""Where a Lightning checkpoint says what its objective is made of."""
+
+
+class Trainable(LightningModule):
+    """Steps of training, validation, test and prediction, the optimiser, and checkpoints that can be loaded alone.
+
+    Logged are `train/loss` (where the trainer has a logger), and `loss` and `ppl` of `val` and `test`: both are over
+    target tokens, and `loss` is the objective's own on the true texts.
+
+    Args:
+        backbone: turns a batch into `States` and hidden states into logits.
+    """
+
+    if TYPE_CHECKING:
+        name: str
+
+        def loss(self, states: States) -> LossSum:
+            """Sum the loss over all target tokens of a batch."""
+
+        def step_loss(self, batch: Batch) -> LossSum:
+            """Loss of one micro-batch."""
+
+        def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
+            """Yield slices with the negative log-likelihood of their targets in nats, [n]."""
+
+        def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+            """Called on every rank before each step of the optimiser."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.run_context = RunContext()
+        self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
+        self._sums = torch.zeros(3, dtype=torch.float64)  # of an evaluation: loss, negative log-likelihood, tokens
+
+    # Training ---------------------------------------------------------------------------------------------------
+
+    @property
+    def copies_of_step(self) -> int:
+        """Ranks x micro-batches of an optimiser step."""
+        if self.run_context.copies_of_step:
+            return self.run_context.copies_of_step
+        trainer = self._attached_trainer()
+        if trainer is None:
+            return 1
+        return int(trainer.world_size * trainer.accumulate_grad_batches)
+
+    def _attached_trainer(self) -> Trainer | None:
+        """Return the Lightning trainer, or None for an objective that is trained by hand."""
+        try:
+            return self.trainer
+        except RuntimeError:
+            return None
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """One micro-batch; its sum is divided by the target tokens of the whole optimiser step.
+
+        What is drawn in it, as for dropout, is a function of seed, rank and item, so that a resumed run draws the same.
+        A batch that does not say the tokens of its step (`step_tokens`) counts as one copy of a step of equal copies.
+        """
+        trainer = self._attached_trainer()
+        if "item" in batch:
+            rank = 0 if trainer is None else trainer.global_rank
+            torch.manual_seed(seed_of(self.run_context.seed, "step", rank, batch["item"]))
+        loss = self.step_loss(batch)
+        share: Any
+        if "step_tokens" in batch:
+            share = self.copies_of_step / batch["step_tokens"]
+        else:
+            share = 1 / loss.n_target_tokens.clamp(min=1)
+        sums = {"loss": loss.total.detach(), **loss.terms}
+        self.logged = {name: value * share for name, value in sums.items()}
+        if trainer is not None and trainer.loggers:
+            self.log("train/loss", loss.total.detach() / loss.n_target_tokens.clamp(min=1), batch_size=1)
+        return loss.total * share
+
+    def on_before_optimizer_step(self, optimizer: Any) -> None:
+        """Call the method's `end_of_step`, with a sum over ranks."""
+        self.end_of_step(lambda tensor: self.trainer.strategy.reduce(tensor, reduce_op="sum"))
+
+    def configure_optimizers(self) -> Any:
+        """AdamW; no decay on biases and normalisation; linear warm-up, then the schedule."""
+        settings, epoch = self.run_context.optimiser, 0
+        trainer = self._attached_trainer()
+        if trainer is not None:
+            steps = trainer.estimated_stepping_batches
+            if settings.schedule == "steps":
+                trainer.fit_loop.setup_data()  # or the trainer does not know yet how long an epoch is
+                epoch = int(trainer.num_training_batches // trainer.accumulate_grad_batches)
+            if not settings.steps and math.isfinite(steps):  # a trainer without an end has no end of a decay either
+                settings = replace(settings, steps=int(steps))
+        trained = [p for p in self.parameters() if p.requires_grad]
+        groups = [
+            {"params": [p for p in trained if p.ndim >= 2], "weight_decay": settings.weight_decay},
+            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.lr)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: lr_factor(step, settings, epoch))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    # Validation, test, prediction -------------------------------------------------------------------------------
+
+    def on_validation_epoch_start(self) -> None:
+        """Begin the sums."""
+        self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)
+
+    def validation_step(self, batch: Batch | None, batch_idx: int) -> None:
+        """Add a batch of true texts; None is the turn of a rank that has no batch left."""
+        if batch is None:
+            return
+        states = self.backbone.states(batch)
+        loss = self.loss(states)
+        nll = sum((part.double().sum() for _, part in self.nll(states)), torch.zeros_like(self._sums[0]))
+        self._sums += torch.stack([loss.total.double(), nll, loss.n_target_tokens.double()])
+
+    def on_validation_epoch_end(self) -> None:
+        """Log loss and perplexity of the split."""
+        self._log_sums("val")
+
+    def on_test_epoch_start(self) -> None:
+        """Begin the sums."""
+        self.on_validation_epoch_start()
+
+    def test_step(self, batch: Batch | None, batch_idx: int) -> None:
+        """Add a batch of true texts."""
+        self.validation_step(batch, batch_idx)
+
+    def on_test_epoch_end(self) -> None:
+        """Log loss and perplexity of the split."""
+        self._log_sums("test")
+
+    def _log_sums(self, split: str) -> None:
+        """Log what has been summed, over all ranks."""
+        loss, nll, tokens = self.trainer.strategy.reduce(self._sums, reduce_op="sum").unbind()
+        self.log_dict({f"{split}/loss": loss / tokens, f"{split}/ppl": torch.exp(nll / tokens)}, rank_zero_only=False)
+
+    def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
+        """Continue prompts greedily; return id, text and token ids of each row.
+
+        Raises:
+            UsageError: when nobody has said how to continue prompts.
+        """
+        if batch is None:
+            return []
+        if self.run_context.continue_greedily is None:
+            raise UsageError(
+                "prediction continues prompts: make the objective with bench.make, or call "
+                "objective.setup_run(RunContext(continue_greedily=...))"
+            )
+        written = self.run_context.continue_greedily(batch, self.run_context.max_target)
+        decode = self.backbone.tokenizer.decode
+        return [
+            {"id": name, "text": decode(ids, skip_special_tokens=True).strip(), "token_ids": ids}
+            for name, ids in zip(batch["ids"], written, strict=True)
+        ]
+
+    # Checkpoints ------------------------------------------------------------------------------------------------
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say what the objective is made of, so that the checkpoint can be loaded alone."""
+        if self.run_context.made_of is not None:
+            checkpoint[MADE_OF] = dict(self.run_context.made_of())
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]
+        cls,
+        checkpoint_path: str | Path | IO[bytes],
+        map_location: Any = "cpu",
+        *,
+        backbone: Backbone | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return the objective of a Lightning checkpoint, with its weights, in evaluation mode.
+
+        Args:
+            checkpoint_path: a file that a trainer has saved.
+            map_location: the device, as `torch.load` takes it.
+            backbone: in place of the one the checkpoint describes; needed where it describes none.
+            options: in place of the method's options in the checkpoint.
+
+        Raises:
+            UsageError: the checkpoint is of another method, or does not say what it is made of.
+        """
+        from bench.models.core.remake import remade
+
+        checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
+        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, options)
+        return objective.to(map_location).eval()

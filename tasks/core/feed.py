@@ -1,0 +1,141 @@
+"""Feed: how a task gives a Lightning trainer its batches, the program's or anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bench.base.lightning import LightningDataModule
+from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.encode.token_store import EncodedRows
+
+if TYPE_CHECKING:
+    from bench.tasks.core.task import TaskInfo
+
+
+def no_exemplars(split: str) -> Mapping[str, str] | None:
+    """Return None: rows have no exemplars."""
+    return None
+
+
+@dataclass(frozen=True)
+class Feed:
+    """How a trainer is fed: what `Task.setup_run` is given.
+
+    Args:
+        codec: of the objective's backbone.
+        batch: rows of one optimiser step, over all ranks and micro-batches.
+        seed: of the order of training rows.
+        workers: processes that make training batches ahead; the batches are the same for any number.
+        exemplars: returns the exemplar of each row of a split by id, for methods that read exemplars.
+        evaluation_batch: rows of a batch that is evaluated.
+        evaluation_rows: rows that are evaluated of each split, chosen by id; None for all.
+    """
+
+    codec: Codec
+    batch: int = 32
+    seed: int = 0
+    workers: int = 0
+    exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars
+    evaluation_batch: int = 32
+    evaluation_rows: int | None = None
+
+
+class Fed(LightningDataModule):
+    """The part of a task that a Lightning trainer sees: loaders for training, validation, test and prediction."""
+
+    if TYPE_CHECKING:
+        info: TaskInfo
+
+        def encoded(
+            self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
+        ) -> EncodedRows:
+            """Return every row of a split as a model sees it."""
+
+        def exemplars(self, split: str, equal_targets: bool = True) -> Mapping[str, str]:
+            """Return the exemplar of every row of a split by id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._feed: Feed | None = None
+        self._fed: dict[str, EncodedRows] = {}
+
+    def setup_run(self, feed: Feed | None) -> None:
+        """Take over how a trainer is fed, in place of what was known before; None lets go of the rows."""
+        self._feed = feed
+        self._fed = {}
+
+    @property
+    def feed(self) -> Feed:
+        """How the trainer is fed; without a word from `setup_run`, with the defaults over the trainer's objective.
+
+        Raises:
+            RuntimeError: when there is no trainer either.
+        """
+        if self._feed is None:
+            if self.trainer is None:
+                raise RuntimeError("call task.setup_run(Feed(codec)) before asking for batches without a trainer")
+            objective: Any = self.trainer.lightning_module
+            codec = Codec(objective.backbone.tokenizer, objective.backbone.architecture, 256, 64)
+            read = no_exemplars
+            if "exemplar" in objective.fields:
+                read = partial(self.exemplars, equal_targets=getattr(objective, "equal_targets", True))
+            self._feed = Feed(codec, exemplars=read)
+        return self._feed
+
+    def fed_rows(self, split: str) -> EncodedRows:
+        """Return the rows of a split as the trainer is fed with them, encoded once."""
+        if split not in self._fed:
+            self._fed[split] = self.encoded(split, self.feed.codec, exemplars=self.feed.exemplars(split))
+        return self._fed[split]
+
+    def rank_and_world(self) -> tuple[int, int]:
+        """Return this process and how many there are; 0 and 1 without a trainer."""
+        if self.trainer is None:
+            return 0, 1
+        return self.trainer.global_rank, self.trainer.world_size
+
+    def train_dataloader(self) -> Epoch:
+        """Return the micro-batches of this rank; item i is a pure function of seed and i.
+
+        An epoch of the trainer has as many optimiser steps as fill the rows once, rounded. Epochs join without a gap.
+        """
+        feed, rows, trainer = self.feed, self.fed_rows("train"), self.trainer
+        accumulate = 1 if trainer is None else trainer.accumulate_grad_batches
+        rank, world = self.rank_and_world()
+        lengths = None if self.info.open_ended else rows.lengths
+        order = Order(len(rows), feed.batch, feed.seed, lengths)
+        batches = MicroBatches(rows, order, feed.codec.picked, rank=rank, world=world, accumulate=accumulate)
+        return Epoch(batches, max(1, round(len(rows) / feed.batch)), self._steps_reached, feed.workers)
+
+    def _steps_reached(self) -> int:
+        """Return how many optimiser steps the trainer has done."""
+        return 0 if self.trainer is None else int(self.trainer.global_step)
+
+    def val_dataloader(self) -> EvaluationEpoch:
+        """Return the batches of the validation split, whole ones for each rank."""
+        return self._epoch(self.fed_rows("valid"), self.feed.codec.train_batch)
+
+    def test_dataloader(self) -> EvaluationEpoch:
+        """Return the batches of the test split, whole ones for each rank."""
+        return self._epoch(self.fed_rows("test"), self.feed.codec.train_batch)
+
+    def predict_dataloader(self) -> EvaluationEpoch:
+        """Return the prompts of the test split with their ids, for `Trainer.predict`."""
+        feed = self.feed
+        rows = self.encoded("test", feed.codec, prompts=True, exemplars=feed.exemplars("test"))
+        return self._epoch(rows, self._prompts)
+
+    def _epoch(self, rows: EncodedRows, collate: Callable[[Sequence[Encoded]], dict[str, Any]]) -> EvaluationEpoch:
+        """Return the batches of the rows that are evaluated."""
+        wanted = set(chosen([row.id for row in rows], self.feed.evaluation_rows))
+        rank, world = self.rank_and_world()
+        evaluated = [row for row in rows if row.id in wanted]
+        return EvaluationEpoch(evaluated, self.feed.evaluation_batch, collate, rank=rank, world=world)
+
+    def _prompts(self, rows: Sequence[Encoded]) -> dict[str, Any]:
+        """Collate what generation starts from, with the rows' ids."""
+        return {**self.feed.codec.prompt_batch(rows), "ids": [row.id for row in rows]}
