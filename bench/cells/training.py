@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lightning.pytorch import Trainer
+from lightning.pytorch import Callback, Trainer
 
 from bench.base.signals import between_steps, interrupts_get_out
 from bench.cells.recorder import OnStep, Recorder
@@ -40,6 +40,7 @@ def train(
     states: StateFiles | None = None,
     seconds: float = SECONDS,
     every: int = 0,
+    callbacks: Sequence[Callback] = (),
 ) -> dict[str, Any]:
     """Train an objective on a task's training split, from the newest state there is.
 
@@ -60,6 +61,7 @@ def train(
         states: where the state of the training is kept; None to keep none.
         seconds: from one state to the next.
         every: a state after every so many steps too.
+        callbacks: of the program around, told of every step; they see it before a state is kept.
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]];
@@ -85,7 +87,7 @@ def train(
                 accumulate_grad_batches=accumulate,
                 precision=config.precision,
                 gradient_clip_val=config.clip or None,
-                callbacks=[recorder, selection, keeper],
+                callbacks=[recorder, *callbacks, selection, keeper],
                 plugins=[StateIO(accumulate)],
                 **validation_of(interval * accumulate),
                 logger=False,

@@ -1,0 +1,133 @@
+"""Make: an objective and its task for a trainer of one's own, as `bench run` makes them for a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.cells.build import build, exemplars_of, start
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
+from bench.config.arguments import RunArguments
+from bench.errors import BlockedError, UsageError
+from bench.models import METHODS
+from bench.models.core.objective import Objective
+from bench.tasks.core.feed import Feed
+from bench.tasks.core.task import Task
+from bench.tasks.encode.codec import Codec
+
+__all__ = ["make"]
+
+
+def make(
+    task: str,
+    method: str | type[Objective] = "mle",
+    *,
+    seed: int = 0,
+    preset: str = "small",
+    backbone: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    data_dir: str | Path | None = None,
+    results: str | Path = "results",
+) -> tuple[Objective, Task]:
+    """Return an objective with its initial weights and its task, ready for `Trainer.fit`.
+
+    Both are what `bench run` makes of the same names: seed, recipe, tokenizer, token counts, warm start, exemplars and
+    the weights of the method it is fine-tuned from. The learning rate falls over as many steps as the trainer takes.
+    A trainer with `max_steps`, `gradient_clip_val` and `precision` of the recipe ends with the weights of `bench run`,
+    bit for bit.
+
+    Args:
+        task: name of a task.
+        method: name of a method, `package.module:Class`, or a class that can be imported.
+        seed: of weights, order and dropout.
+        preset: `small` or `paper`.
+        backbone: name, hub id or folder; the task's own for None.
+        set: `section.name` to value, as `--set` takes them.
+        limit: rows kept of each split, for debugging.
+        data_dir: a folder with the task's data.
+        results: the results folder with the cells that methods are fine-tuned from.
+
+    Raises:
+        UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
+        BlockedError: the cell it is fine-tuned from is not in the results folder.
+    """
+    cell = cell_of(task, method, seed, preset, backbone, dict(set or {}), limit, data_dir, results)
+    objective, codec = build(cell)
+    start(objective, cell, codec)
+    cell.task.setup_run(feed_of(cell, codec))
+    return objective, cell.task
+
+
+def cell_of(
+    task: str,
+    method: str | type[Objective],
+    seed: int,
+    preset: str,
+    backbone: str | None,
+    sets: Mapping[str, Any],
+    limit: int | None,
+    data_dir: str | Path | None,
+    results: str | Path,
+) -> Cell:
+    """Plan the one cell that `make` was asked for.
+
+    Raises:
+        UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
+        BlockedError: the cell it is fine-tuned from is not in the results folder.
+    """
+    name = name_of(method)
+    arguments = RunArguments(
+        tasks=(task,),
+        methods=(name,),
+        seeds=(seed,),
+        backbone=backbone,
+        preset=preset,
+        sets=tuple(f"{key}={value}" for key, value in sets.items()),
+        limit=limit,
+        data_dir=None if data_dir is None else str(data_dir),
+        results=str(results),
+    )
+    plan = make_plan(arguments)
+    if not plan.cells:
+        raise UsageError(f"{task} · {name}: {plan.skips[0].reason}")
+    cell = plan.cells[-1]
+    if cell.method.is_baseline:
+        raise UsageError(f"'{name}' writes texts without a model: there is nothing to train; use bench run")
+    if cell.method.only_reads:
+        raise UsageError(f"'{name}' reads the cell of '{cell.method.base}' otherwise and trains nothing; use bench run")
+    for parent in plan.cells[:-1]:
+        trained = parent.folder.trained()
+        if trained is None or trained["status"] != "ok":
+            raise BlockedError(
+                f"'{name}' is fine-tuned from '{parent.label}', which is not trained in '{results}'; run: bench run "
+                f"--task {task} --method {parent.method.asked} --seeds {seed} --preset {preset} --results {results}, "
+                f"with the same options"
+            )
+    return cell
+
+
+def name_of(method: str | type[Objective]) -> str:
+    """Return what finds a method again: its name, or where its class can be imported from."""
+    if isinstance(method, str):
+        return method
+    built_in = METHODS.get(getattr(method, "name", ""))
+    if built_in is not None and built_in.load() is method:
+        return str(method.name)
+    return f"{method.__module__}:{method.__qualname__}"
+
+
+def feed_of(cell: Cell, codec: Codec, workers: int = 0) -> Feed:
+    """Return how a trainer is fed for a cell."""
+    return Feed(
+        codec,
+        batch=cell.config.trainer.batch_size,
+        seed=cell.config.seed,
+        workers=workers,
+        exemplars=partial(exemplars_of, cell),
+        evaluation_batch=cell.config.evaluation.batch_size,
+        evaluation_rows=cell.config.evaluation.rows,
+    )
