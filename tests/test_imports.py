@@ -16,8 +16,9 @@ ALLOWED = {
     "bench.store": ("bench.store", "bench.metrics.sums", "bench.models.core", *GROUND),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.metrics", *GROUND),
     "bench.config": ("bench.config", "bench.tasks", "bench.models", *GROUND),
-    "bench.cells": ("bench.cells", "bench.config", "bench.store", "bench.tasks", "bench.models", "bench.metrics")
-    + GROUND,
+    "bench.training": ("bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models", *GROUND),
+    "bench.cells": ("bench.cells", "bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models")
+    + ("bench.metrics", *GROUND),
 }
 EXTRA = {
     "bench.store.provenance": {"bench"},  # its version

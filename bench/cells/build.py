@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -59,7 +58,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
-        made_of=partial(parts_of, cell, objective),
+        made_of=lambda: parts_of(cell, objective),
     )
 
 

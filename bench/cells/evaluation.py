@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from bench.base.signals import between_steps
 from bench.cells.evaluators import EVALUATORS, Context, Examples, autocast
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
 from bench.models.core.objective import Objective
+from bench.store.partial_rows import PartialRows
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
@@ -25,7 +27,13 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    objective: Objective, task: Task, codec: Codec, what: Evaluation, rank: int = 0, world: int = 1
+    objective: Objective,
+    task: Task,
+    codec: Codec,
+    what: Evaluation,
+    rank: int = 0,
+    world: int = 1,
+    kept: PartialRows | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield this rank's rows of an evaluation, in batch order.
 
@@ -36,6 +44,10 @@ def evaluate(
         what: which rows, and how.
         rank: this process.
         world: number of processes.
+        kept: batches that are finished already, and where others are kept.
+
+    Raises:
+        Stopped: between two batches, when a signal came.
     """
     examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
     context = Context(examples, codec, what)
@@ -48,11 +60,17 @@ def evaluate(
     was_training = objective.training
     objective.eval()
     try:
-        for number, batch in enumerate(batches):
-            if number % world == rank:
-                with torch.no_grad(), autocast(what.precision, objective.device):
-                    yield from EVALUATORS[what.kind](objective, context, batch)
+        for number in range(rank, len(batches), world):
+            rows = None if kept is None else kept.rows(number)
+            if rows is None:
+                with between_steps(), torch.no_grad(), autocast(what.precision, objective.device):
+                    rows = list(EVALUATORS[what.kind](objective, context, batches[number]))
+                    if kept is not None:
+                        kept.add(number, rows)
+            yield from rows
     finally:
+        if kept is not None:
+            kept.flush()
         objective.train(was_training)
 
 

@@ -15,14 +15,16 @@ from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.training import train
+from bench.cells.validation import is_lower_better, measure_of
 from bench.cells.wanted import evaluation_content
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
+from bench.store.partial_rows import PARTIAL, PartialRows, forget
 from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
+from bench.training.training import train
 
 Cut = tuple[Sequence[str], int]
 """Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
@@ -83,6 +85,8 @@ def work(
             exemplars=partial(exemplars_of, cell),
             workers=workers,
             on_step=on_step,
+            measure=measure_of(cell, objective, codec, rank, world),
+            lower_is_better=is_lower_better(cell),
             states=states,
         )
         if rank == 0:
@@ -156,7 +160,8 @@ def make_rows(
     cut = None
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
-    rows = list(evaluate(objective, cell.task, codec, what, rank, world))
+    kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
+    rows = list(evaluate(objective, cell.task, codec, what, rank, world, kept))
     if scratch is None:
         store_rows(cell, key, [rows], started, cut)
     else:
@@ -197,6 +202,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
     if cut is not None:  # one name for blocks and windows
         content["ids"] = {"n": len(split.examples) if is_whole else len(ids), "sha256": what.of_rows}
     cell.folder.write_rows(key, content, rows, provenance(started))
+    forget(cell.folder.path, key)
 
 
 def store_trained(

@@ -73,7 +73,7 @@ def write_state(path: Path, content: dict[str, Any]) -> None:
 
     def write(file: BinaryIO) -> None:
         hashing = HashingFile(file)
-        torch.save(content, hashing)
+        torch.save(content, hashing)  # type: ignore[arg-type]
         file.write(hashing.digest())
         file.flush()
         with open(file.name, "rb") as written:

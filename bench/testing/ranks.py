@@ -19,7 +19,6 @@ from safetensors.torch import load
 
 from bench.base.entries import load as load_target
 from bench.cells.build import exemplars_of, optimiser_of
-from bench.cells.training import train
 from bench.cells.workers import end_with, free_port, stop
 from bench.config.resolve import Method
 from bench.errors import BenchError
@@ -27,6 +26,7 @@ from bench.store.checkpoints import save_checkpoint
 from bench.testing.method_of import method_of
 from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject
+from bench.training.training import train
 
 WORLD = 2
 BATCH = 5

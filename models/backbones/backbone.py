@@ -24,6 +24,7 @@ class Batch(TypedDict, total=False):
     labels: Tensor  # [B, T], IGNORED where there is no loss
     exemplar_ids: Tensor  # [B, E] of methods that read an exemplar, padded at the right
     exemplar_mask: Tensor  # [B, E], 1 for a real token
+    item: int  # micro-batch of this rank, from 0
     step: int  # optimiser step, from 0
     step_rows: int  # rows of the whole optimiser step, over all ranks and micro-batches
     step_tokens: int  # their target tokens

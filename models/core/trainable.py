@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ class Trainable(LightningModule):
     """
 
     if TYPE_CHECKING:
-        name: str
+        name: ClassVar[str]
 
         def loss(self, states: States) -> LossSum:
             """Sum the loss over all target tokens of a batch."""

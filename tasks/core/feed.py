@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.base.lightning import LightningDataModule
 from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.token_store import EncodedRows
-
-if TYPE_CHECKING:
-    from bench.tasks.core.task import TaskInfo
 
 
 def no_exemplars(split: str) -> Mapping[str, str] | None:
@@ -48,7 +45,7 @@ class Fed(LightningDataModule):
     """The part of a task that a Lightning trainer sees: loaders for training, validation, test and prediction."""
 
     if TYPE_CHECKING:
-        info: TaskInfo
+        info: ClassVar[Any]  # a TaskInfo
 
         def encoded(
             self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None

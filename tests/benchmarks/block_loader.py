@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from bench.tasks.encode.batches import MicroBatches, Order
+from bench.tasks.encode.batches import Epoch, MicroBatches, Order
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.stream import blocks
@@ -34,7 +34,7 @@ def ours(folder: Path, tokens: np.ndarray) -> Callable[[], Iterator[dict[str, to
     rows = blocks(TokenStore.stored(folder / "bins", wanted), "train", codec)
     steps = BLOCKS // BATCH
     seeds = iter(range(1000))
-    return lambda: iter(MicroBatches(rows, Order(BLOCKS, BATCH, next(seeds)), steps, codec.picked))
+    return lambda: iter(Epoch(MicroBatches(rows, Order(BLOCKS, BATCH, next(seeds)), codec.picked), steps, lambda: 0))
 
 
 def arrow(folder: Path, tokens: np.ndarray) -> Callable[[], Iterator[dict[str, torch.Tensor]]]:

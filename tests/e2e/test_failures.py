@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.models.core.objective import Objective
+from bench.training.training import train
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.methods import Nan, NanGradient, Raises
@@ -99,7 +99,7 @@ class TestNotANumber:
 
     @pytest.fixture(autouse=True)
     def a_point_of_the_curve_every_second_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("bench.cells.training.CURVE_POINTS", STEPS // 2)
+        monkeypatch.setattr("bench.training.recorder.CURVE_POINTS", STEPS // 2)
 
     def trained(self, kind: type[Objective], accumulate: int = 1, **options: Any) -> dict[str, Any]:
         objective, task, codec = small(kind, **options)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.models.mle import MLE
+from bench.training.training import train
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import SHORT, small

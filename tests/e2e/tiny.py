@@ -12,7 +12,6 @@ import torch
 from safetensors.torch import load_file
 
 from bench.cells.build import optimiser_of
-from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.models.backbones.small import small_causal, small_encdec
@@ -22,6 +21,7 @@ from bench.store.checkpoints import save_checkpoint
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
+from bench.training.training import train
 
 TYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
 SHORT = {"max_source": 24, "max_target": 6}

@@ -1,11 +1,13 @@
 """Task: what every task does with its rows: tokenizers, prompts, exemplars and the feed of a training."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from bench.tasks.core.example import Example
-from bench.tasks.core.task import Feed, Task, TaskInfo
+from bench.tasks.core.feed import Feed
+from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.batches import Order
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
@@ -186,9 +188,12 @@ def test_a_leak_is_told_and_what_is_even_is_not():
 def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
     task = Toy()
     found, exemplars = codec(task), task.exemplars("train") if read else None
-    rows = task.encoded("train", found, exemplars=exemplars)
-    task.setup_run(Feed(found, batch=3, steps=2, seed=0, accumulate=2, rows=rows))
-    batches = list(task.train_dataloader())
+    task.setup_run(Feed(found, batch=3, exemplars=lambda split: exemplars))
+    task.trainer = SimpleNamespace(global_rank=0, world_size=1, accumulate_grad_batches=2, global_step=0)
+    epochs = task.train_dataloader()
+    batches = list(epochs)
+    task.trainer.global_step = 1  # 4 rows are one step of 3, rounded: the second epoch goes on where the first ended
+    batches += list(epochs)
     assert [(b["step"], b["step_rows"], len(b["input_ids"])) for b in batches] == [
         (0, 3, 2), (0, 3, 1), (1, 3, 2), (1, 3, 1)]  # fmt: skip
     assert all(("exemplar_ids" in batch) == read for batch in batches)
@@ -199,5 +204,5 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
 
 
 def test_a_feed_has_to_be_set():
-    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(Feed\(\.\.\.\)\) before asking for batches$"):
+    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(Feed\(codec\)\) before asking for batches"):
         Toy().train_dataloader()

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader
 
-from bench.tasks.encode.batches import MicroBatches, Order, chosen, evaluation_batches, share
+from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen, evaluation_batches, share
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.encode.token_store import TokenStore
 
@@ -62,9 +61,8 @@ def test_rows_of_about_one_length_meet():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_any_number_of_workers_gives_the_same_batches(workers):
-    (batches,) = micro_batches(1, 2, steps=9)
-    alone = list(DataLoader(batches, batch_size=None, shuffle=False))
-    assert list(DataLoader(batches, batch_size=None, shuffle=False, num_workers=workers)) == alone
+    (batches,) = micro_batches(1, 2)
+    assert list(Epoch(batches, 9, lambda: 0, workers)) == list(Epoch(batches, 9, lambda: 0))
 
 
 def test_a_step_is_a_function_of_seed_and_number_alone():
@@ -84,10 +82,10 @@ def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def micro_batches(world, accumulate, batch=13, steps=5):
+def micro_batches(world, accumulate, batch=13):
     order = Order(len(ROWS), batch, seed=3)
     how = {"world": world, "accumulate": accumulate}
-    return [MicroBatches(TokenStore.of(ROWS), order, steps, collate, rank=rank, **how) for rank in range(world)]
+    return [MicroBatches(TokenStore.of(ROWS), order, collate, rank=rank, **how) for rank in range(world)]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)
@@ -111,14 +109,24 @@ def test_step_tokens_are_the_targets_of_the_whole_step(world, accumulate):
 def test_every_micro_batch_knows_its_step_and_how_many_rows_that_has(world, accumulate):
     """Whatever draws by step draws the same on every rank and in every micro-batch."""
     for rank in micro_batches(world, accumulate):
-        items = [rank[item] for item in range(len(rank))]
+        items = list(Epoch(rank, 5, lambda: 0))
+        assert [item["item"] for item in items] == list(range(5 * accumulate))
         assert [item["step"] for item in items] == [step for step in range(5) for _ in range(accumulate)]
         assert {item["step_rows"] for item in items} == {13}
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS)
-def test_there_are_as_many_items_as_micro_batches(world, accumulate):
-    assert {len(rank) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
+def test_an_epoch_has_as_many_items_as_micro_batches(world, accumulate):
+    assert {len(Epoch(rank, 5, lambda: 0)) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize(("reached", "steps"), [(0, [0, 1, 2, 3]), (3, [3]), (4, [4, 5, 6, 7]), (6, [6, 7])])
+def test_an_epoch_goes_on_where_the_training_is(accumulate, reached, steps):
+    """To the end of the epoch it is in: epochs of four steps."""
+    (batches,) = micro_batches(1, accumulate)
+    items = list(Epoch(batches, 4, lambda: reached))
+    assert [item["step"] for item in items] == [step for step in steps for _ in range(accumulate)]
 
 
 @pytest.mark.parametrize(("world", "accumulate"), WORLDS[1:])
@@ -149,6 +157,15 @@ def test_evaluation_batches_hold_every_row_once_long_ones_first(size):
     lengths = [len(row.source) + len(row.target) for row in rows]
     assert lengths == sorted(lengths, reverse=True)
     assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 40])
+def test_every_rank_has_as_many_turns_and_every_row_is_in_one(world):
+    ranks = [EvaluationEpoch(ROWS, 4, list, rank=rank, world=world) for rank in range(world)]
+    turns = [list(rank) for rank in ranks]
+    assert {len(turn) for turn in turns} == {len(ranks[0])}
+    rows = [row.id for turn in turns for batch in turn if batch is not None for row in batch]
+    assert sorted(rows) == sorted(row.id for row in ROWS)
 
 
 def test_no_rows_are_no_batches():

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from bench.cells.recorder import Recorder
 from bench.errors import UsageError
+from bench.training.recorder import Recorder
 
 LOWER_IS_BETTER = {"loss": True, "ppl": True}
 """Columns that every validation has."""

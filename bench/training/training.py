@@ -11,15 +11,15 @@ from typing import Any
 from lightning.pytorch import Callback, Trainer
 
 from bench.base.signals import between_steps, interrupts_get_out
-from bench.cells.recorder import OnStep, Recorder
-from bench.cells.selection import LOWER_IS_BETTER, Measure, Selection
-from bench.cells.state_keeper import SECONDS, StateIO, StateKeeper
 from bench.config.config import TrainerConfig
 from bench.models.core.objective import Objective
 from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
+from bench.training.recorder import OnStep, Recorder
+from bench.training.selection import LOWER_IS_BETTER, Measure, Selection
+from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
 
 
 def train(

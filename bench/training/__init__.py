@@ -1,0 +1,1 @@
+"""Training: an objective through a Lightning Trainer, with its curve, its validation and its state."""
