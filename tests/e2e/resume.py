@@ -1,0 +1,122 @@
+"""Trainings that are stopped after a step and taken up again, for any method."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bench.cells.build import build, exemplars_of, start
+from bench.cells.cell import Cell
+from bench.cells.make import cell_of
+from bench.cells.plan import make_plan
+from bench.cells.progress import Progress
+from bench.cells.run import execute
+from bench.config.arguments import RunArguments
+from bench.store.checkpoints import save_checkpoint
+from bench.store.state_files import StateFiles
+from bench.training.training import train
+
+TINY: dict[str, Any] = {
+    "backbone.width": 16,
+    "backbone.vocabulary": 300,
+    "trainer.batch_size": 6,
+    "trainer.max_source": 24,
+    "trainer.max_target": 8,
+}
+ON_BILSTM = ("seq2seq", "attexp", "adadec", "adadec_attexp")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training that may be stopped.
+
+    Args:
+        method: what is trained.
+        steps: of the training.
+        accumulate: micro-batches of a step.
+        workers: processes that make batches.
+        precision: in the words of Lightning.
+        dropout: of the backbone.
+        validate: epochs from one validation to the next.
+    """
+
+    method: str
+    steps: int = 8
+    accumulate: int = 1
+    workers: int = 0
+    precision: str = "32-true"
+    dropout: float = 0.1
+    validate: float = 0.0
+
+    def cell(self, results: Path) -> Cell:
+        """Return its cell; the methods it is fine-tuned from are trained first."""
+        sets = {**TINY, "trainer.steps": self.steps, "trainer.precision": self.precision}
+        if self.method not in ON_BILSTM:
+            sets |= {"backbone.dropout": self.dropout, "backbone.layers": 1, "backbone.heads": 2}
+        if self.validate:
+            sets |= {"trainer.validate": self.validate, "trainer.select": "loss"}
+        self.train_parents(results, sets)
+        return cell_of("logicnlg", self.method, 0, "small", None, sets, 30, None, results)
+
+    def train_parents(self, results: Path, sets: dict[str, Any]) -> None:
+        """Train what the method is fine-tuned from."""
+        texts = tuple(f"{name}={value}" for name, value in sets.items())
+        arguments = RunArguments(
+            ("logicnlg",), (self.method,), preset="small", sets=texts, limit=30, results=str(results)
+        )
+        plan = make_plan(arguments)
+        plan.cells = plan.cells[:-1]
+        with Progress(True) as progress:
+            assert execute(plan, arguments, progress).exit_code == 0
+
+    def train(self, cell: Cell, states: StateFiles | None = None, every: int = 0) -> tuple[bytes, dict[str, Any]]:
+        """Train it, from its state if there is one; return weights and what is said of the training."""
+        torch.manual_seed(torch.seed() % 2**31)  # what was drawn before must not matter
+        objective, codec = build(cell)
+        start(objective, cell, codec)
+        result = train(
+            objective,
+            cell.task,
+            codec,
+            cell.config.trainer,
+            cell.config.seed,
+            accumulate=self.accumulate,
+            workers=self.workers,
+            exemplars=partial(exemplars_of, cell),
+            states=states,
+            every=every,
+        )
+        return save_checkpoint(objective), result
+
+
+def differing(case: Case, folder: Path, wanted: Iterable[int] | None = None) -> list[int]:
+    """Return the steps after which a training that is taken up again does not end as one that was never stopped.
+
+    Args:
+        case: the training.
+        folder: for its files.
+        wanted: steps to stop after; None for every one.
+    """
+    cell = case.cell(folder / "results")
+    all_states = StateFiles(folder / "all")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.store.state_files.KEPT", 10**9)
+        undisturbed = case.train(cell, all_states, every=1)
+    wrong = []
+    for step in wanted or range(1, case.steps + 1):
+        one = StateFiles(folder / f"from-{step}")
+        one.folder.mkdir(parents=True)
+        shutil.copy(all_states.path(step), one.path(step))
+        if case.train(cell, one) != undisturbed:
+            wrong.append(step)
+        one.remove()
+    assert undisturbed == case.train(cell), "keeping states changes nothing"
+    all_states.remove()
+    return wrong
