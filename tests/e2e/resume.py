@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +25,7 @@ from bench.cells.plan import make_plan
 from bench.cells.progress import Progress
 from bench.cells.run import execute
 from bench.config.arguments import RunArguments
+from bench.store import state_files
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
 from bench.training.training import train
@@ -45,6 +52,7 @@ class Case:
         precision: in the words of Lightning.
         dropout: of the backbone.
         validate: epochs from one validation to the next.
+        processes: that share the training.
     """
 
     method: str
@@ -54,6 +62,7 @@ class Case:
     precision: str = "32-true"
     dropout: float = 0.1
     validate: float = 0.0
+    processes: int = 1
 
     def cell(self, results: Path) -> Cell:
         """Return its cell; the methods it is fine-tuned from are trained first."""
@@ -78,6 +87,8 @@ class Case:
 
     def train(self, cell: Cell, states: StateFiles | None = None, every: int = 0) -> tuple[bytes, dict[str, Any]]:
         """Train it, from its state if there is one; return weights and what is said of the training."""
+        if self.processes > 1 and "RANK" not in os.environ:
+            return self.train_shared(cell, states, every)
         torch.manual_seed(torch.seed() % 2**31)  # what was drawn before must not matter
         objective, codec = build(cell)
         start(objective, cell, codec)
@@ -87,6 +98,7 @@ class Case:
             codec,
             cell.config.trainer,
             cell.config.seed,
+            world=self.processes,
             accumulate=self.accumulate,
             workers=self.workers,
             exemplars=partial(exemplars_of, cell),
@@ -94,6 +106,43 @@ class Case:
             every=every,
         )
         return save_checkpoint(objective), result
+
+    def train_shared(self, cell: Cell, states: StateFiles | None, every: int) -> tuple[bytes, dict[str, Any]]:
+        """Train it on several processes; all of them end with the same weights."""
+        results = cell.folder.path.parents[2]
+        with tempfile.TemporaryDirectory() as folder:
+            job = {"case": asdict(self), "results": str(results), "every": every, "out": folder}
+            job["states"] = None if states is None else str(states.folder)
+            place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "NODE_RANK": "0"}
+            ranks = []
+            for rank in range(self.processes):
+                environment = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.processes)}
+                command = [sys.executable, "-W", "ignore", "-m", "tests.e2e.resume", json.dumps(job)]
+                ranks.append(subprocess.Popen(command, env={**os.environ, **place, **environment}))
+            assert [rank.wait() for rank in ranks] == [0] * self.processes
+            parts = [Path(folder, f"weights.{rank}").read_bytes() for rank in range(self.processes)]
+            assert len(set(parts)) == 1
+            return parts[0], json.loads(Path(folder, "result.0").read_text())
+
+
+def be_rank(job: dict[str, Any]) -> None:
+    """Train as one of several processes; leave weights and result."""
+    rank, out = os.environ["RANK"], Path(job["out"])
+    torch.set_num_threads(1)
+    case = Case(**job["case"])
+    states = None if job["states"] is None else StateFiles(Path(job["states"]))
+    if job["every"]:
+        state_files.KEPT = 10**9
+    weights, result = case.train(case.cell(Path(job["results"])), states, job["every"])
+    (out / f"weights.{rank}").write_bytes(weights)
+    (out / f"result.{rank}").write_text(json.dumps(result))
+
+
+def free_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def differing(case: Case, folder: Path, wanted: Iterable[int] | None = None) -> list[int]:
@@ -120,3 +169,7 @@ def differing(case: Case, folder: Path, wanted: Iterable[int] | None = None) -> 
     assert undisturbed == case.train(cell), "keeping states changes nothing"
     all_states.remove()
     return wrong
+
+
+if __name__ == "__main__":
+    be_rank(json.loads(sys.argv[1]))
