@@ -71,6 +71,8 @@ class AmbiguousTemplate(Task):
             "backbone": "gpt2",
             "backbone.freeze_embeddings": "true",
             "trainer.epochs": 5,
+            "trainer.validate": 1,
+            "trainer.select": "loss",
             "trainer.batch_size": 256,
             "trainer.lr": 1e-5,
             "trainer.warmup": 0.0,

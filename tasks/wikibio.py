@@ -49,7 +49,15 @@ class Wikibio(Task):
         # AdaDec section 4.3 and A.2: words, not BPE, and a softmax of its own. Its fixed embeddings are the vectors of
         # GloVe (840B, 300 dimensions): --set backbone.glove=glove.840B.300d.txt. How long a box may be is not given.
         "paper": {
-            **peng(width=300, layers=3, vocabulary=50000, exemplar_width=50, max_source=400, max_target=40),
+            **peng(
+                width=300,
+                layers=3,
+                vocabulary=50000,
+                exemplar_width=50,
+                max_source=400,
+                max_target=40,
+                select="rouge-4",
+            ),
             "decode": "beam=5+length_penalty=1.0",
             "bilstm:backbone.tokens": "words",
             "bilstm:backbone.tied": False,

@@ -28,9 +28,14 @@ def families_of(cell: Cell) -> list[str]:
     """Return the metric families that a cell watches in validation.
 
     Raises:
-        UsageError: one is unknown, or reads no texts.
+        UsageError: one is unknown, or reads no texts, or there is no validation.
     """
-    names = split_names([cell.config.trainer.watch])
+    trainer = cell.config.trainer
+    if (trainer.watch or trainer.select or trainer.patience) and not trainer.validate:
+        raise UsageError(
+            "trainer.watch, select and patience need trainer.validate: epochs from one validation to the next"
+        )
+    names = split_names([trainer.watch])
     texts = [name for name in cell.task.info.metrics if METRICS[name].kind == "generation"]
     for name in names:
         if name not in texts:
@@ -64,7 +69,7 @@ def is_lower_better(cell: Cell) -> bool:
 def measure_of(cell: Cell, objective: Objective, codec: Codec, rank: int, world: int) -> Measure | None:
     """Return what scores the texts that an objective writes for the validation split, or None to score none.
 
-    They are written with the cell's first decoding, for as many rows as the evaluation takes.
+    They are written with the cell's first decoding.
     """
     families = families_of(cell)
     if not families:
@@ -91,7 +96,8 @@ def measure_of(cell: Cell, objective: Objective, codec: Codec, rank: int, world:
 def evaluated(cell: Cell) -> Evaluation:
     """Return the evaluation of the validation split: the first decoding of the cell."""
     split: Any = SPLIT
-    config = replace(cell.config, evaluation=replace(cell.config.evaluation, split=split))
+    rows = cell.config.trainer.validate_rows
+    config = replace(cell.config, evaluation=replace(cell.config.evaluation, split=split, rows=rows))
     kinds = [what for what in wanted(config, cell.method, cell.task) if what.kind == "generation"]
     if not kinds:
         raise UsageError(f"trainer.watch needs texts, and {cell.task.name} has no decoding")

@@ -18,7 +18,7 @@ ALIASES = {
     "task.eval_split": "evaluation.split",
     **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
 }
-AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "spectrum_rows": 1}
+AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "validate_rows": 1, "spectrum_rows": 1}
 """Smallest value of an option; 0 for a number that is not here."""
 
 AT_MOST = {"warmup": 1}
@@ -36,7 +36,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
 
 
-LATER = ("validate", "watch", "select", "patience", "decay", "decay_epochs")
+LATER = ("validate", "validate_rows", "watch", "select", "patience", "decay", "decay_epochs")
 """Options of a trainer that came after 0.2: cells that do not use them keep their keys."""
 
 
@@ -71,6 +71,7 @@ class TrainerConfig:
         init_from: folder of a trained cell whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
             tokenizer is taken over.
         validate: epochs from one validation to the next; 0 for none.
+        validate_rows: rows of the validation split that are read, chosen by id; None for all.
         watch: metric families, with commas, that score texts written for the validation split.
         select: keep the step that is best by this column of the validation: `loss`, `ppl`, or one of `watch`.
         patience: end after so many validations without a better one; 0 for never.
@@ -92,6 +93,7 @@ class TrainerConfig:
     limit: int | None = None
     init_from: str = ""
     validate: float = 0.0
+    validate_rows: int | None = None
     watch: str = ""
     select: str = ""
     patience: int = 0

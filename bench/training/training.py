@@ -72,7 +72,7 @@ def train(
         KeyboardInterrupt: when the training is interrupted, at the end of a step whose state was kept; signal handlers
             are those of before.
     """
-    task.setup_run(Feed(codec, config.batch_size, seed, workers, exemplars, config.batch_size))
+    task.setup_run(Feed(codec, config.batch_size, seed, workers, exemplars, config.batch_size, config.validate_rows))
     rows = task.fed_rows("train")
     steps, interval = config.n_steps(len(rows)), config.validation_interval(len(rows))
     recorder = Recorder(steps, accumulate, on_step)

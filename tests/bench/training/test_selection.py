@@ -1,0 +1,121 @@
+"""Validation while training: its curve, the step that is kept, an early end, and a schedule by epochs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cells.cell import Cell
+from bench.cells.work import work
+from bench.errors import UsageError
+from bench.training.training import train
+from tests.e2e.resume import Case
+
+STEPS, EPOCH = 8, 5  # 30 rows in batches of 6
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Cell:
+    """A training of mle without anything more."""
+    return Case("mle", STEPS).cell(tmp_path_factory.mktemp("results"))
+
+
+def with_trainer(cell: Cell, **options: Any) -> Cell:
+    """Return a cell with other options of its trainer."""
+    return replace(cell, config=replace(cell.config, trainer=replace(cell.config.trainer, **options)))
+
+
+def trained(cell: Cell, measured: list[float] | None = None, **options: Any) -> tuple[bytes, dict[str, Any]]:
+    """Train with options; validations find what `measured` says, if it says something."""
+    case = Case("mle", STEPS)
+    if measured is None:
+        return case.train(with_trainer(cell, **options))
+    values = iter(measured)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "tests.e2e.resume.train",
+            lambda *given, **named: train(
+                *given, **named, measure=lambda: {"score": next(values)}, lower_is_better=False
+            ),
+        )
+        return case.train(with_trainer(cell, select="score", **options))
+
+
+def test_a_validation_changes_no_weight(cell: Cell) -> None:
+    weights, result = trained(cell)
+    validated, found = trained(cell, validate=0.4)
+    assert validated == weights
+    assert [step for step, _ in found["validation"]] == [2, 4, 6, 8]
+    assert set(found["validation"][0][1]) == {"loss", "ppl"}
+    assert "validation" not in result
+    assert "kept" not in found
+
+
+def test_the_best_step_is_kept(cell: Cell) -> None:
+    weights, found = trained(cell, [1.0, 3.0, 2.0, 2.5], validate=0.4)
+    assert found["kept"] == {"by": "score", "of": 4, "step": 4, "value": 3.0}
+    assert found["steps"] == STEPS
+    last, _ = trained(cell, [1.0, 2.0, 3.0, 4.0], validate=0.4)
+    first, _ = trained(cell, [4.0, 3.0, 2.0, 1.0], validate=0.4)
+    assert last == trained(cell)[0]
+    assert len({weights, last, first}) == 3
+
+
+def test_a_first_of_equals_is_kept(cell: Cell) -> None:
+    assert trained(cell, [2.0, 2.0, 2.0, 2.0], validate=0.4)[1]["kept"]["step"] == 2
+
+
+def test_what_is_not_finite_is_never_the_best(cell: Cell) -> None:
+    found = trained(cell, [float("inf"), 1.0, float("nan"), 0.5], validate=0.4)[1]
+    assert found["kept"]["step"] == 4
+
+
+def test_patience_ends_it(cell: Cell) -> None:
+    found = trained(cell, [3.0, 2.0, 1.0, 9.0], validate=0.4, patience=2)[1]
+    assert (found["steps"], found["kept"]["step"]) == (6, 2)
+
+
+def test_by_loss_the_lowest(cell: Cell) -> None:
+    found = trained(cell, validate=0.4, select="loss")[1]
+    lowest = min(found["validation"], key=lambda point: point[1]["loss"])
+    assert (found["kept"]["step"], found["kept"]["value"]) == (lowest[0], lowest[1]["loss"])
+
+
+def test_a_rate_that_falls_by_epochs(cell: Cell) -> None:
+    """A decay of 0 leaves the weights as they are after the first epoch."""
+    after, _ = trained(cell, schedule="steps", warmup=0.0, decay=0.0, decay_epochs=1.0)
+    at_end, _ = trained(cell, schedule="steps", warmup=0.0, decay=0.0, decay_epochs=1.0, steps=EPOCH)
+    assert after == at_end
+
+
+def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
+    cell = Case("mle", 4).cell(tmp_path)
+    cell = with_trainer(cell, validate=0.4, watch="table_bleu", select="bleu-1")
+    work(cell, [])
+    record = cell.folder.trained()
+    assert record is not None
+    assert [step for step, _ in record["train"]["validation"]] == [2, 4]
+    assert {"loss", "ppl", "bleu-1"} <= set(record["train"]["validation"][0][1])
+    assert record["train"]["kept"]["by"] == "bleu-1"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"watch": "tabel_bleu"}, "did you mean 'table_bleu'"),
+        ({"select": "bleu-1"}, "loss, ppl and what trainer.watch gives are: loss, ppl"),
+        ({"watch": "table_bleu", "select": "rouge-1"}, "sentence-bleu"),
+        ({"validate": 0.0, "select": "loss"}, "need trainer.validate"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(cell: Cell, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        work(with_trainer(cell, **{"validate": 1.0, **options}), [])
+
+
+def test_new_options_leave_old_keys_as_they_are(cell: Cell) -> None:
+    assert "validate" not in cell.config.trainer.content()
+    assert with_trainer(cell, validate=0.5).config.trainer.content()["validate"] == 0.5
