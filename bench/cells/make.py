@@ -55,7 +55,11 @@ def make(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    cell = cell_of(task, method, seed, preset, backbone, dict(set or {}), limit, data_dir, results)
+    return made(cell_of(task, method, seed, preset, backbone, dict(set or {}), limit, data_dir, results))
+
+
+def made(cell: Cell) -> tuple[Objective, Task]:
+    """Return the objective of a cell with the weights it starts from, and its task, ready for a trainer."""
     objective, codec = build(cell)
     start(objective, cell, codec)
     cell.task.setup_run(feed_of(cell, codec))

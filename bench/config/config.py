@@ -18,7 +18,15 @@ ALIASES = {
     "task.eval_split": "evaluation.split",
     **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
 }
-AT_LEAST = {"batch_size": 1, "max_source": 1, "max_target": 1, "limit": 1, "rows": 1, "validate_rows": 1, "spectrum_rows": 1}
+AT_LEAST = {
+    "batch_size": 1,
+    "max_source": 1,
+    "max_target": 1,
+    "limit": 1,
+    "rows": 1,
+    "validate_rows": 1,
+    "spectrum_rows": 1,
+}
 """Smallest value of an option; 0 for a number that is not here."""
 
 AT_MOST = {"warmup": 1}
