@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
 
 from bench.base.signals import between_steps, interrupts_get_out
 from bench.config.config import TrainerConfig
+from bench.errors import StoreError
 from bench.models.core.objective import Objective
 from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
@@ -78,7 +79,8 @@ def train(
     recorder = Recorder(steps, accumulate, on_step)
     lower = LOWER_IS_BETTER.get(config.select, lower_is_better)
     selection = Selection(recorder, config.select, lower, config.patience, measure)
-    keeper = StateKeeper(recorder, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
+    io = StateIO(accumulate)
+    keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
         with quiet(), between_steps(), interrupts_get_out():
             trainer = Trainer(
@@ -88,7 +90,7 @@ def train(
                 precision=config.precision,
                 gradient_clip_val=config.clip or None,
                 callbacks=[recorder, *callbacks, selection, keeper],
-                plugins=[StateIO(accumulate)],
+                plugins=[io],
                 **validation_of(interval * accumulate),
                 logger=False,
                 enable_checkpointing=False,
@@ -104,6 +106,8 @@ def train(
             state = None if states is None else states.newest_whole()
             trainer.fit(objective, datamodule=task, ckpt_path=state, weights_only=True)
     finally:
+        with suppress(StoreError):  # what else went wrong comes first
+            io.wait()
         task.setup_run(None)
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
