@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.score import score_cell
-from bench.cells.work import work
+from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
 from bench.store.kept_board import files_at
@@ -112,6 +112,7 @@ def run_cell(
     else:
         with nullcontext() if logger is None else logger.run(cell) as live:
             complete(cell, missing, arguments, progress, live)
+    tidy(cell)
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
     trained = cell.folder.trained()
@@ -150,6 +151,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
             missing,
             accumulate=arguments.accumulate,
             workers=arguments.workers,
+            seconds=arguments.state_every,
             on_step=on_step,
             on_stage=progress.stage,
             on_note=progress.warn,

@@ -24,6 +24,7 @@ from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
+from bench.training.state_keeper import SECONDS
 from bench.training.training import train
 
 Cut = tuple[Sequence[str], int]
@@ -41,6 +42,7 @@ def work(
     accumulate: int = 1,
     strategy: str | None = None,
     workers: int = 0,
+    seconds: float = SECONDS,
     scratch: Path | None = None,
     on_step: OnStep | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
@@ -56,6 +58,7 @@ def work(
         accumulate: micro-batches of an optimiser step on each process.
         strategy: a Lightning strategy; by default one process or `ddp`.
         workers: processes beside each of them that prepare batches.
+        seconds: from one state of the training to the next.
         scratch: folder for shares of rows.
         on_step: told about training steps.
         on_stage: told what comes next.
@@ -88,6 +91,7 @@ def work(
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell),
             states=states,
+            seconds=seconds,
         )
         if rank == 0:
             store_trained(cell, objective, codec, result, world, started)
@@ -235,6 +239,15 @@ def store_trained(
         },
     }
     folder.write_trained(content, {**provenance(started), "world": world})
+
+
+def tidy(cell: Cell) -> None:
+    """Remove the states and half evaluations of what is stored by now; a killed run may have left them."""
+    if cell.folder.trained() is not None:
+        StateFiles(cell.folder.path / STATE).remove()
+    for key in cell.evaluations:
+        if cell.folder.has(cell.folder.rows_path(key).name):
+            forget(cell.folder.path, key)
 
 
 def about(cell: Cell) -> dict[str, Any]:

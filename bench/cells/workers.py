@@ -99,6 +99,7 @@ def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratc
         "rows": list(rows_keys),
         "accumulate": arguments.accumulate,
         "workers": arguments.workers,
+        "seconds": arguments.state_every,
         "started_by": os.getpid(),
     }
     (scratch / JOB).write_text(json.dumps(job))
@@ -186,6 +187,7 @@ def main(job_file: str) -> None:
             world=int(os.environ["WORLD_SIZE"]),
             accumulate=job["accumulate"],
             workers=job["workers"],
+            seconds=job["seconds"],
             scratch=scratch,
             on_note=lambda note: print(note, file=notes),
         )

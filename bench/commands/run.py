@@ -14,6 +14,7 @@ from bench.cli_options import (
     limit_option,
     positive,
     results_option,
+    seconds,
     set_option,
     whole,
 )
@@ -66,6 +67,13 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--workers", type=whole, default=0, metavar="N", help="processes that prepare batches; default 0"
+    )
+    group.add_argument(
+        "--state-every",
+        type=seconds,
+        default=300.0,
+        metavar="SECONDS",
+        help="keep the state of a training so often, to go on from; 0 for after each step; default 300",
     )
     data_dir_option(group)
     group.add_argument(

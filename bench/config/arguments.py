@@ -48,6 +48,7 @@ class RunArguments:
     accumulate: int = 1
     threads: int = 0
     workers: int = 0
+    state_every: float = 300.0  # seconds
     on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
@@ -116,6 +117,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         accumulate=given.accumulate,
         threads=given.threads,
         workers=given.workers,
+        state_every=given.state_every,
         on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,

@@ -1,0 +1,72 @@
+"""Precision: bf16-mixed beside fp32, trained and evaluated, for every method and metric.
+
+Run by `python -m tests.chaos.precision`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from bench.cli import main as bench
+from bench.store.store import Store
+from tests.chaos.resume import trained_methods
+
+STEPS, ROWS = 60, 60
+PRECISIONS = ("32-true", "bf16-mixed")
+GOAL = 0.05
+"""Largest relative difference of a perplexity."""
+
+Values = dict[str, dict[str, float]]
+"""Values of a method's columns, by method."""
+
+
+def scores(results: Path) -> Values:
+    """Return what a store says of each method."""
+    values: Values = {}
+    for cell in Store(results).cells():
+        record = cell.trained()
+        if record is None:
+            continue
+        of_method = values.setdefault(record["config"]["method"], {})
+        for content in cell.all_scores():
+            of_method |= {v["name"]: v["value"] for v in content["values"] if v["value"] is not None}
+    return values
+
+
+def run(folder: Path, precision: str) -> Values:
+    """Train and evaluate every method."""
+    methods = ",".join(trained_methods())
+    command = f"run --task logicnlg --method {methods} --preset small --limit {ROWS} --quiet --json --results {folder}"
+    bench([*command.split(), "--precision", precision, "--set", f"trainer.steps={STEPS}"])
+    return scores(folder)
+
+
+def main() -> int:
+    """Print what differs by how much; return the exit code."""
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        exact, mixed = (run(Path(folder) / precision, precision) for precision in PRECISIONS)
+    columns = sorted({column for values in exact.values() for column in values})
+    worst_ppl = 0.0
+    for column in columns:
+        worst, where = 0.0, ""
+        for method, values in exact.items():
+            if column not in values or column not in mixed.get(method, {}):
+                continue
+            difference = abs(mixed[method][column] - values[column])
+            if column.startswith("ppl"):
+                difference /= values[column]
+                worst_ppl = max(worst_ppl, difference)
+            if difference >= worst:
+                worst, where = difference, method
+        kind = "relative" if column.startswith("ppl") else "points"
+        print(f"{column}: at most {worst:.4f} {kind} ({where})")
+    print(f"bf16-mixed of {len(mixed)} methods · goal: ppl within {GOAL:.0%} · measured: {worst_ppl:.2%}")
+    return int(worst_ppl > GOAL or set(mixed) != set(exact))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
