@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench import __version__
+from bench.base.credentials import learn_words
 from bench.base.lightning import stand_in
+from bench.base.outward import guard_process, guarded
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
@@ -58,6 +60,7 @@ class Parser(argparse.ArgumentParser):
 
 def program() -> int:
     """Run the command line of this process; return the exit code."""
+    guard_process()
     return main(own_process=True)
 
 
@@ -71,6 +74,15 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
         argv: the words after `bench`; those of the process for None.
         own_process: whether the process ends with the command. Then one that makes no model does without Lightning.
     """
+    if argv is None:
+        argv = sys.argv[1:]
+    learn_words(argv)
+    with guarded():
+        return _ended(argv, own_process)
+
+
+def _ended(argv: Sequence[str], own_process: bool) -> int:
+    """Run one command; say what it raises and return the exit code."""
     try:
         try:
             with handled():
@@ -97,6 +109,20 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     except BrokenPipeError:  # the reader has had enough; what Python flushes at exit goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"bench: {refused_by_system(error)}", file=sys.stderr)
+        return BenchError.exit_code
+
+
+def refused_by_system(error: OSError) -> str:
+    """Return what the operating system would not do, in one line with the file where it has one."""
+    what = error.strerror or str(error) or type(error).__name__
+    if error.filename is None:
+        return f"the system refuses: {what}; what was stored before is as it was"
+    return (
+        f"the system refuses '{error.filename}': {what}; give a place that can be read and written (--results, "
+        f"BENCH_CACHE, HOME); what was stored before is as it was"
+    )
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from bench.base.outward import refuse
 from bench.errors import StoreError
 
 DAY_S = 86_400
@@ -29,8 +30,11 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
         Whether this call made the file.
 
     Raises:
-        StoreError: when the disk is full or refuses; what was there before stays as it was.
+        StoreError: when the disk is full or refuses, or a text holds the value of a credential; what was there before
+            stays as it was.
     """
+    if isinstance(content, bytes) and path.suffix != ".safetensors":
+        refuse(content, f"'{path}'")
     temporary = path.with_name(f".{path.name}.{signature()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from bench.base.outward import safe, styled
+
 
 class Progress:
     """Plain lines, or a live bar where stderr is a terminal.
@@ -20,13 +22,13 @@ class Progress:
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
-        self.console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self.console = Console(file=styled(stream or sys.stderr), highlight=False, soft_wrap=True)
         self.quiet = quiet
         self.live = self.console.is_terminal and not quiet
         self.bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
             console=self.console,
             transient=True,
@@ -48,20 +50,20 @@ class Progress:
     def say(self, text: str) -> None:
         """Print a line."""
         if not self.quiet:
-            self.console.print(text, markup=False)
+            self.console.print(safe(text), markup=False)
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        self.console.print(f"warning: {text}", markup=False, style="yellow")
+        self.console.print(f"warning: {safe(text)}", markup=False, style="yellow")
 
     def cell(self, number: int, of: int, label: str) -> None:
         """Begin a cell."""
-        self.label, self.started = f"[{number}/{of}] {label}", time.monotonic()
+        self.label, self.started = f"[{number}/{of}] {safe(label)}", time.monotonic()
         self.bar.update(self.task, description=self.label, completed=0, total=1, note="")
 
     def stage(self, name: str) -> None:
         """Begin a stage of a cell."""
-        self.bar.update(self.task, note=name, completed=0, total=None)
+        self.bar.update(self.task, note=safe(name), completed=0, total=None)
 
     def search(self, done: int, of: int) -> None:
         """Advance the search for exemplars."""
@@ -77,4 +79,4 @@ class Progress:
 
     def failed(self, why: str) -> None:
         """End a cell that failed."""
-        self.console.print(f"{self.label}: failed: {why}", markup=False, style="red")
+        self.console.print(f"{self.label}: failed: {safe(why)}", markup=False, style="red")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from bench.base.outward import safe, safe_content
 from bench.cells.cell import Cell, described
 
 TIMEOUT_S = 10
@@ -18,6 +19,7 @@ class WandbLogger:
     A control that reads another method's cell has that one's key, and a run of its own: its numbers are others.
 
     Nothing but configuration, curve and scores is sent: no code, no environment, no command line, no console output.
+    Names and texts are sent without credentials and control characters.
 
     Args:
         project: W&B project.
@@ -79,9 +81,9 @@ class LiveRun:
         self.run = wandb.init(
             project=self.logger.project,
             id=f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key,
-            name=cell.label,
-            group=f"{cell.config.task}/{cell.config.method}",
-            config=described(cell),
+            name=safe(cell.label),
+            group=safe(f"{cell.config.task}/{cell.config.method}"),
+            config=safe_content(described(cell)),
             resume="allow",
             settings=settings,
         )
@@ -89,7 +91,8 @@ class LiveRun:
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Send a training step."""
         self.last = step
-        self._send(lambda: self.run.log({f"train/{name}": value for name, value in values.items()}, step=step))
+        named = safe_content({f"train/{name}": value for name, value in values.items()})
+        self._send(lambda: self.run.log(named, step=step))
 
     def curve(self, points: Sequence[Sequence[float]]) -> None:
         """Send what a training in other processes has kept of its curve."""
@@ -104,7 +107,7 @@ class LiveRun:
             decoding = content["of"]["decoding"]
             suffix = f"/{decoding['name']}" if decoding else ""
             named |= {f"test/{value['name']}{suffix}": value["value"] for value in content["values"]}
-        self._send(lambda: self.run.summary.update(named))
+        self._send(lambda: self.run.summary.update(safe_content(named)))
 
     def finish(self, exit_code: int) -> None:
         """Close the run."""

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.base.files import signature
+from bench.base.outward import guard_process, safe
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.progress import Progress
@@ -189,7 +190,7 @@ def main(job_file: str) -> None:
             workers=job["workers"],
             seconds=job["seconds"],
             scratch=scratch,
-            on_note=lambda note: print(note, file=notes),
+            on_note=lambda note: print(safe(note), file=notes),
         )
 
 
@@ -218,6 +219,7 @@ def end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
+    guard_process()
     try:
         main(sys.argv[1])
     except BenchError as error:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.outward import plain
 from bench.cli_options import json_option, results_option
 from bench.errors import MissingError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
-from bench.leaderboards.render.grid import plain
 from bench.store.store import CellFolder, Store, cell_at
 
 LONGEST = 60

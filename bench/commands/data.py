@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import expand, split_names
+from bench.base.outward import json_text
 from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
 from bench.config.config import parse_sets
 from bench.errors import BenchError, UsageError
@@ -158,13 +159,13 @@ def show_row(given: argparse.Namespace, names: list[str]) -> int:
             "references": list(row.references),
         }
         if given.json:
-            print(json.dumps(shown, indent=1, ensure_ascii=False))
+            print(json_text(shown, indent=1))
             continue
         if shown["references"] == [row.target]:
             del shown["references"]
         for name, value in shown.items():
             if isinstance(value, list) and value:
-                value = json.dumps(value, ensure_ascii=False)
+                value = json_text(value)
             if value:
                 print(f"{name:<11}{value}")
         print()

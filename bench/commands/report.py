@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.base.outward import write_styled
 from bench.cli_options import store_options, task_names
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.table import Table, notes_of, tables_and_left_out
@@ -41,7 +41,7 @@ def run(given: argparse.Namespace) -> int:
         return 0
     if given.output:
         raise UsageError(f"--output is for --format html, got {given.format}; redirect the others with >")
-    sys.stdout.write(report(results, tasks, given.format, given.columns))
+    write_styled(report(results, tasks, given.format, given.columns))
     return 0
 
 

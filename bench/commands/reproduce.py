@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.base.outward import write_styled
 from bench.cli_options import data_dir_option, json_option, limit_option, results_option, set_option
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
@@ -74,7 +75,7 @@ def run(given: argparse.Namespace) -> int:
     if given.dry_run:
         print(json.dumps(made.plans, indent=1) if given.json else made.text())
         return 0
-    sys.stdout.write(rendered(tables, made, given, studies))
+    write_styled(rendered(tables, made, given, studies))
     return STRICT_EXIT if given.strict and made.short_of else made.code
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.base.outward import write_styled
 from bench.cli_options import (
     data_dir_option,
     json_option,
@@ -123,7 +124,7 @@ def run(given: argparse.Namespace) -> int:
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
     """Say what became of a run; return its exit code."""
     for label, why in outcome.failed.items():
-        print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
+        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
     if as_json:
         content = {
             "exit_code": outcome.exit_code,
@@ -152,7 +153,7 @@ def show(plan: Any, arguments: RunArguments) -> None:
         leaderboards = stored_leaderboards(results, limited=limited)
         of_run = leaderboards.of_tasks(tasks)
         refuse_empty(of_run.tables, of_run.notes, results)
-        sys.stdout.write(render(of_run, "terminal"))
+        write_styled(render(of_run, "terminal"))
         path = page_of(leaderboards, results, results / NAME, Known(known))
         sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except BenchError as error:  # such as a damaged file of another cell in the store

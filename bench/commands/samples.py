@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, split_names
+from bench.base.outward import plain, write_styled
 from bench.cli_options import data_options, positive, results_option, task_names, tasks_of
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 from bench.leaderboards.published.needs import sample_plans
 from bench.leaderboards.published.paper_files import address_of
 from bench.leaderboards.published.papers import papers
-from bench.leaderboards.render.grid import plain
 from bench.models import METHODS
 from bench.store.store import TOKENIZER, CellFolder, Store
 from bench.tasks.core.example import Example
@@ -107,7 +107,7 @@ def run(given: argparse.Namespace) -> int:
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + more_cells
     samples, unread = read(side, given, modes or MODES)
     chosen, remarks = picked(samples, given, plan)
-    sys.stdout.write(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
+    write_styled(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
     return 0
 
 

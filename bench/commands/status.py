@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.outward import plain
 from bench.cli_options import json_option, store_options, task_names
 from bench.store.store import CellFolder, Store
 
@@ -60,4 +61,4 @@ def line_of(cell: Mapping[str, Any]) -> str:
     )
     if cell["error"]:
         line += f"  {cell['error']}"
-    return line
+    return plain(line)

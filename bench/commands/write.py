@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.outward import json_text
 from bench.cli_options import data_dir_option, json_option
 from bench.config.arguments import collect
 from bench.errors import MissingError, UsageError
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     exemplars: list[str | None] = [*given.exemplar] or [retrieved or None]
     written = texts(objective, codec, cell, source, exemplars, given.decode)
     if given.json:
-        print(json.dumps({"source": source, "written": written}, indent=1, ensure_ascii=False))
+        print(json_text({"source": source, "written": written}, indent=1))
         return 0
     print(f"source: {source}")
     for item in written:

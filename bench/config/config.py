@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
+from bench.base.credentials import learn
 from bench.config.decoding import Decoding
 from bench.config.options import coerce
 from bench.errors import UsageError, did_you_mean
@@ -237,6 +238,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         if name not in KEYS:
             raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(name, KEYS)}")
         _check_shape(name, value, path)
+    for name, value in (content.get("set") or {}).items():
+        learn(name, value)
     return content
 
 

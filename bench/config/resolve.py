@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.base.credentials import blanked_content
 from bench.base.entries import all_names, expand, load
 from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
 from bench.config.decoding import parse
@@ -230,7 +231,7 @@ def cell_config(
     training = values("trainer")
     if limit:
         training["limit"] = limit
-    return CellConfig(
+    config = CellConfig(
         task=task.name,
         method=method.trained_name,
         backbone=name,
@@ -243,6 +244,25 @@ def cell_config(
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", backbone_factory(name)),
     )
+    refuse_credentials(config)
+    return config
+
+
+def refuse_credentials(config: CellConfig) -> None:
+    """Refuse a configuration that holds a credential: it is stored, sent to other processes, and part of the key.
+
+    Raises:
+        UsageError: naming where, not what.
+    """
+    for section, part in config.as_dict().items():
+        if part != (cleaned := blanked_content(part)):
+            places = [section]
+            if isinstance(part, dict):
+                places = [f"{section.removesuffix('_options')}.{name}" for name in part if part[name] != cleaned[name]]
+            raise UsageError(
+                f"'{', '.join(places)}' holds a credential, and configurations are stored; keep it in an environment "
+                f"variable, and read that where it is needed"
+            )
 
 
 def known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from bench.base.credentials import blanked_content
 from bench.base.keys import canonical, sha256
+from bench.base.outward import json_text, refuse
 from bench.errors import MissingError, StoreError
 from bench.store.files import DISK, Files
 from bench.store.kept_board import files_at
@@ -137,7 +139,12 @@ class CellFolder:
     def write_rows(
         self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
     ) -> None:
-        """Store rows, one per example id, sorted by id."""
+        """Store rows, one per example id, sorted by id.
+
+        Raises:
+            StoreError: a row holds the value of a credential.
+        """
+        refuse(rows, f"a row of '{self.rows_path(key)}'")
         header = {"schema": SCHEMA, "kind": "rows", "key": key, "content": content}
         lines = [canonical(header), *(canonical(row) for row in rows)]
         digest = sha256(line + b"\n" for line in lines)
@@ -212,7 +219,8 @@ class CellFolder:
     def _write_record(
         self, name: str, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
-        """Write a JSON record with the hash of its canonical content."""
+        """Write a JSON record with the hash of its canonical content, without credentials."""
+        content, provenance = blanked_content(content), blanked_content(provenance)
         record = {
             "schema": SCHEMA,
             "kind": kind,
@@ -220,7 +228,7 @@ class CellFolder:
             "content": content,
             "provenance": provenance,
         }
-        text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json_text(record, indent=1, sort_keys=True, allow_nan=False) + "\n"
         self.files.write(self.path / name, text.encode("utf-8", "surrogatepass"), replace=replace)
 
 

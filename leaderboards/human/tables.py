@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.base.outward import plain
 from bench.leaderboards.human.results import Difference, HumanResults, Pair, Votes
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table
-from bench.leaderboards.render.grid import number, plain
+from bench.leaderboards.render.grid import number
 from bench.leaderboards.statistics.significance import ALPHA
 
 __all__ = ["HumanTable", "markdown", "tables", "terminal"]

@@ -183,15 +183,6 @@ def signed(value: float) -> str:
     return f"+{number(value)}"
 
 
-def plain(text: str) -> str:
-    """Return a text without line breaks and control characters: stored names may be anybody's.
-
-    >>> plain("a\\nb\\x1b[31m")
-    'a b[31m'
-    """
-    return "".join(c for c in " ".join(text.splitlines()) if c.isprintable())
-
-
 def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, second: bool = False) -> GridCell:
     """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than its row says so."""
     if value.conflict:

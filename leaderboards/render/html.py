@@ -13,8 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
-from bench.leaderboards.render.grid import plain
+from bench.base.outward import plain
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
 SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "tradeoff.js", "samples.js", "copy.js", "page.js")
@@ -27,7 +28,9 @@ WAYS = {True: " ↑", False: " ↓", None: ""}
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
-    """Write the page of a board, in place of an older one."""
+    """Write the page of a board, in place of an older one; a credential that an old record holds stays out."""
+    if found_in(text_of(board)):
+        board = blanked_content(board)
     write_atomic(path, page(board).encode("utf-8", "replace"), replace=True)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import GridCell, Line, grid_of, plain
+from bench.leaderboards.render.grid import GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table

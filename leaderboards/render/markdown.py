@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, plain
+from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
 
 __all__ = ["escaped", "markdown"]

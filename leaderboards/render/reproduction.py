@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench.base.outward import plain
 from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.reproduction import NOT_COMPARABLE, NOT_RUN, OFF, WITHIN, Reproduced, Reproduction
-from bench.leaderboards.render.grid import number, plain
+from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown import escaped
 from bench.leaderboards.render.terminal import short, width_of
 

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of, plain
+from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
 
 __all__ = ["short", "terminal", "width_of"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.base.credentials import found_in, text_of
 from bench.base.keys import canonical
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 
 
@@ -55,6 +57,25 @@ class Manifest:
     def as_dict(self) -> dict[str, Any]:
         """Return the content for a stored file or a key."""
         return asdict(self)
+
+
+def refuse_credentials(task: str, split: Split) -> None:
+    """Refuse a split with the value of a credential in a row: texts, tokenizers and samples would carry it on.
+
+    Raises:
+        DataError: naming the credential.
+    """
+    if name := found_in(_texts(split.examples)):
+        raise DataError(
+            f"{task}, {split.name}: a row holds the value of the credential '{name}'; take it out of the data, or "
+            f"unset '{name}' if its value is no secret"
+        )
+
+
+def _texts(examples: Sequence[Example]) -> Iterator[str]:
+    """Yield every text of some rows."""
+    for example in examples:
+        yield from text_of(row_content(example))
 
 
 def row_content(example: Example) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
-from bench.tasks.core.manifest import Manifest, Split, plain
+from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
@@ -184,7 +184,9 @@ class Task(Fed, ABC):
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
                 split = as_published(self.name, self.read(self.source.folder, name))
-            self._splits[name] = replace(split, examples=split.examples[: self.limit])
+            split = replace(split, examples=split.examples[: self.limit])
+            refuse_credentials(self.name, split)
+            self._splits[name] = split
         return self._splits[name]
 
     def bad_rows(self, split: str) -> BadRows:

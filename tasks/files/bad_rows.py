@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from bench.base.credentials import blanked_content
 from bench.errors import DataError
 
 __all__ = ["BadRow", "BadRows", "OnBadRow", "Skipped"]
@@ -71,7 +72,7 @@ class BadRows:
         self.skipped.append(Skipped(file.name, row, reason))
         if self.policy == "quarantine":
             content = {"file": str(file), "row": row, "reason": reason, "text": text[:LONGEST_KEPT]}
-            self._kept.append(json.dumps(content))
+            self._kept.append(json.dumps(blanked_content(content)))
 
     def _advice(self) -> str:
         if self.split == "train":
