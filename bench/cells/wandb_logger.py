@@ -9,7 +9,7 @@ from typing import Any
 from bench.base.outward import safe, safe_content
 from bench.cells.cell import Cell, described
 
-TIMEOUT_S = 10
+TIMEOUT_S = 8
 """Longest wait for W&B to begin a run, and again to end one."""
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bench.base.network import hub_reachable
+from bench.base.network import hub_reachable, within
 from bench.errors import MissingError
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
+
+CONFIG_S = 12.0
+"""Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
 
 
 def hub(
@@ -32,7 +36,7 @@ def hub(
     Raises:
         MissingError: when neither folder, cache nor hub has it.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -41,7 +45,7 @@ def hub(
     if not Path(place).is_dir():
         options["revision"] = revision
     try:
-        config = AutoConfig.from_pretrained(place, **options)
+        config, options = _configuration(place, options)
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model = kind.from_pretrained(place, dtype=torch.float32, **options)
@@ -71,11 +75,9 @@ def architecture(name: str, path: str = "") -> str:
     """
     if name in BACKBONES and not path:
         return BACKBONES[name].architecture
-    from transformers import AutoConfig
-
     place = path or location(name)
     try:
-        config = AutoConfig.from_pretrained(place, **_download_options(place))
+        config, _ = _configuration(place, _download_options(place))
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
@@ -86,6 +88,17 @@ def _download_options(place: str) -> dict[str, Any]:
     if Path(place).is_dir() or not hub_reachable():
         return {"local_files_only": True}
     return {}
+
+
+def _configuration(place: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a model's configuration and what to load the rest with: without the network where the hub hangs."""
+    from transformers import AutoConfig
+
+    try:
+        return within(CONFIG_S, lambda: AutoConfig.from_pretrained(place, **options)), dict(options)
+    except TimeoutError:
+        local = {**options, "local_files_only": True}
+        return AutoConfig.from_pretrained(place, **local), local
 
 
 def location(name: str) -> str:

@@ -1,0 +1,147 @@
+"""The hub answers, refuses, or keeps silent: nobody waits long for it, and nobody waits twice."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.base import network
+from bench.base.network import hub_reachable, within
+from bench.errors import MissingError
+from bench.models.backbones import hub as hub_module
+from bench.tasks.fetch.sources import resolve
+
+PATIENCE_S = 0.3
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network may be asked, and nothing is remembered."""
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(network, "_SILENT", {})
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A hub that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        yield server
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A hub that says one status to everything."""
+
+    status = 200
+
+    def do_HEAD(self) -> None:
+        self.send_response(self.status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("status", [200, 401, 404, 503])
+def test_any_answer_is_an_answer(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    monkeypatch.setattr(Answers, "status", status)
+    with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert hub_reachable()
+
+
+def test_a_hub_that_accepts_and_never_answers_is_asked_once(silent: socket.socket) -> None:
+    began = time.monotonic()
+    assert not hub_reachable(PATIENCE_S)
+    assert PATIENCE_S <= time.monotonic() - began < PATIENCE_S + 1
+    began = time.monotonic()
+    assert not any(hub_reachable(PATIENCE_S) for _ in range(20))
+    assert time.monotonic() - began < PATIENCE_S
+
+
+def test_a_hub_that_drips_is_silent_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time; the answer does not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+
+        def drip() -> None:
+            client, _ = server.accept()
+            with client:
+                for letter in b"HTTP/1.0 200":
+                    client.send(bytes([letter]))
+                    time.sleep(PATIENCE_S / 3)
+
+        threading.Thread(target=drip, daemon=True).start()
+        began = time.monotonic()
+        assert not hub_reachable(PATIENCE_S)
+        assert time.monotonic() - began < PATIENCE_S + 1
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9", "http://[broken", "no address", "http://127.0.0.1:99999"])
+def test_a_refusal_costs_nothing(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    began = time.monotonic()
+    assert not hub_reachable()
+    assert time.monotonic() - began < 1
+
+
+def test_a_server_that_speaks_no_http_is_no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+
+        def greet() -> None:
+            client, _ = server.accept()
+            with client:
+                client.recv(100)
+                client.send(b"220 smtp\r\n\r\n")
+
+        threading.Thread(target=greet, daemon=True).start()
+        assert not hub_reachable()
+
+
+def test_a_silent_hub_means_the_built_in_sample(
+    silent: socket.socket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(network.hub_reachable, "__defaults__", (PATIENCE_S,))
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    monkeypatch.delenv("BENCH_DATA", raising=False)
+    source = resolve("xsum", fetch=lambda folder: pytest.fail("the hub was asked"))
+    assert source.folder is None
+    assert "the hub is not reachable" in source.why
+
+
+def test_a_hub_that_hangs_after_its_first_answer(
+    silent: socket.socket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Then the model is looked for in the cache, and missed in one line."""
+    monkeypatch.setattr(hub_module, "hub_reachable", lambda: True)
+    monkeypatch.setattr(hub_module, "CONFIG_S", PATIENCE_S)
+    began = time.monotonic()
+    with pytest.raises(MissingError, match="nobody/no-model.*backbone.path=FOLDER"):
+        hub_module.architecture("nobody/no-model")
+    assert time.monotonic() - began < 10
+
+
+def test_within_returns_raises_or_gives_up() -> None:
+    assert within(5, lambda: 3) == 3
+    with pytest.raises(KeyError):
+        within(5, lambda: {}[1])
+    with pytest.raises(TimeoutError, match=r"no answer within 0.05 s"):
+        within(0.05, lambda: time.sleep(1))
+
+
+def test_all_waits_of_a_run_are_short() -> None:
+    """The hub for data, for a model, and W&B: each below 20 seconds."""
+    from bench.cells.wandb_logger import TIMEOUT_S
+    from bench.tasks.fetch.hub import ANSWER_S
+
+    assert network.ANSWER_S + 3 * ANSWER_S < 20
+    assert network.ANSWER_S + hub_module.CONFIG_S < 20
+    assert 2 * TIMEOUT_S < 20
