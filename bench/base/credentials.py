@@ -38,14 +38,12 @@ PLACES = {"path", "file", "dir", "folder", "sock", "home"}
 """Last words of the names of variables that say where a credential lies."""
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-ASSIGNED = re.compile(
-    r"""(?P<name>\b[A-Za-z][\w.-]*+)(?P<end>\\?["']?\s*)(?P<sign>[=:])(?P<gap>\s*)"""
-    r"""(?P<value>"[^"\n]*+"|'[^'\n]*+'|[^\s"'&;,)}\]]++)"""
-)
+ASSIGNED = re.compile(r"""(?P<name>\b[A-Za-z][\w.-]*+)\\?["']?\s*(?P<sign>[=:])(?P<gap>\s*)""")
+VALUE = re.compile(r"""(?P<quote>\\?["'])[^\n]*?(?P=quote)|(?P<bare>[^\s"'&;,)}\]\\]+)""")
 OPTION = re.compile(r"(?P<start>--(?P<name>[A-Za-z][\w-]*+)\s+)(?P<value>[^\s-]\S*+)")
 HEADER = re.compile(r"""(?i)\b(authorization\\?["']?\s*[:=]\s*["']?(?:bearer|basic|token|digest)\s+)[^\s"',}]+""")
 BEARER = re.compile(r"(?i)\b(bearer\s+)(?=[\w.~+/-]*\d)[\w.~+/=-]{12,}")
-ADDRESS = re.compile(r"""\b([A-Za-z][A-Za-z0-9+.-]*+://)[^\s/@"'<>]+@""")
+ADDRESS = re.compile(r"""\b([A-Za-z][A-Za-z0-9+.-]*+:/{1,3})[^\s/@"'<>]+@""")
 FORMS = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}"
     r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
@@ -175,21 +173,28 @@ def blanked(text: str) -> str:
     text = FORMS.sub(BLANK, text)
     text = ADDRESS.sub(rf"\1{BLANK}@", text)
     text = BEARER.sub(rf"\1{BLANK}", HEADER.sub(rf"\1{BLANK}", text))
-    return OPTION.sub(_without_option, ASSIGNED.sub(_without_value, text))
+    return OPTION.sub(_without_option, _without_values(text))
 
 
-def _without_value(found: re.Match[str]) -> str:
-    """Return `name=***` for an assignment to the name of a credential, else the text as it is.
+def _without_values(text: str) -> str:
+    """Return a text with `name=***` for every assignment to the name of a credential.
 
     After `=` any value is one; after `:`, or with a blank before it, only what looks like one: prose has colons.
     """
-    name, value = found["name"], found["value"]
-    if not names_credential(name):
-        return found[0]
-    quoted = value[0] if value[0] in "\"'" else ""
-    if not quoted and (found["sign"] == ":" or found["gap"]) and not _looks_odd(value):
-        return found[0]
-    return f"{name}{found['end']}{found['sign']}{found['gap']}{quoted}{BLANK}{quoted}"
+    parts, done = [], 0
+    for found in ASSIGNED.finditer(text):
+        if found.end() < done or not names_credential(found["name"]):
+            continue
+        value = VALUE.match(text, found.end())
+        if value is None:
+            continue
+        is_sure = value["quote"] or (found["sign"] == "=" and not found["gap"])
+        if not is_sure and not _looks_odd(value["bare"]):
+            continue
+        quote_sign = value["quote"] or ""
+        parts += [text[done : found.end()], quote_sign, BLANK, quote_sign]
+        done = value.end()
+    return "".join([*parts, text[done:]])
 
 
 def _without_option(found: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ ACTIVE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 LONE = re.compile(r"[\ud800-\udfff]")
 OURS = re.compile(r"(\r(?!\n)|\x1b\[[0-9;]*m|\x1b\[[0-2]?K|\x1b\[\d*[AG]|\x1b\[\?25[hl])")
 """What `rich` sends to a terminal: colours, and the moves of a progress bar."""
-ESCAPED = re.compile(f"{ACTIVE.pattern}|{LONE.pattern}|[\u2028\u2029]")
+ESCAPED = re.compile(f"{ACTIVE.pattern}|[\u2028\u2029]")
 
 
 def visible(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -64,6 +65,8 @@ class LiveRun:
 
     def begin(self, cell: Cell) -> None:
         """Open the run."""
+        # W&B would send stack traces to its maker, and wait for a silent server when the process ends.
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb
 
         settings = wandb.Settings(

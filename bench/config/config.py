@@ -229,7 +229,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         root: Any = yaml.compose(text, Loader=yaml.BaseLoader)
         content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  every scalar stays text: no, 012, 1e-4
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"cannot read the configuration '{path}': {' '.join(str(error).split())}") from error
+        raise UsageError(f"cannot read the configuration '{path}': {_problem(error)}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
     for mapping in (root, *(value for _, value in root.value if value.id == "mapping")):
@@ -241,6 +241,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
     for name, value in (content.get("set") or {}).items():
         learn(name, value)
     return content
+
+
+def _problem(error: Exception) -> str:
+    """Return what is wrong with a file in one line, without the line of the file itself: it may hold a credential."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split())
+    return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
 
 
 def _refuse_repeats(node: Any, path: Path) -> None:
