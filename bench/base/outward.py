@@ -39,11 +39,10 @@ __all__ = [
 ]
 
 COMMANDS = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"(?:\x1b\[|\x9b)[0-?]*[ !$]?[@A-Za-z`]"  # CSI: colours, cursor
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?:[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c))?"  # OSC and such: titles, links
-    r"|\x9b[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?"
 )
-"""Whole commands to a terminal (ECMA-48), so that their letters do not stay behind."""
+"""Whole commands to a terminal (ECMA-48), so that their letters do not stay behind; of others the ESC goes."""
 BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 ACTIVE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """C0 without tab and line feed, DEL, C1, and what turns the direction of writing."""
@@ -169,8 +168,6 @@ class Outlet:
             ours = OURS.split(blanked(text))  # every second piece is one of rich
             ours[::2] = map(safe, ours[::2])
             return "".join(ours)
-        if "\r\n" in text:  # the line ends of CSV
-            return "\r\n".join(safe(piece) for piece in text.split("\r\n"))
         return safe(text)
 
     def isatty(self) -> bool:

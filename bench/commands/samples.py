@@ -393,7 +393,7 @@ def clean(text: str) -> str:
     """Return a text in one line without anything a terminal would obey: models write what they like.
 
     >>> clean("a\\n\\tb\\x1b[31m \\u202ec")
-    'a b[31m c'
+    'a b c'
     """
     return plain(" ".join(text.split()))
 

@@ -11,18 +11,19 @@ import csv
 import hashlib
 import html
 import io
-import json
 import re
 import string
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from bench.base.outward import json_text
+
 __all__ = ["embedded", "hit_layout", "hits", "page", "referenced"]
 
 PLAIN = set(string.ascii_letters + string.digits + " .,;:!?()/-")
 """Characters that mean nothing to HTML, CSV, spreadsheets (but at the start) and MTurk's `${...}`."""
-ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -51,8 +52,8 @@ def embedded(content: Any) -> str:
     >>> embedded("</script>")
     '"\\\\u003c/script\\\\u003e"'
     """
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return re.sub("[<>&\u2028\u2029]", lambda match: ESCAPES[match[0]], text)
+    text = json_text(content, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&]", lambda match: ESCAPES[match[0]], text)
 
 
 def hits(content: Mapping[str, Any]) -> str:

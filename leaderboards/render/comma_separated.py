@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping
 
+from bench.base.outward import visible
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import ValueStatistics
@@ -61,19 +62,19 @@ def _write(writer: csv.DictWriter[str], table: Table, row: TableRow, known: Mapp
     for column, value in row.values.items():
         writer.writerow(
             {
-                "task": table.task,
+                "task": _harmless(table.task),
                 "split": table.split,
                 "rows": table.n,
                 "preset": table.preset,
-                "watermark": table.watermark,
+                "watermark": _harmless(table.watermark),
                 "method": _harmless(row.method),
                 "settings": _harmless(row.settings),
                 "backbone": _harmless(row.backbone),
-                "decoding": row.decoding,
-                "column": column,
+                "decoding": _harmless(row.decoding),
+                "column": _harmless(column),
                 **_numbers(value, known.get(column, ValueStatistics())),
                 "controls": " ".join(row.controls),
-                "untuned": row.untuned,
+                "untuned": _harmless(row.untuned),
                 "remark": _harmless(row.remark),
             }
         )
@@ -89,13 +90,14 @@ def _numbers(value: Value, statistics: ValueStatistics) -> dict[str, str | int]:
         "high": _exact(statistics.high),
         "seeds": value.n,
         "by_seed": json.dumps(dict(sorted(value.by_seed.items()))),
-        "signature": value.signature,
-        "why_none": value.why_none,
+        "signature": _harmless(value.signature),
+        "why_none": _harmless(value.why_none),
     }
 
 
 def _harmless(text: str) -> str:
-    """Keep a spreadsheet from taking a text for a formula."""
+    """Return a text without control characters that no spreadsheet takes for a formula."""
+    text = visible(text)
     if text.startswith(FORMULA):
         return f"'{text}"
     return text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -240,3 +242,25 @@ def test_records_lose_them_and_keep_their_hash(tmp_path: Path, known: None) -> N
     )
     assert cell.failed() == {"key": "k", "status": "failed", "error": "x ***", "n_tokens": 7}
     assert CANARY not in next(tmp_path.rglob("failed.json")).read_text()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import bench.commands.list as m; from bench.cli import program\n"
+        "def listing(*_): raise RuntimeError('password=' + CANARY + chr(27) + '[31m')\n"
+        "m.listing = listing; sys.argv[1:] = ['list']; sys.exit(program())",
+        "import runpy; sys.argv[1:] = ['/no/folder?token=' + CANARY + chr(27) + '[31m']\n"
+        "runpy.run_module('bench.cells.workers', run_name='__main__')",
+    ],
+    ids=["program", "worker"],
+)
+def test_the_trace_of_a_whole_process(tmp_path: Path, code: str) -> None:
+    """What Python itself prints when a process dies goes through the same outlet, into a terminal or a log."""
+    command = [sys.executable, "-c", f"import sys; CANARY = {CANARY!r}; {code}"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+    assert "=***" in ended.stderr
+    assert CANARY not in ended.stdout + ended.stderr
+    assert "\x1b" not in ended.stderr
