@@ -55,6 +55,23 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
             temporary.unlink(missing_ok=True)
 
 
+def check_can_write(folder: Path) -> None:
+    """Make a folder and do nothing where files can be written there: better told before hours of work than after.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    probe = folder / f".probe.{signature()}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+    except OSError as error:
+        raise StoreError(_explain(folder, error)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+
+
 def signature() -> str:
     """Return this process in a name: `<host>-<process id>`; `abandoned` reads it."""
     host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.files import abandoned
+from bench.base.files import abandoned, check_can_write
 from bench.base.outward import safe
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
@@ -141,6 +141,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
         if live is not None:
             live.log(step, values)
 
+    check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
     if arguments.devices > 1 and not cell.method.is_baseline:
         from bench.cells.workers import share

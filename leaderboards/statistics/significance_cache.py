@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
+from bench.errors import StoreError
 from bench.leaderboards.row import Value
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import ROUNDS, compare, over_seeds
@@ -93,7 +95,8 @@ class SignificanceCache:
         if path.is_file():
             return tuple(json.loads(path.read_text()))
         numbers = ask()
-        write_atomic(path, json.dumps(numbers).encode())
+        with suppress(StoreError):  # a full disk or a read-only home: then they are computed again
+            write_atomic(path, json.dumps(numbers).encode())
         return numbers
 
 

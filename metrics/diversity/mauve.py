@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.base.files import write_atomic
+from bench.errors import StoreError
 from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
 from bench.metrics.score import Gold, Row, Score, explained, ordered
 
@@ -105,10 +107,8 @@ def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Feature
     except (OSError, KeyError, SafetensorError):  # not there, or not whole
         values, cut = embed(reader, kept)
     made = Features(values.numpy(), cut, empty)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as file:
-        file.write(save({"values": made.values, "cut": np.array([cut])}))
-    os.replace(file.name, path)
+    with suppress(StoreError):  # a full disk or a read-only home: then they are computed again
+        write_atomic(path, save({"values": made.values, "cut": np.array([cut])}), replace=True)
     return made
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from bench.base.keys import key_of
+from bench.errors import StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
@@ -120,4 +121,10 @@ def _stored(
     manifest = task.manifest(split)
     key = key_of([FORMAT, task.name, task.version, task.given, manifest.sha256, codec.identity, content])
     folder = cache_folder() / "bins" / f"{task.name}-{split}-{key}"
-    return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)))
+    try:
+        return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)))
+    except OSError as error:
+        raise StoreError(
+            f"cannot keep tokens in '{folder}' ({error.strerror or error}); free space there or choose another folder "
+            f"with BENCH_CACHE"
+        ) from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bench.base.credentials import blanked_content
+from bench.base.files import write_atomic
 from bench.errors import DataError
 
 __all__ = ["BadRow", "BadRows", "OnBadRow", "Skipped"]
@@ -82,10 +83,14 @@ class BadRows:
         return f"; a {self.split} split never skips rows"
 
     def closed(self) -> tuple[Skipped, ...]:
-        """Return what was left out; write what was set aside, in place of the file of an earlier reading."""
+        """Return what was left out; write what was set aside, in place of the file of an earlier reading.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
         if self.quarantine is not None and self.policy == "quarantine":
-            self.quarantine.unlink(missing_ok=True)
             if self._kept:
-                self.quarantine.parent.mkdir(parents=True, exist_ok=True)
-                self.quarantine.write_text("".join(line + "\n" for line in self._kept), encoding="utf-8")
+                write_atomic(self.quarantine, "".join(line + "\n" for line in self._kept).encode(), replace=True)
+            else:
+                self.quarantine.unlink(missing_ok=True)
         return tuple(self.skipped)

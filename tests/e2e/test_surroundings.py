@@ -1,0 +1,238 @@
+"""Clocks that jump, disks that fill or refuse, odd paths: one clear line, the right code, nothing damaged."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import errno
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.base import files
+from tests.bench import logicnlg_folder
+from tests.conftest import TINY, Ended
+from tests.e2e import stores
+from tests.shipped import MODULES
+
+Bench = Callable[..., Ended]
+HOUR_S = 3600
+READ_ONLY = "/sys"  # refuses new files to everybody, root too
+WALL_CLOCK = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
+MAY_ASK = {"bench.base.files"}  # whether another host's temporary file is older than a day
+
+
+def run(bench: Bench, results: Path, *more: str) -> Ended:
+    return bench(*TINY, *more, "--results", str(results))
+
+
+def cells(results: Path) -> dict[str, bytes]:
+    """What a store holds, without its page."""
+    return {name: content for name, content in stores.contents(results).items() if name != "leaderboard.html"}
+
+
+# Clocks -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_decides_by_the_wall_clock() -> None:
+    asking = set()
+    for name, path in MODULES.items():
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        if WALL_CLOCK.intersection(map(ast.unparse, calls)):
+            asking.add(name)
+    assert asking == MAY_ASK
+
+
+@pytest.mark.parametrize("jump", [-HOUR_S, HOUR_S, -50 * 365 * 24 * HOUR_S])
+def test_a_clock_that_jumps(
+    bench: Bench, tiny_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: int
+) -> None:
+    """Each look at it is another jump on."""
+    real, looks = time.time, 0
+
+    def jumping() -> float:
+        nonlocal looks
+        looks += 1
+        return max(0.0, real() + jump * looks)
+
+    results = tmp_path / "results"
+    foreign = results / "task" / "method" / "key" / ".model.safetensors.0badc0de-1.tmp"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_bytes(b"another host writes this")
+    monkeypatch.setattr(time, "time", jumping)
+    assert run(bench, results).code == 0
+    assert looks > 0
+    assert foreign.exists()
+    foreign.unlink()
+    assert cells(results) == cells(tiny_store)
+
+
+# Disks ------------------------------------------------------------------------------------------------------------
+
+
+class SmallDisk:
+    """A disk with room for so many more bytes, whichever file they go to."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def open(self, path: Any, mode: str = "r", **settings: Any) -> Any:
+        opened = builtins.open(path, mode, **settings)  # noqa: SIM115  its caller closes it
+        if "w" in mode:
+            real = opened.write
+
+            def write(data: bytes) -> int:
+                self.free -= len(data)
+                if self.free < 0:
+                    real(data[: self.free])
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                return int(real(data))
+
+            return _Written(opened, write)
+        return opened
+
+
+class _Written:
+    """An open file with another `write`."""
+
+    def __init__(self, opened: Any, write: Callable[[bytes], int]) -> None:
+        self.opened, self.write = opened, write
+
+    def __enter__(self) -> _Written:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.opened.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.opened, name)
+
+
+OFFSETS = 50
+
+
+@pytest.mark.parametrize(
+    "place", [place if place % 5 == 3 else pytest.param(place, marks=pytest.mark.slow) for place in range(OFFSETS)]
+)
+def test_a_disk_that_is_full_at_any_of_fifty_offsets(
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Of the bytes of a second cell; the first is there already, and the same command makes good what is missing."""
+    before = cells(store_copy)
+    size = sum(path.stat().st_size for path in store_copy.rglob("*") if path.is_file() and path.suffix != ".html")
+    more = ("--seeds", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "open", SmallDisk(size * place // OFFSETS).open, raising=False)
+        ended = run(bench, store_copy, *more)
+    assert ended.code == 1
+    assert len(ended.complaints) == 1
+    assert "no space left to write" in ended.complaints[0]
+    assert "Traceback" not in ended.err
+    after = cells(store_copy)
+    assert {name: after[name] for name in before} == before
+    assert not list(store_copy.rglob("*.tmp"))
+    assert run(bench, store_copy, *more).code == 0
+    whole = cells(store_copy)
+    assert {name: whole[name] for name in before} == before
+    assert {name: whole[name] for name in after if "failed.json" not in name}.items() <= whole.items()
+    assert len(whole) == 2 * len(before)
+
+
+def test_output_on_a_full_disk(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "bench", "list"]
+        ended = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("bench: the system refuses: No space left on device")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_results_folder_that_refuses_is_told_before_training(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.cells.run.work", lambda *_, **__: pytest.fail("trained for nothing"))
+    (tmp_path / "file").touch()
+    for results, why in ((Path(READ_ONLY, "x"), "not allowed to write"), (tmp_path / "file" / "x", "cannot write")):
+        ended = run(bench, results)
+        assert (ended.code, ended.out) == (1, "")
+        assert len(ended.complaints) == 1
+        assert f"{why} '{results}" in ended.complaints[0]
+        assert "Traceback" not in ended.err
+
+
+def test_a_read_only_store_of_what_is_there_already(
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing has to be written for it: only the page is missed."""
+    before = cells(store_copy)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    ended = run(bench, store_copy)
+    assert ended.code == 0
+    assert "choose another folder with --results" in "".join(ended.complaints)
+    assert cells(store_copy) == before
+
+
+# Home -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_home_that_is_read_only(
+    bench: Bench, tiny_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept there is kept to save time; only exemplars of large data need it, and say so."""
+    monkeypatch.delenv("BENCH_CACHE")
+    monkeypatch.setenv("HOME", READ_ONLY)
+    ended = run(bench, tmp_path / "results")
+    assert (ended.code, ended.complaints) == (0, [])
+    assert cells(tmp_path / "results") == cells(tiny_store)
+    kept = Path(__file__).parents[2] / "leaderboards" / "runs" / "first-screen.jsonl"
+    ended = bench("report", "--results", str(kept))
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("command", [["data", "list"], ["data", "prepare", "logicnlg"], ["doctor"], ["status"]])
+def test_other_commands_with_a_home_that_is_read_only(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.delenv("BENCH_CACHE")
+    monkeypatch.setenv("HOME", READ_ONLY)
+    data = logicnlg_folder.write(tmp_path / "data")
+    if command[:2] == ["data", "prepare"]:
+        command = [*command, "--data-dir", str(data)]
+    ended = bench(*command)
+    assert ended.code in (0, 1, 3)
+    assert len(ended.complaints) == (ended.code == 1)
+    assert "Traceback" not in ended.err
+
+
+# Paths ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two words", "Ergebnisse äöü", "결과 日本", "a'b\"c", "x[1] *", "-dash", "ü" * 60])
+def test_paths_with_blanks_and_any_letters(
+    bench: Bench, tiny_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place = tmp_path / name
+    place.mkdir()
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("BENCH_CACHE", str(place / "a cache"))
+    data = logicnlg_folder.write(place / "data")
+    results = place / "results"
+    ended = run(bench, results, "--data-dir", str(data))
+    assert (ended.code, ended.complaints) == (0, [])
+    assert cells(results) == cells(tiny_store)
+    for command in (["status", "--results"], ["score"], ["verify"]):
+        ended = bench(*command, str(results))
+        assert (ended.code, ended.complaints) == (0, []), command
+    ended = bench("run", "--task", "logicnlg", "--method", "mle", "--preset", "small", "--data-dir", str(data),
+                  "--results", str(results), "--dry-run", "--quiet")  # fmt: skip
+    assert (ended.code, ended.complaints) == (0, [])
