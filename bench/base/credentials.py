@@ -34,8 +34,8 @@ OF_TOKEN = {"access", "api", "auth", "bearer", "bot", "hf", "hub", "personal", "
     "wandb",
 }
 """What stands before `key` and `token` in the name of a credential: there are also padding tokens and keys of cells."""
-PLACES = {"path", "file", "dir", "folder", "sock", "home"}
-"""Last words of the names of variables that say where a credential lies."""
+ABOUT = {"path", "file", "dir", "folder", "sock", "home", "host", "port", "name", "type", "user", "version"}
+"""Last words of names that say something about a credential, such as where it lies."""
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 ASSIGNED = re.compile(r"""(?P<name>\b[A-Za-z][\w.-]*+)\\?["']?\s*(?P<sign>[=:])(?P<gap>\s*)""")
@@ -68,7 +68,7 @@ def names_credential(name: str) -> bool:
     if last.isupper() and "_" in last:
         return _names_variable(last)
     words = [word.lower() for word in WORD.findall(last)]
-    if not words or words[-1] in PLACES:
+    if not words or words[-1] in ABOUT:
         return False
     if SURE.intersection(words) or words == ["token"]:
         return True
@@ -81,7 +81,7 @@ def names_credential(name: str) -> bool:
 def _names_variable(name: str) -> bool:
     """Return whether an environment variable of this name holds a credential."""
     words = name.lower().split("_")
-    return words[-1] not in PLACES and bool({"token", "key", *SURE}.intersection(words))
+    return words[-1] not in ABOUT and bool({"token", "key", *SURE}.intersection(words))
 
 
 # By value -----------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def _counts(value: str) -> bool:
 
 def found_in(texts: Iterable[str]) -> str:
     """Return the name of the first known credential whose value stands in one of some texts, or nothing."""
-    patterns = [(name, _pattern(value)) for name, value in known()]
+    patterns = _patterns()
     if not patterns:
         return ""
     for text in texts:
@@ -150,9 +150,14 @@ def text_of(content: Any) -> Iterator[str]:
             yield from text_of(value)
 
 
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the name of every known credential, and what finds its value."""
+    return [(name, _pattern(value)) for name, value in known()]
+
+
 def _pattern(value: str) -> re.Pattern[str]:
     """Return what finds a value: as it is, in an address, in JSON and as Python shows it."""
-    forms = {value, quote(value, safe=""), json.dumps(value)[1:-1], repr(value)[1:-1]}
+    forms = {value, quote(value, safe="", errors="surrogateescape"), json.dumps(value)[1:-1], repr(value)[1:-1]}
     either = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
     if len(value) >= LONG:
         return re.compile(either)
@@ -168,8 +173,12 @@ def blanked(text: str) -> str:
     >>> blanked("HF_TOKEN=abc, see https://me:pw@host/x and max_new_tokens=64")
     'HF_TOKEN=***, see https://***@host/x and max_new_tokens=64'
     """
-    for _, value in known():
-        text = _pattern(value).sub(BLANK, text)
+    return _blanked(text, _patterns())
+
+
+def _blanked(text: str, patterns: Iterable[tuple[str, re.Pattern[str]]]) -> str:
+    for _, pattern in patterns:
+        text = pattern.sub(BLANK, text)
     text = FORMS.sub(BLANK, text)
     text = ADDRESS.sub(rf"\1{BLANK}@", text)
     text = BEARER.sub(rf"\1{BLANK}", HEADER.sub(rf"\1{BLANK}", text))
@@ -213,15 +222,19 @@ def _looks_odd(value: str) -> bool:
 
 def blanked_content(content: Any) -> Any:
     """Return a JSON content without credentials; numbers stay whatever their name."""
+    return _blanked_content(content, _patterns())
+
+
+def _blanked_content(content: Any, patterns: list[tuple[str, re.Pattern[str]]]) -> Any:
     if isinstance(content, str):
-        return blanked(content)
+        return _blanked(content, patterns)
     if isinstance(content, Mapping):
         cleaned = {}
         for name, value in content.items():
             if isinstance(value, str) and names_credential(str(name)):
                 value = BLANK
-            cleaned[name] = blanked_content(value)
+            cleaned[name] = _blanked_content(value, patterns)
         return cleaned
     if isinstance(content, list | tuple):
-        return [blanked_content(value) for value in content]
+        return [_blanked_content(value, patterns) for value in content]
     return content

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _SILENT: dict[str, float] = {}  # endpoint -> monotonic time until which it is not asked
 
 
-def hub_reachable(timeout: float = ANSWER_S) -> bool:
+def hub_reachable() -> bool:
     """Return whether the hub answers at all, so that a closed network costs seconds, not minutes of retries.
 
     A connection is not enough: a proxy, or a server that hangs, takes one and never says a word.
@@ -31,13 +31,13 @@ def hub_reachable(timeout: float = ANSWER_S) -> bool:
     if time.monotonic() < _SILENT.get(endpoint, 0.0):
         return False
     try:
-        return within(timeout, lambda: _answers(endpoint, timeout))
+        return within(ANSWER_S, lambda: _answers(endpoint))
     except TimeoutError:
         _SILENT[endpoint] = time.monotonic() + REMEMBERED_S
         return False
 
 
-def _answers(endpoint: str, timeout: float) -> bool:
+def _answers(endpoint: str) -> bool:
     """Return whether a server says anything to a request for its first page, be it a refusal.
 
     Raises:
@@ -49,7 +49,7 @@ def _answers(endpoint: str, timeout: float) -> bool:
     from urllib.request import Request, urlopen
 
     try:
-        with urlopen(Request(endpoint, method="HEAD"), timeout=timeout):  # noqa: S310  the user's own endpoint
+        with urlopen(Request(endpoint, method="HEAD"), timeout=ANSWER_S):  # noqa: S310  the user's own endpoint
             return True
     except HTTPError:
         return True

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.files import abandoned, check_can_write
-from bench.base.outward import safe
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
@@ -196,7 +195,7 @@ def clean(results: Path) -> None:
 def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
     """Note a failed cell and go on."""
     is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
-    text = safe(str(error) if is_ours else f"{type(error).__name__}: {error}")
+    text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
     if getattr(error, "exit_code", 1) == 3:
         outcome.missing.add(cell.label)
@@ -213,7 +212,7 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
         "status": "blocked" if is_blocked else "failed",
     }
     if not is_ours:
-        content["traceback"] = safe("".join(traceback.format_exception(error)))
+        content["traceback"] = "".join(traceback.format_exception(error))
     try:
         cell.folder.write_failed(content, provenance())
     except BenchError as second:

@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import load
 
 from bench.base.entries import load as load_target
+from bench.base.outward import guard_process
 from bench.cells.build import exemplars_of, optimiser_of
 from bench.cells.workers import end_with, free_port, stop
 from bench.config.resolve import Method
@@ -180,4 +181,5 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
+    guard_process()
     main(sys.argv[1])

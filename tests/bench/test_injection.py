@@ -195,6 +195,10 @@ def test_progress_on_a_terminal(payload: str) -> None:
     text = re.sub(r"\x1b\[[0-9;]*m|\x1b\[\?25[hl]|\x1b\[2K|\x1b\[1A|\r", "", screen.getvalue())
     assert not active(text)
     assert "warning: " in text
+    if active(payload) and len(payload) > 2:
+        assert payload not in screen.getvalue()
+    if payload == "[red]x[/red]":
+        assert text.count(payload) >= 4
 
 
 class Screen(io.StringIO):

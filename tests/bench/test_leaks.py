@@ -104,6 +104,20 @@ def test_exception_text_and_cause(
     assert CANARY not in listed.out
 
 
+@pytest.mark.parametrize("more", [("--set", "method.api_key={}"), ("--config", "run.yaml")], ids=str)
+def test_an_option_of_another_type(
+    bench: Bench, own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, str]
+) -> None:
+    """The message quotes what came; it was given under the name of a credential."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.yaml").write_text(f"task: ambiguous_template\nset:\n  method.api_key: {CANARY}\n")
+    own.write("leaky_loss", FOCAL.replace("gamma: float = 2", "gamma: float = 2, api_key: int = 0"))
+    ended = run(bench, tmp_path / "results", more[0], more[1].format(CANARY), method="leaky_loss:Focal")
+    assert ended.code == 2
+    assert "option 'api_key' is a whole number, not '***'" in ended.err
+    assert_nowhere(ended, *tmp_path.glob("results"))
+
+
 @pytest.mark.parametrize("how", ["--set", "yaml", "default"])
 def test_option(bench: Bench, own: Own, tmp_path: Path, how: str) -> None:
     """A configuration is stored, so a credential in it is refused before anything is made."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import socket
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -195,20 +197,49 @@ class TestFailures:
         assert len(warnings(ended)) == 1
         assert stores.contents(folder / "results") == expected(matrix)
 
+    @pytest.mark.parametrize("silent", [False, True], ids=["refuses", "silent"])
     @pytest.mark.parametrize("seconds", [2, pytest.param(wandb_logger.TIMEOUT_S, marks=pytest.mark.slow)])
     def test_nobody_answers(
-        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, silent: bool
     ) -> None:
-        """A key, and a server that refuses: W&B's own default waits 90 seconds and then ends the program."""
-        monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+        """A key, and a server that refuses, or takes the connection and never says a word.
+
+        W&B's own default waits 90 seconds and then ends the program.
+        """
         monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
         monkeypatch.setattr(wandb_logger, "TIMEOUT_S", seconds)
-        began = time.monotonic()
-        ended = bench(*arguments(folder / "results"))
-        assert time.monotonic() - began < seconds + 40
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+            if not silent:
+                server.close()
+            began = time.monotonic()
+            ended = bench(*arguments(folder / "results"))
+            assert time.monotonic() - began < seconds + 40
+            wandb.teardown()
         assert ended.code == 0
         assert len(warnings(ended)) == 1
         assert stores.contents(folder / "results") == expected(matrix)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("silent", [False, True], ids=["refuses", "silent"])
+    def test_the_whole_process_loses_less_than_twenty_seconds(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, silent: bool
+    ) -> None:
+        """With what W&B does when a process ends."""
+        monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
+        monkeypatch.setenv("OMP_NUM_THREADS", "1")
+        seconds = []
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+            if not silent:
+                server.close()
+            for place, more in (("without", []), ("with", ["--wandb"])):
+                began = time.monotonic()
+                command = stores.arguments(folder / place, *more, task="ambiguous_template", method="trime")
+                subprocess.run([sys.executable, "-m", "bench", *command], check=True, capture_output=True)
+                seconds.append(time.monotonic() - began)
+        assert seconds[1] - seconds[0] < 20
+        assert stores.contents(folder / "with") == stores.contents(folder / "without")
 
     def test_a_failed_cell_is_a_failed_run(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WANDB_MODE", "offline")

@@ -109,6 +109,13 @@ def test_the_password_of_an_address_and_the_lines_of_a_key_are_known(monkeypatch
     assert blanked("no-one-knows-why some/where/or/other") == "no-one-knows-why some/where/or/other"
 
 
+def test_a_value_that_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes of an environment come as half letters."""
+    value = b"secret-\xff-value-of-bytes".decode("utf-8", "surrogateescape")
+    monkeypatch.setenv("SOME_TOKEN", value)
+    assert blanked(f"x {value}") == f"x {BLANK}"
+
+
 def test_what_was_typed_under_such_a_name_is_known() -> None:
     learn_words(["run", "--set", f"method.api_key={SECRET}", "--hf-token", "an-0ther-value", "--task", "logicnlg"])
     learn("password", "third-value-1")
