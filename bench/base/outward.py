@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from bench.base.credentials import blanked, blanked_content, found_in, text_of
 from bench.errors import StoreError
@@ -178,12 +178,12 @@ class Outlet:
         return getattr(self.stream, name)
 
 
-def styled(stream: Any) -> Outlet:
+def styled(stream: Any) -> TextIO:
     """Return an outlet of the same place for `rich`, whose colours pass on a terminal."""
     if isinstance(stream, Outlet):
         stream.flush()
         stream = stream.stream
-    return Outlet(stream, styled=True)
+    return cast("TextIO", Outlet(stream, styled=True))
 
 
 def write_styled(text: str) -> None:
