@@ -1,6 +1,7 @@
 # make run         environment if needed, then every method on a task     (TASK=, METHOD=, ARGS= to change it)
 # make test        the tests, in two processes
 # make test-long   long proofs too
+# make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours
 # make check       lint and types
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make perf        time and memory of every head and step, and of every part that claims to be fast
@@ -14,9 +15,10 @@ PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 py
 TASK ?= logicnlg
 METHOD ?= all
 ARGS ?=
+PART ?=
 BIN := .venv/bin
 
-.PHONY: run test test-long check types links boards perf clean
+.PHONY: run test test-long chaos check types links boards perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -26,6 +28,9 @@ test: .venv/ready
 
 test-long: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
+
+chaos: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos $(PART)
 
 check: types
 	$(BIN)/ruff check .

@@ -90,7 +90,7 @@ function curvesNode(table) {
   const ids = visibleRows(table).map((row) => row.id).filter((id) => table.curves.some((curve) => curve.id === id));
   const curves = table.curves.filter((curve) => ids.includes(curve.id));
   if (!curves.length) return el("p", { class: "soft" }, "No curve of the rows shown.");
-  const points = curves.flatMap((curve) => curve.points);
+  const points = curves.flatMap((curve) => [...curve.points, ...(curve.validation ?? [])]);
   const [width, height, left, bottom] = [720, 280, 44, 30];
   const right = Math.max(...points.map(([step]) => step));
   const losses = points.map(([, loss]) => loss).sort((a, b) => a - b);
@@ -112,9 +112,15 @@ function curvesNode(table) {
     drawn.append(el("polyline", { class: `curve c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`, "data-of": curve.id,
       points: curve.points.map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`).join(" ") },
     el("title", {}, `${table.byId.get(curve.id)?.label ?? curve.id}, seed ${curve.seed}`)));
+    for (const [step, loss] of curve.validation ?? []) {
+      const kept = step === curve.kept;
+      drawn.append(el("circle", { class: `curve c${at % PALETTE}`, "data-of": curve.id, cx: x(step), cy: y(loss), r: kept ? 5 : 2.5 },
+        el("title", {}, `validation at step ${step}: ${loss}${kept ? ", the step that was kept" : ""}`)));
+    }
   }
+  const validated = curves.some((curve) => curve.validation) ? " Dots: loss on the validation split, the kept step larger." : "";
   const legend = el("div", { class: "legend" }, ids.map((id, at) => legendButton(table, drawn, id, at)));
-  return el("div", {}, el("p", { class: "soft" }, "Training loss by step; a line a seed. Losses of different objectives are not on one scale."),
+  return el("div", {}, el("p", { class: "soft" }, "Training loss by step; a line a seed. Losses of different objectives are not on one scale." + validated),
     drawn, legend);
 }
 

@@ -58,9 +58,16 @@ def curves_of(store: Store, table: Table) -> list[dict[str, Any]]:
 def _curves_of_row(store: Store, table: Table, row: TableRow) -> list[dict[str, Any]]:
     curves = []
     for record, _ in _cells(store, table, row):
-        points = record.get("train", {}).get("curve", [])
-        if len(points) > 1:
-            curves.append({"id": row.id, "seed": record["config"]["seed"], "points": thinned(points)})
+        train = record.get("train", {})
+        points = train.get("curve", [])
+        if len(points) < 2:
+            continue
+        curve = {"id": row.id, "seed": record["config"]["seed"], "points": thinned(points)}
+        if validation := train.get("validation"):
+            curve["validation"] = thinned([[step, columns["loss"]] for step, columns in validation])
+        if kept := train.get("kept", {}).get("step"):
+            curve["kept"] = kept
+        curves.append(curve)
     return curves
 
 

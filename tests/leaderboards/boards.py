@@ -93,6 +93,7 @@ def example() -> dict[str, Any]:
         for i in range(3)
     ]  # fmt: skip
     curves = [{"id": name, "seed": s, "points": [[1, 9.0 - s], [50, 5.0], [100, 4.5]]} for name in ids for s in (0, 1)]
+    curves[0] |= {"validation": [[50, 6.0], [100, 6.5]], "kept": 50}
     people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
     first = table(methods, published=[paper], human=[people],
                   wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,

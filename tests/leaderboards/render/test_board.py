@@ -75,12 +75,12 @@ def written(cell, texts, shown_as="", decoding="greedy", **changes):
     cell.write_rows(f"{content['split'] == 'test'}{decoding}{shown_as}{content['ids']['n']}", content, rows, PROVENANCE)
 
 
-def cell_with_curve(root, method, seed, curve):
+def cell_with_curve(root, method, seed, curve, **train):
     found = config(method, seed)
     cell = Store(root).cell("logicnlg", method, f"{method}{seed}")
     splits = {"train": manifest("train", "official"), "test": manifest("test", "official")}
     cell.write_trained({"key": f"{method}{seed}", "config": found, "status": "ok", "method": {"version": 1},
-                        "data": splits, "train": {"curve": curve}}, PROVENANCE)  # fmt: skip
+                        "data": splits, "train": {"curve": curve, **train}}, PROVENANCE)  # fmt: skip
     return scored(cell, {"bleu-1": 1.0 + seed})
 
 
@@ -199,6 +199,16 @@ def test_curves_of_every_seed_thinned(tmp_path):
     points = curves[0]["points"]
     assert (len(points), points[0], points[-1]) == (POINTS, [1, 9.113], [100, 8.123])
     assert thinned(curve[:5]) == [[i, float(f"{9.123456 - i / 100:.4g}")] for i in range(1, 6)]
+
+
+def test_a_curve_has_its_validations_and_the_step_that_was_kept(tmp_path):
+    validation = [[1, {"loss": 2.123456, "ppl": 8.0}], [2, {"loss": 1.5, "ppl": 4.0}]]
+    cell_with_curve(tmp_path, "mle", 0, [[1, 2.0], [2, 1.0]], validation=validation, kept={"by": "loss", "step": 2})
+    leaderboards = leaderboards_of(Store(tmp_path))
+    made = board(leaderboards, extras_of(Store(tmp_path), leaderboards.tables))
+    assert fits(made) == []
+    (curve,) = made["tables"][0]["curves"]
+    assert (curve["validation"], curve["kept"]) == ([[1, 2.123], [2, 1.5]], 2)
 
 
 def test_one_cell_under_two_decodings_has_its_curve_once(tmp_path):

@@ -259,9 +259,11 @@ def test_charts(page):
     width = "parseFloat(getComputedStyle(document.querySelector('%s .bars .bar')).width)"
     assert page.eval(width % FIRST) > 20
     page.click(f"{FIRST} [data-open=curves]")
-    assert page.eval(f"document.querySelectorAll('{FIRST} .curve').length") == 6
+    assert page.eval(f"document.querySelectorAll('{FIRST} polyline.curve').length") == 6
+    radii = "[...document.querySelectorAll('%s circle.curve')].map((e) => e.getAttribute('r'))"
+    assert page.eval(radii % FIRST) == ["5", "2.5"]
     page.eval(f"document.querySelector('{FIRST} .key').focus()")
-    assert page.eval(f"document.querySelectorAll('{FIRST} .curve.on').length") == 2
+    assert page.eval(f"document.querySelectorAll('{FIRST} polyline.curve.on').length") == 2
 
 
 def test_decodings_of_a_method_make_a_line(browser, tmp_path):
