@@ -53,6 +53,7 @@ class Case:
         dropout: of the backbone.
         validate: epochs from one validation to the next.
         processes: that share the training.
+        batch: rows of an evaluation batch.
     """
 
     method: str
@@ -63,10 +64,12 @@ class Case:
     dropout: float = 0.1
     validate: float = 0.0
     processes: int = 1
+    batch: int = 32
 
     def cell(self, results: Path) -> Cell:
         """Return its cell; the methods it is fine-tuned from are trained first."""
         sets = {**TINY, "trainer.steps": self.steps, "trainer.precision": self.precision}
+        sets |= {"evaluation.batch_size": self.batch}
         if self.method not in ON_BILSTM:
             sets |= {"backbone.dropout": self.dropout, "backbone.layers": 1, "backbone.heads": 2}
         if self.validate:
