@@ -5,7 +5,26 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import TextIO
+from typing import Protocol, TextIO
+
+
+class Reports(Protocol):
+    """What is told while one cell is worked on, to whoever shows or keeps it."""
+
+    def warn(self, text: str) -> None:
+        """Take a warning."""
+
+    def stage(self, name: str) -> None:
+        """Begin a stage of the cell."""
+
+    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
+        """Advance training."""
+
+    def done(self, how: str) -> None:
+        """End the cell."""
+
+    def failed(self, why: str) -> None:
+        """End a cell that failed."""
 
 from bench.base.outward import safe, styled
 
@@ -65,6 +84,12 @@ class Progress:
         """Begin a stage of a cell."""
         self.bar.update(self.task, note=safe(name), completed=0, total=None)
 
+    def cells(self, done: int, of: int, running: int) -> None:
+        """Say how many cells are settled, where several are worked on at once."""
+        self.bar.update(
+            self.task, description=f"{of} cells", completed=done, total=of, note=f"{done} done, {running} running"
+        )
+
     def search(self, done: int, of: int) -> None:
         """Advance the search for exemplars."""
         self.bar.update(self.task, completed=done, total=of, note=f"exemplars {done:,} of {of:,}")
@@ -73,9 +98,16 @@ class Progress:
         """Advance training."""
         self.bar.update(self.task, completed=step, total=steps, note=f"step {step}/{steps} loss {values['loss']:.3f}")
 
-    def done(self, how: str) -> None:
-        """End a cell."""
-        self.say(f"{self.label}: {how} ({time.monotonic() - self.started:.1f} s)")
+    def done(self, how: str, seconds: float | None = None) -> None:
+        """End a cell.
+
+        Args:
+            how: what became of it.
+            seconds: it took; those since `cell` by default.
+        """
+        if seconds is None:
+            seconds = time.monotonic() - self.started
+        self.say(f"{self.label}: {how} ({seconds:.1f} s)")
 
     def failed(self, why: str) -> None:
         """End a cell that failed."""

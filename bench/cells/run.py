@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
-from bench.cells.progress import Progress
+from bench.cells.progress import Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
@@ -22,6 +22,9 @@ from bench.store.provenance import provenance
 
 if TYPE_CHECKING:
     from bench.cells.wandb_logger import LiveRun, WandbLogger
+
+QUEUE = "queue-"
+"""What the folders of queues begin with, beside the scratch folders of runs."""
 
 
 @dataclass
@@ -77,16 +80,27 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     clean(arguments.results_folder)
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
-        try:
-            run_cell(cell, arguments, progress, logger, outcome)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
-            fail(cell, error, outcome, progress)
+        attempt(cell, arguments, progress, logger, outcome)
     return outcome
 
 
-def wandb_logger(arguments: RunArguments, progress: Progress) -> WandbLogger | None:
+def attempt(
+    cell: Cell, arguments: RunArguments, progress: Reports, logger: WandbLogger | None, outcome: Outcome
+) -> None:
+    """Run one cell and note what became of it.
+
+    Raises:
+        KeyboardInterrupt: when the run is interrupted. Whatever else the cell raises fails it.
+    """
+    try:
+        run_cell(cell, arguments, progress, logger, outcome)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
+        fail(cell, error, outcome, progress)
+
+
+def wandb_logger(arguments: RunArguments, progress: Reports) -> WandbLogger | None:
     """Return what copies the run to Weights & Biases, or None where nobody asked for it."""
     if not arguments.wandb:
         return None
@@ -96,7 +110,7 @@ def wandb_logger(arguments: RunArguments, progress: Progress) -> WandbLogger | N
 
 
 def run_cell(
-    cell: Cell, arguments: RunArguments, progress: Progress, logger: WandbLogger | None, outcome: Outcome
+    cell: Cell, arguments: RunArguments, progress: Reports, logger: WandbLogger | None, outcome: Outcome
 ) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
     if cell.parent is not None:
@@ -127,7 +141,7 @@ def run_cell(
         progress.done("done")
 
 
-def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress, live: LiveRun | None) -> None:
+def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, live: LiveRun | None) -> None:
     """Do what a cell lacks, in this process or in several, and score it.
 
     Args:
@@ -180,19 +194,22 @@ def check_parent(parent: Cell) -> None:
 
 
 def clean(results: Path) -> None:
-    """Remove what killed runs have left, temporary files and scratch folders; what a living run uses stays."""
+    """Remove what killed runs have left, temporary files and scratch folders; what a living run uses stays.
+
+    A queue stays: its workers may be on other machines, and its folder does not change for hours while they work.
+    """
     for path in results.glob("*/*/*/.*.tmp"):
         if abandoned(path):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
     for path in results.glob(".work/*"):
-        if abandoned(path):
+        if not path.name.startswith(QUEUE) and abandoned(path):
             shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):  # another run may be using the folder, or removing it too
         (results / ".work").rmdir()
 
 
-def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
+def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Reports) -> None:
     """Note a failed cell and go on."""
     is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"

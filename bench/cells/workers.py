@@ -21,7 +21,7 @@ from bench.base.files import signature
 from bench.base.outward import guard_process, safe
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
-from bench.cells.progress import Progress
+from bench.cells.progress import Reports
 from bench.cells.work import store_rows, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError
@@ -33,7 +33,7 @@ JOB, NOTES = "job.json", "notes"
 """Files of a scratch folder: what workers do, and a line for each thing that they want a user to know."""
 
 
-def share(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, progress: Progress) -> None:
+def share(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, progress: Reports) -> None:
     """Give a cell to several processes, and store the rows that they make.
 
     Raises:

@@ -61,6 +61,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
 
 def how_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that change speed and place, not results."""
+    group.add_argument("--jobs", type=positive, default=1, metavar="N", help="cells worked on at once, here")
     group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
     group.add_argument("--accumulate", type=positive, default=1, metavar="N", help="micro-batches of a step")
     group.add_argument(
@@ -99,6 +100,8 @@ def run(given: argparse.Namespace) -> int:
 
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:
+            if given.jobs > 1:
+                raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
             if given.dry_run:
                 raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
             from bench.cells.grid import run_grid
@@ -115,10 +118,19 @@ def run(given: argparse.Namespace) -> int:
             return 0
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
-        from bench.cells.run import execute
-
-        outcome = execute(plan, arguments, progress)
+        outcome = executed(plan, arguments, progress)
     return ended(plan, outcome, arguments, given.json)
+
+
+def executed(plan: Any, arguments: RunArguments, progress: Any) -> Any:
+    """Run a plan, in this process or on several workers."""
+    if arguments.jobs > 1:
+        from bench.queue.jobs import execute_jobs
+
+        return execute_jobs(plan, arguments, progress)
+    from bench.cells.run import execute
+
+    return execute(plan, arguments, progress)
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:

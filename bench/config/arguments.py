@@ -44,6 +44,7 @@ class RunArguments:
     controls: bool = True
     kinds: tuple[str, ...] = ()
 
+    jobs: int = 1
     devices: int = 1
     accumulate: int = 1
     threads: int = 0
@@ -113,6 +114,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
         limit=given.limit,
         controls=given.controls,
+        jobs=given.jobs,
         devices=given.devices,
         accumulate=given.accumulate,
         threads=given.threads,

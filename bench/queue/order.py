@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from bench.queue.job import Job
 from bench.queue.view import State, View
 
-__all__ = ["Order", "tier_of"]
+__all__ = ["SETTLED", "Order", "tier_of"]
 
 SETTLED = (State.DONE, State.FAILED, State.BLOCKED)
 
@@ -27,9 +27,11 @@ class Order:
         draw: the worker's own random numbers.
     """
 
-    def __init__(self, jobs: Sequence[Job], view: View, is_trained: Callable[[Job], bool], draw: random.Random) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], view: View, is_trained: Callable[[Job], bool], draw: random.Random | None = None
+    ) -> None:
         self.jobs = {job.key: job for job in jobs}
-        self.view, self.is_trained, self.draw = view, is_trained, draw
+        self.view, self.is_trained, self.draw = view, is_trained, draw or random.Random()
         self.tiers = {key: tier_of(rank) for key, rank in ranks(jobs).items()}
 
     def state(self, key: str) -> State:

@@ -67,7 +67,8 @@ class Worker:
         self.lease: Lease | None = None
         self.child: Handle | None = None
         self.stop_signal: int | None = None
-        self.sent: int | None = None
+        self.in_haste = False
+        self.sent: int | None = None  # what the child was sent
         self.refreshed: float | None = None
         self.pause_s = 0.0
         self.tries_left = LAST_TRIES
@@ -79,9 +80,10 @@ class Worker:
 
     def stop(self, number: int) -> None:
         """Ask the worker to end; asked twice, it waits for nothing. Plain assignments: a handler may call it."""
-        if self.stop_signal is not None:
-            number = signal.SIGKILL
-        self.stop_signal = number
+        if self.stop_signal is None:
+            self.stop_signal = number
+        else:
+            self.in_haste = True
 
     # One step --------------------------------------------------------------------------------------------------------
 
@@ -226,16 +228,15 @@ class Worker:
         ending = child.poll()
         if ending is not None:
             return self.conclude(ending, self.lease)
-        if self.lease.lost:
-            self.runner.say(f"lost {self.order.jobs[self.lease.key].label} to another worker: was silent for too long")
-            child.kill()
+        if self.lease.lost and self.sent != signal.SIGKILL:
+            self.runner.say(f"was silent for too long: another worker has {self.order.jobs[self.lease.key].label}")
+            self.in_haste = True
+        if self.in_haste:
             self.sent = signal.SIGKILL
-        elif self.stop_signal is not None and self.sent != self.stop_signal:
+            child.kill()
+        elif self.stop_signal is not None and self.sent is None:
             self.sent = self.stop_signal
-            if self.stop_signal == signal.SIGKILL:
-                child.kill()
-            else:
-                child.stop(self.stop_signal)
+            child.stop(self.stop_signal)
         return min(CHILD_POLL_S, self.timing.beat_s)
 
     def conclude(self, ending: Ending, lease: Lease) -> float:
@@ -255,6 +256,7 @@ class Worker:
         """Let a cell go with a last record."""
         assert self.lease is not None
         lease, self.lease, self.child, self.beat.lease = self.lease, None, None, None
+        self.in_haste = self.in_haste and self.stop_signal is not None
         self.journal.put(Record(mark, lease.key, lease.generation, lease.deaths))
         with self.beat.lock:
             self.view.note(lease.key, lease.generation, Claim(self.wid, mark, lease.deaths))

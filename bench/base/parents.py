@@ -1,0 +1,38 @@
+"""Parents: a process that ends with the one that started it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+__all__ = ["end_with_parent"]
+
+PR_SET_PDEATHSIG = 1
+"""The option of Linux's `prctl` (linux/prctl.h) for a signal at the parent's death."""
+
+
+def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process sent a signal when its parent is gone: nobody would collect what it makes.
+
+    On Linux the kernel sends it, also where the parent is killed; elsewhere a thread looks twice a second.
+
+    Args:
+        parent: the process that started this one. One that is gone already counts as just gone.
+        number: the signal.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        if os.getppid() != parent:  # it was gone before the kernel was asked
+            os.kill(os.getpid(), number)
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()

@@ -1,0 +1,89 @@
+"""Progress file: how far the child of a cell is, for `bench status`. One line of JSON, written anew every second.
+
+stage       what it does, such as `training`
+step, of    steps done and wanted of that stage; 0 where it has none
+elapsed_s   since the child began
+left_s      of the stage, at the pace so far; null where nobody can tell
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ProgressFile", "read_progress"]
+
+EVERY_S = 1.0
+
+
+class ProgressFile:
+    """Keeps how far a cell is in a file, and its warnings for the outcome.
+
+    Args:
+        path: of the file. It is replaced whole, and not written through: it may be lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.started = time.monotonic()
+        self.written = -EVERY_S
+        self.stage_started = self.started
+        self.name = ""
+        self.how = ""
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Keep a warning."""
+        print(f"warning: {text}", flush=True)
+        self.warnings.append(text)
+
+    def stage(self, name: str) -> None:
+        """Begin a stage."""
+        self.name, self.stage_started = name, time.monotonic()
+        self.write(0, 0)
+
+    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
+        """Advance training."""
+        if time.monotonic() - self.written >= EVERY_S or step == steps:
+            self.write(step, steps)
+
+    def done(self, how: str) -> None:
+        """Keep how the cell ended."""
+        self.how = how
+
+    def failed(self, why: str) -> None:
+        """Print why the cell failed."""
+        print(f"failed: {why}", flush=True)
+
+    @property
+    def seconds(self) -> float:
+        """Since the child began."""
+        return time.monotonic() - self.started
+
+    def write(self, step: int, steps: int) -> None:
+        """Write the file; a full disk does not matter."""
+        self.written = time.monotonic()
+        left = None
+        if step:
+            left = round((self.written - self.stage_started) * (steps - step) / step, 1)
+        content = {"stage": self.name, "step": step, "of": steps, "elapsed_s": round(self.seconds, 1), "left_s": left}
+        beside = self.path.with_name(f"{self.path.name}.new")
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps(content))
+            os.replace(beside, self.path)
+
+
+def read_progress(path: Path) -> dict[str, Any] | None:
+    """Return what a progress file says, or None where it is not there or not whole."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(content, dict):
+        return None
+    return content
