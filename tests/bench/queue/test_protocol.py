@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
 from bench.queue.job import Job
 from bench.queue.lease import Leases
-from bench.queue.liveness import Liveness
 from bench.queue.timing import Timing
 from bench.queue.view import State
-from bench.queue.worker import MAX_DEATHS, Worker
+from bench.queue.worker import MAX_DEATHS
+from tests.bench.queue.mutants import MUTANTS, SEEDS, is_caught, short_sighted, suspended, troubled
 from tests.bench.queue.simulated import TIMING, Faults, SeenFiles, Simulation, chain_of
-
-SEEDS = 120
-
-
-def troubled(seed: int, make_worker: Callable[..., Worker] = Worker) -> Simulation:
-    """Six workers of which two are killed, two stopped and one told to end; old views, odd clocks, a full disk."""
-    draw = random.Random(seed)
-    jobs = chain_of(24, draw)
-    simulation = Simulation(jobs, seed, make_worker=make_worker)
-    simulation.bad = {job.key for job in jobs if draw.random() < 0.08}
-    names = []
-    for _ in range(5):
-        faults = Faults(
-            lag_s=draw.choice([0.0, 2.0]),
-            refuse=draw.choice([0.0, 0.03]),
-            lose=draw.choice([0.0, 0.05]),
-            links=seed % 5 != 0,
-            skew=draw.uniform(-1e6, 1e6),
-            rate=draw.uniform(0.9, 1.1),
-        )
-        names.append(simulation.add(faults, draw.uniform(0, 1)))
-    simulation.add()
-    for wid in names[:2]:
-        simulation.kill(wid, draw.uniform(0, 6))
-    for wid in names[2:4]:
-        simulation.sleep(wid, draw.uniform(0, 5), draw.uniform(1, 7))
-    simulation.terminate(names[4], draw.uniform(0, 6))
-    if seed % 3 == 0:
-        start = draw.uniform(0, 5)
-        simulation.disk.full = (start, start + 4)
-    return simulation.run()
 
 
 def in_order(simulation: Simulation) -> None:
@@ -110,28 +78,9 @@ def test_a_view_older_than_the_time_to_live(seed: int) -> None:
     in_order(short_sighted(seed))
 
 
-def short_sighted(seed: int, make_worker: Callable[..., Worker] = Worker) -> Simulation:
-    """Five workers that see files as they were up to 8 s ago; one is killed."""
-    jobs = chain_of(24, random.Random(seed))
-    simulation = Simulation(jobs, seed, make_worker=make_worker)
-    simulation.bad = {job.key for job in jobs[::6]}
-    names = [simulation.add(Faults(lag_s=8.0), at=index / 10) for index in range(5)]
-    simulation.kill(names[0], random.Random(seed).uniform(0, 4))
-    return simulation.run()
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_a_suspended_machine_blames_nobody(seed: int) -> None:
     in_order(suspended(seed))
-
-
-def suspended(seed: int) -> Simulation:
-    """Three workers with long cells and two without, whose machine sleeps for a minute."""
-    simulation = Simulation([Job(f"{index:016x}", "long", cost=10.0) for index in range(3)], seed)
-    for _ in range(5):
-        simulation.add()
-    simulation.suspend(random.Random(seed).uniform(1, 5), 60.0)
-    return simulation.run()
 
 
 def test_a_cell_that_kills_its_workers_fails_and_the_others_go_on() -> None:
@@ -185,53 +134,10 @@ def test_a_told_worker_returns_its_cell_at_once() -> None:
     assert simulation.disk.now < 58.0  # not the time to live besides
 
 
-class NoLastLook(Worker):
-    """A mutant: takes over without reading what the dead owner has written last."""
-
-    def last_look(self, key: str) -> None:
-        pass
-
-
-def reuse(patch: pytest.MonkeyPatch) -> None:
-    """Make a mutant: a takeover writes over the lease of the dead owner."""
-    real = SeenFiles.link
-
-    def over(files: SeenFiles, source: str, name: str) -> bool:
-        if name not in files.disk.versions:
-            return real(files, source, name)
-        files.disk.put(name, files.disk.content(source, files.disk.now) or b"")
-        return True
-
-    patch.setattr(SeenFiles, "link", over)
-    patch.setattr(Worker, "next_generation", lambda worker, key: max(1, worker.view.generation(key)))
-
-
-def wrong(simulation: Simulation) -> bool:
-    return bool(simulation.lost() or simulation.unexcused())
-
-
-def any_is_wrong(run: Callable[[int], Simulation]) -> bool:
-    for seed in range(SEEDS):
-        try:
-            if wrong(run(seed)):
-                return True
-        except AssertionError:  # a child before its parent, or no end
-            return True
-    return False
-
-
-def test_the_last_look_is_needed() -> None:
-    assert any_is_wrong(lambda seed: short_sighted(seed, NoLastLook))
-
-
-def test_the_cap_on_gaps_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Liveness, "counted", lambda liveness, gap_s: gap_s)
-    assert any_is_wrong(suspended)
-
-
-def test_a_new_generation_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    reuse(monkeypatch)
-    assert any_is_wrong(troubled)
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_each_rule_is_needed(mutant: str) -> None:
+    """Without the last look, the cap on gaps or a new generation, some run goes wrong."""
+    assert is_caught(mutant)
 
 
 def test_templates_are_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
