@@ -31,6 +31,14 @@ class Raises(Objective):
         return super().loss(states)
 
 
+class FromRaises(Objective):
+    """Fine-tuned from what raises."""
+
+    name: ClassVar[str] = "from-raises"
+    paper: ClassVar[str] = "for tests"
+    parent: ClassVar[str] = "tests.e2e.methods:Raises"
+
+
 class Exits(Objective):
     """Leaves the program in its second step, as a library may that calls `sys.exit`."""
 
