@@ -1,4 +1,4 @@
-"""`bench status`: what the store holds, cell by cell."""
+"""`bench status`: what the store holds, cell by cell, and what workers are doing in it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.base.outward import plain
 from bench.cli_options import json_option, store_options, task_names
+from bench.queue.overview import Running, overviews, text_of
 from bench.store.store import CellFolder, Store
 
 
@@ -26,15 +27,17 @@ def run(given: argparse.Namespace) -> int:
 
 
 def status(results: Path, tasks: Sequence[str] | None, as_json: bool) -> str:
-    """Return one line a cell: state, rows and scores."""
+    """Return one line a cell: state, rows and scores; behind them the queues with the cells that workers have."""
     cells = [describe(cell) for cell in Store(results).cells()]
+    queues = overviews(results)
+    cells += [describe_running(running) for queue in queues for running in queue.running if as_json]
     if tasks is not None:
         cells = [cell for cell in cells if cell["task"] in tasks]
     if as_json:
         return json.dumps(cells, indent=1)
-    if not cells:
+    if not cells and not queues:
         return f"no cells in '{results}' yet; bench run --task logicnlg --method all makes some"
-    return "\n".join(line_of(cell) for cell in cells)
+    return "\n".join([*(line_of(cell) for cell in cells), *(text_of(queue) for queue in queues)])
 
 
 def describe(cell: CellFolder) -> dict[str, Any]:
@@ -51,6 +54,13 @@ def describe(cell: CellFolder) -> dict[str, Any]:
         "scores": len(cell.names("scores-*")),
         "error": "".join(str(error).splitlines()[:1]),
     }
+
+
+def describe_running(running: Running) -> dict[str, Any]:
+    """Return a cell that a worker has as plain content."""
+    settings = {name: running.config.get(name) for name in ("task", "method", "backbone", "seed", "preset")}
+    about = {"worker": running.worker, "silent_s": running.silent_s, "progress": running.progress}
+    return {"status": "running", "key": running.key, **settings, "rows": 0, "scores": 0, "error": "", **about}
 
 
 def line_of(cell: Mapping[str, Any]) -> str:
