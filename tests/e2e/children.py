@@ -228,6 +228,16 @@ def read(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
+class TrainFails:
+    """Let every training fail."""
+
+    def arm(self) -> None:
+        def fails(*arguments: Any, **options: Any) -> Any:
+            raise RuntimeError("the training went wrong")
+
+        bench.cells.work.train = fails
+
+
 class ForkedProcess:
     """A forked process with the face of a `subprocess.Popen`, a session of its own and its output in a file."""
 
@@ -267,15 +277,18 @@ class ForkedJobs:
 
     Args:
         timing: in place of the one of `--jobs`.
+        other: trouble for everything that is forked.
     """
 
-    def __init__(self, timing: Timing = LOCAL) -> None:
-        self.timing = timing
+    def __init__(self, timing: Timing = LOCAL, other: Any = None) -> None:
+        self.timing, self.other = timing, other
 
     def arm(self) -> None:
         bench.queue.jobs.LOCAL = self.timing  # type: ignore[misc]
         bench.queue.local_workers.LocalWorkers.start = start_worker  # type: ignore[assignment, method-assign]
         bench.queue.process_runner.run_child = fork_child
+        if self.other is not None:
+            self.other.arm()
 
 
 def start_worker(workers: Any, slot: int) -> ForkedProcess:

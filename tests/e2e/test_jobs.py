@@ -54,6 +54,22 @@ def test_children_come_after_parents_and_failures_stay_their_own(run: Run, log: 
     assert len(first["diverged"]) == 1
 
 
+@pytest.mark.parametrize("trouble", [None, children.TrainFails()], ids=["done", "failed"])
+def test_a_control_waits_for_the_cell_it_reads(run: Run, log: Path, tmp_path: Path, trouble: Any) -> None:
+    """Both would train it otherwise. Where it fails, the control says so, and leaves the note of the first."""
+    found = []
+    for name, *more in (("one",), ("two", "--jobs", "2")):
+        results = tmp_path / name
+        arguments = stores.arguments(
+            results, *more, "--decode", "greedy", task="logicnlg", method="mle,mle.decoupled,trime", limit=4
+        )
+        code = run(arguments, children.ForkedJobs(other=trouble))
+        found.append((code, outcome(log), stores.contents(results)))
+    assert found[0] == found[1]
+    assert found[0][0] == (0 if trouble is None else 1)
+    assert len(found[0][1]["failed"]) == (0 if trouble is None else 3)
+
+
 def outcome(log: Path) -> dict[str, Any]:
     """What a run says of its cells, with `--json`; the log is removed."""
     text = children.read(log)

@@ -116,9 +116,11 @@ class TestTwoAtOnce:
         os.utime(old, (long_ago, long_ago))
         for process in (parent, nobody):
             (copied / ".work" / f"key.{host}-{process}").mkdir(parents=True)
+        (copied / ".work" / "queue-0123").mkdir()  # its workers may be elsewhere
+        os.utime(copied / ".work" / "queue-0123", (long_ago, long_ago))
         clean(copied)
         assert [path.exists() for path in (living, dead, elsewhere, old)] == [True, False, True, False]
-        assert [path.name for path in (copied / ".work").iterdir()] == [f"key.{host}-{parent}"]
+        assert {path.name for path in (copied / ".work").iterdir()} == {f"key.{host}-{parent}", "queue-0123"}
 
     def test_trainings_that_differ(self, tmp_path: Path) -> None:
         """Last bits differ between devices: the record stored first keeps its checkpoint, and the other one goes."""

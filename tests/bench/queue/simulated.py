@@ -183,6 +183,8 @@ class SimulatedHandle(Handle):
     def poll(self) -> Ending | None:
         if self.signal is not None:
             return Ending.STOPPED
+        if self.run.wid in self.simulation.refusing:
+            return Ending.REFUSED
         if self.simulation.disk.now < self.ends:
             return None
         if self.job.key in self.simulation.poison:
@@ -230,6 +232,7 @@ class Simulation:
         self.results: set[str] = set()
         self.bad: set[str] = set()
         self.poison: set[str] = set()
+        self.refusing: set[str] = set()
         self.given_up: dict[str, int] = {}
         self.runs: list[Run] = []
         self.n_events = 0

@@ -134,6 +134,50 @@ def test_a_told_worker_returns_its_cell_at_once() -> None:
     assert simulation.disk.now < 58.0  # not the time to live besides
 
 
+def test_a_worker_that_is_told_twice_waits_for_nothing() -> None:
+    """Its child is killed, not asked."""
+    simulation = Simulation([Job("a" * 16, "long", cost=50.0)])
+    wid = simulation.add()
+    worker = simulation.workers[wid]
+    worker.stop(15)
+    worker.stop(15)
+    assert (worker.stop_signal, worker.in_haste) == (15, True)
+    simulation.run()
+    assert simulation.ended == {wid}
+    assert simulation.runs == []
+
+
+def test_a_full_disk_does_not_keep_a_told_worker() -> None:
+    """It tries for some seconds to return its cell; then the lease runs out by itself, and the others go on."""
+    simulation = Simulation(chain_of(3, random.Random(0)))
+    first = simulation.add()
+    simulation.disk.full = (0.05, 60.0)
+    simulation.terminate(first, 0.06)
+    simulation.add(at=61.0)
+    simulation.run()
+    assert simulation.ended == set(simulation.workers)
+    assert simulation.lost() == []
+
+
+def test_a_worker_that_was_given_up_stops_its_child() -> None:
+    simulation = Simulation([Job("a" * 16, "long", cost=20.0)])
+    first = simulation.add()
+    simulation.add(at=0.1)
+    simulation.sleep(first, 1.0, 10.0)
+    simulation.run()
+    assert [(run.generation, run.result) for run in simulation.runs] == [(1, False), (2, True)]
+
+
+def test_a_cell_that_cannot_be_run_here_is_left_to_others() -> None:
+    simulation = Simulation(chain_of(6, random.Random(0)))
+    first = simulation.add()
+    simulation.refusing = {first}
+    simulation.add(at=0.2)
+    in_order(simulation.run())
+    assert simulation.workers[first].has_refused
+    assert {run.wid for run in simulation.runs if run.result} == set(simulation.workers) - {first}
+
+
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_each_rule_is_needed(mutant: str) -> None:
     """Without the last look, the cap on gaps or a new generation, some run goes wrong."""
