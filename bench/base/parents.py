@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import signal
-import sys
 import threading
 import time
 
@@ -24,7 +24,7 @@ def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
         parent: the process that started this one. One that is gone already counts as just gone.
         number: the signal.
     """
-    if sys.platform == "linux":
+    if platform.system() == "Linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
         if os.getppid() != parent:  # it was gone before the kernel was asked
             os.kill(os.getpid(), number)
