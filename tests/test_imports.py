@@ -19,6 +19,7 @@ ALLOWED = {
     "bench.training": ("bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models", *GROUND),
     "bench.cells": ("bench.cells", "bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models")
     + ("bench.metrics", *GROUND),
+    "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
 }
 EXTRA = {

@@ -27,7 +27,7 @@ def run(given: argparse.Namespace) -> int:
     from bench.cells.progress import Progress
     from bench.queue.plan_file import write_plan
     from bench.queue.planned import lacks_something, plan_of
-    from bench.queue.timing import SHARED
+    from bench.queue.protocol.timing import SHARED
     from bench.store.kept_board import files_at
 
     files_at(arguments.results_folder).check_writable()

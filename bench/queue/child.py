@@ -21,7 +21,7 @@ from bench.base.signals import Terminated, terminable
 from bench.config.arguments import RunArguments, threads_of
 from bench.queue.outcome import CellOutcome
 from bench.queue.progress_file import ProgressFile
-from bench.queue.timing import next_pause
+from bench.queue.protocol.timing import next_pause
 
 __all__ = ["REFUSED", "main"]
 

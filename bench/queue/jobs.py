@@ -12,15 +12,15 @@ from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome, attempt, clean, wandb_logger
 from bench.config.arguments import RunArguments, threads_of
-from bench.queue.files import DiskFiles
-from bench.queue.liveness import Liveness
 from bench.queue.local_workers import LocalWorkers, shares_of, unfinished
-from bench.queue.order import SETTLED, Order
 from bench.queue.outcome import CellOutcome, last_outcome
 from bench.queue.plan_file import COPY, PlanFile, open_queue
 from bench.queue.planned import job_key, lacks_something, plan_of
-from bench.queue.timing import LOCAL
-from bench.queue.view import State, View
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.liveness import Liveness
+from bench.queue.protocol.order import SETTLED, Order
+from bench.queue.protocol.timing import LOCAL
+from bench.queue.protocol.view import State, View
 from bench.queue.work import is_trained
 from bench.store.kept_board import files_at
 

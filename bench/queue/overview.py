@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import UsageError
-from bench.queue.files import DiskFiles
-from bench.queue.job import Job
-from bench.queue.liveness import Liveness
-from bench.queue.order import SETTLED, Order
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import COPY, PlanFile, read_plan
 from bench.queue.process_runner import progress_path
 from bench.queue.progress_file import read_progress
-from bench.queue.view import State, View
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.liveness import Liveness
+from bench.queue.protocol.order import SETTLED, Order
+from bench.queue.protocol.view import State, View
 from bench.queue.work import is_trained
 
 __all__ = ["QueueOverview", "Running", "overview_of", "overviews", "text_of"]

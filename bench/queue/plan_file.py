@@ -19,8 +19,8 @@ from typing import Any
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
 from bench.errors import UsageError
-from bench.queue.job import Job
-from bench.queue.timing import Timing
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.timing import Timing
 
 __all__ = ["COPY", "PlanFile", "open_queue", "read_plan", "write_plan"]
 

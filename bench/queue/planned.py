@@ -12,9 +12,9 @@ from bench.cells.job import content_of
 from bench.config.arguments import RunArguments
 from bench.errors import StoreError
 from bench.queue.cost import cost_of
-from bench.queue.job import Job
 from bench.queue.plan_file import PlanFile
-from bench.queue.timing import Timing
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.timing import Timing
 
 __all__ = ["job_key", "lacks_something", "plan_of"]
 

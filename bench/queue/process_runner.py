@@ -10,10 +10,10 @@ from pathlib import Path
 from bench.errors import BenchError
 from bench.queue.child import INTERRUPTED, REFUSED, TERMINATED
 from bench.queue.children import Child, run_child
-from bench.queue.job import Job
 from bench.queue.outcome import CellOutcome, done_path, failed_path
 from bench.queue.plan_file import PlanFile
-from bench.queue.runner import Ending, Handle, Runner
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.runner import Ending, Handle, Runner
 
 __all__ = ["ProcessRunner", "progress_path"]
 

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from bench.queue.beat import BeatThread
-from bench.queue.files import DiskFiles
-from bench.queue.job import Job
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
 from bench.queue.process_runner import ProcessRunner
-from bench.queue.view import State
-from bench.queue.worker import Worker
+from bench.queue.protocol.beat import BeatThread
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.view import State
+from bench.queue.protocol.worker import Worker
 
 __all__ = ["is_trained", "work"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench.base.files import write_atomic
 from bench.errors import StoreError
-from bench.queue.files import DiskFiles
-from bench.queue.job import Job
-from bench.queue.runner import Ending, Handle, Runner
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.runner import Ending, Handle, Runner
 
 FULL = "full"
 """A file of this name beside the queue: the disk is full as long as it is there."""

@@ -7,11 +7,11 @@ import random
 import sys
 from pathlib import Path
 
-from bench.queue.beat import BeatThread
-from bench.queue.job import Job
-from bench.queue.timing import Timing
+from bench.queue.protocol.beat import BeatThread
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.timing import Timing
+from bench.queue.protocol.worker import Worker
 from bench.queue.work import sleep, stopped_by_signals
-from bench.queue.worker import Worker
 from tests.chaos.cells import Faults, FaultyFiles, SleepingRunner, result_path
 
 

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench.queue.job import Job
-from bench.queue.journal import CLAIMED, HEADER, RETURNED, records_of
-from bench.queue.lease import lease_name
-from bench.queue.timing import Timing
-from tests.bench.queue.mutants import caught
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.journal import CLAIMED, HEADER, RETURNED, records_of
+from bench.queue.protocol.lease import lease_name
+from bench.queue.protocol.timing import Timing
+from tests.bench.queue.protocol.mutants import caught
 from tests.chaos.cells import FULL, Faults, content_of, result_path
 
 LONG = Timing(beat_s=0.25, ttl_s=3.0, reread_s=1.0, poll_s=0.5)

@@ -37,7 +37,7 @@ import bench.queue.process_runner
 import bench.queue.work
 from bench.base.parents import end_with_parent
 from bench.cli import main
-from bench.queue.timing import LOCAL, Timing
+from bench.queue.protocol.timing import LOCAL, Timing
 from bench.store.store import CellFolder
 from tests.e2e.tiny import Training
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from bench.queue.job import Job
 from bench.queue.plan_file import read_plan, write_plan
-from bench.queue.timing import Timing
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.timing import Timing
 from tests.conftest import Ended
 from tests.e2e import children, stores
 
@@ -126,7 +126,7 @@ class TestPlanAndWork:
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Plans whose workers look for work more often than every ten seconds."""
-        monkeypatch.setattr("bench.queue.timing.SHARED", QUICK)
+        monkeypatch.setattr("bench.queue.protocol.timing.SHARED", QUICK)
 
     def test_two_workers_of_a_plan(self, bench: Bench, start: Start, log: Path, matrix: Path, tmp_path: Path) -> None:
         """Started by hand; what they leave is what a run leaves."""

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from bench.queue.files import DiskFiles
-from bench.queue.job import Job
-from bench.queue.journal import Journal, Record
 from bench.queue.outcome import CellOutcome, last_outcome
 from bench.queue.overview import overviews, text_of
 from bench.queue.plan_file import PlanFile, open_queue
 from bench.queue.process_runner import progress_path
 from bench.queue.progress_file import ProgressFile, read_progress
-from bench.queue.timing import SHARED
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.journal import Journal, Record
+from bench.queue.protocol.timing import SHARED
 
 CONFIG = {"task": "logicnlg", "method": "mle", "backbone": "small-encdec", "seed": 0, "preset": "small"}
 KEYS = ("a" * 16, "b" * 16, "c" * 16, "d" * 16)

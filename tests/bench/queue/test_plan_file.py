@@ -17,7 +17,7 @@ from bench.queue.cost import cost_of
 from bench.queue.local_workers import shares_of
 from bench.queue.plan_file import PlanFile, open_queue, read_plan, write_plan
 from bench.queue.planned import lacks_something, plan_of
-from bench.queue.timing import LOCAL, SHARED
+from bench.queue.protocol.timing import LOCAL, SHARED
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 

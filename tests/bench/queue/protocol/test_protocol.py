@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from bench.queue.job import Job
-from bench.queue.lease import Leases
-from bench.queue.timing import Timing
-from bench.queue.view import State
-from bench.queue.worker import MAX_DEATHS
-from tests.bench.queue.mutants import MUTANTS, SEEDS, is_caught, short_sighted, suspended, troubled
-from tests.bench.queue.simulated import TIMING, Faults, SeenFiles, Simulation, chain_of
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.lease import Leases
+from bench.queue.protocol.timing import Timing
+from bench.queue.protocol.view import State
+from bench.queue.protocol.worker import MAX_DEATHS
+from tests.bench.queue.protocol.mutants import MUTANTS, SEEDS, is_caught, short_sighted, suspended, troubled
+from tests.bench.queue.protocol.simulated import TIMING, Faults, SeenFiles, Simulation, chain_of
 
 
 def in_order(simulation: Simulation) -> None:
@@ -110,8 +110,8 @@ def test_a_failed_cell_is_not_tried_again_and_blocks_its_children() -> None:
 
 def test_done_late_beats_failed_and_unblocks() -> None:
     """A worker that was given up may finish after another one has failed."""
-    from bench.queue.journal import DONE, FAILED
-    from bench.queue.view import Claim
+    from bench.queue.protocol.journal import DONE, FAILED
+    from bench.queue.protocol.view import Claim
 
     jobs = [Job("a" * 16, "parent"), Job("b" * 16, "child", after=("a" * 16,))]
     simulation = Simulation(jobs)
@@ -185,7 +185,7 @@ def test_each_rule_is_needed(mutant: str) -> None:
 
 
 def test_templates_are_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.queue.lease.ROTATED", 3)
+    monkeypatch.setattr("bench.queue.protocol.lease.ROTATED", 3)
     simulation = Simulation(chain_of(10, random.Random(0)))
     simulation.add()
     in_order(simulation.run())

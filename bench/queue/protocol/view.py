@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from bench.queue.files import QueueFiles
-from bench.queue.journal import CLAIMED, DONE, ENDED, FAILED, HEADER, RETURNED, beats_of, records_of
-from bench.queue.lease import lease_name
-from bench.queue.liveness import Liveness
+from bench.queue.protocol.files import QueueFiles
+from bench.queue.protocol.journal import CLAIMED, DONE, ENDED, FAILED, HEADER, RETURNED, beats_of, records_of
+from bench.queue.protocol.lease import lease_name
+from bench.queue.protocol.liveness import Liveness
 
 __all__ = ["Claim", "State", "View"]
 

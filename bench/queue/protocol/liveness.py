@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.queue.timing import Timing
+from bench.queue.protocol.timing import Timing
 
 __all__ = ["Liveness"]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.queue.files import DiskFiles
-from bench.queue.journal import HEADER, Journal, Record, beats_of, records_of
-from bench.queue.liveness import Liveness
-from bench.queue.timing import Timing
-from bench.queue.view import State, View
-from tests.bench.queue.simulated import Disk, Faults, SeenFiles
+from bench.queue.protocol.files import DiskFiles
+from bench.queue.protocol.journal import HEADER, Journal, Record, beats_of, records_of
+from bench.queue.protocol.liveness import Liveness
+from bench.queue.protocol.timing import Timing
+from bench.queue.protocol.view import State, View
+from tests.bench.queue.protocol.simulated import Disk, Faults, SeenFiles
 
 KEY = "0123456789abcdef"
 RECORDS = [

@@ -6,8 +6,8 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
-from bench.queue.job import Job
-from bench.queue.view import State, View
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.view import State, View
 
 __all__ = ["SETTLED", "Order", "tier_of"]
 

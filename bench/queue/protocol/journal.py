@@ -12,7 +12,7 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from bench.queue.files import QueueFiles
+from bench.queue.protocol.files import QueueFiles
 
 __all__ = ["CLAIMED", "DONE", "ENDED", "FAILED", "HEADER", "RETURNED", "Journal", "Record", "beats_of", "records_of"]
 

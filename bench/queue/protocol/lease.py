@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 
-from bench.queue.files import QueueFiles, has_no_links
+from bench.queue.protocol.files import QueueFiles, has_no_links
 
 __all__ = ["Lease", "Leases", "lease_name"]
 

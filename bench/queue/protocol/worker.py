@@ -12,16 +12,16 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from bench.queue.beat import Beat
-from bench.queue.files import QueueFiles
-from bench.queue.job import Job
-from bench.queue.journal import CLAIMED, DONE, ENDED, FAILED, RETURNED, Journal, Record
-from bench.queue.lease import Lease, Leases
-from bench.queue.liveness import Liveness
-from bench.queue.order import Order
-from bench.queue.runner import Ending, Handle, Runner
-from bench.queue.timing import Timing, next_pause
-from bench.queue.view import Claim, State, View
+from bench.queue.protocol.beat import Beat
+from bench.queue.protocol.files import QueueFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.journal import CLAIMED, DONE, ENDED, FAILED, RETURNED, Journal, Record
+from bench.queue.protocol.lease import Lease, Leases
+from bench.queue.protocol.liveness import Liveness
+from bench.queue.protocol.order import Order
+from bench.queue.protocol.runner import Ending, Handle, Runner
+from bench.queue.protocol.timing import Timing, next_pause
+from bench.queue.protocol.view import Claim, State, View
 
 __all__ = ["MAX_DEATHS", "Worker"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from bench.queue.job import Job
-from bench.queue.liveness import Liveness
-from bench.queue.worker import Worker
-from tests.bench.queue.simulated import Faults, SeenFiles, Simulation, chain_of
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.liveness import Liveness
+from bench.queue.protocol.worker import Worker
+from tests.bench.queue.protocol.simulated import Faults, SeenFiles, Simulation, chain_of
 
 SEEDS = 120
 

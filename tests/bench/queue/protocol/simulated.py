@@ -8,12 +8,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bench.queue.files import QueueFiles
-from bench.queue.job import Job
-from bench.queue.journal import HEADER, records_of
-from bench.queue.runner import Ending, Handle, Runner
-from bench.queue.timing import Timing
-from bench.queue.worker import Worker
+from bench.queue.protocol.files import QueueFiles
+from bench.queue.protocol.job import Job
+from bench.queue.protocol.journal import HEADER, records_of
+from bench.queue.protocol.runner import Ending, Handle, Runner
+from bench.queue.protocol.timing import Timing
+from bench.queue.protocol.worker import Worker
 
 TIMING = Timing(beat_s=0.25, ttl_s=3.0, reread_s=1.0, poll_s=0.5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from enum import Enum
 
-from bench.queue.job import Job
+from bench.queue.protocol.job import Job
 
 __all__ = ["Ending", "Handle", "Runner"]
 

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from bench.queue.files import QueueFiles
-from bench.queue.journal import Journal
-from bench.queue.lease import Lease, lease_name
-from bench.queue.timing import Timing
-from bench.queue.view import View
+from bench.queue.protocol.files import QueueFiles
+from bench.queue.protocol.journal import Journal
+from bench.queue.protocol.lease import Lease, lease_name
+from bench.queue.protocol.timing import Timing
+from bench.queue.protocol.view import View
 
 __all__ = ["Beat", "BeatThread"]
 
