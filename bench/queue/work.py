@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from bench.errors import UsageError
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
 from bench.queue.process_runner import ProcessRunner
@@ -37,13 +38,14 @@ def work(file: Path) -> int:
     SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
 
     Raises:
-        UsageError: the file is no plan.
+        UsageError: the file is no plan, or the folder it was made in is not here.
         StoreError: the queue cannot be made.
     """
     plan = read_plan(file)
+    if not Path(plan.folder).is_dir():
+        raise UsageError(f"the plan was made in '{plan.folder}', which is not here: its relative paths start there")
+    os.chdir(plan.folder)
     queue = open_queue(plan)
-    if Path(plan.folder).is_dir():
-        os.chdir(plan.folder)
     worker = Worker(plan.jobs, DiskFiles(queue), ProcessRunner(plan), plan.timing, is_trained, time.monotonic)
     with stopped_by_signals(worker), BeatThread(worker.beat):
         try:

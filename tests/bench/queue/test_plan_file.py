@@ -18,6 +18,7 @@ from bench.queue.local_workers import shares_of
 from bench.queue.plan_file import PlanFile, open_queue, read_plan, write_plan
 from bench.queue.planned import lacks_something, plan_of
 from bench.queue.protocol.timing import LOCAL, SHARED
+from bench.queue.work import work
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
@@ -68,6 +69,14 @@ def test_one_nonce_is_one_plan(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="another plan"):
         open_queue(replace(file, jobs=()))
     assert planned(tmp_path, "mle").nonce != file.nonce
+
+
+def test_a_plan_of_a_folder_that_is_not_here(tmp_path: Path) -> None:
+    """Its cells may lie in a relative store, which would be made in a wrong place."""
+    write_plan(replace(planned(tmp_path, "mle"), folder=str(tmp_path / "none")), tmp_path / "plan.json")
+    with pytest.raises(UsageError, match="is not here"):
+        work(tmp_path / "plan.json")
+    assert not (tmp_path / "r").exists()
 
 
 def test_costs_follow_steps_rows_and_writing(tmp_path: Path) -> None:
