@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Protocol, TextIO
 
+from bench.base.outward import safe, styled
+
 
 class Reports(Protocol):
     """What is told while one cell is worked on, to whoever shows or keeps it."""
@@ -25,8 +27,6 @@ class Reports(Protocol):
 
     def failed(self, why: str) -> None:
         """End a cell that failed."""
-
-from bench.base.outward import safe, styled
 
 
 class Progress:

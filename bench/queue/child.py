@@ -1,8 +1,7 @@
 """Child: runs one cell of a queue in a process of its own, so that a cell that kills its process kills no worker.
 
-Started as `python -m bench.queue.child JOB` by `children.py`, not by people. It ends with 0 when the outcome of the
-cell, done or failed, is written; with `REFUSED` when the cell cannot be run here and nothing was written; with 130 or
-143 when it was told to end.
+Started by `children.py`. It ends with 0 when the outcome of the cell, done or failed, is written; with `REFUSED` when
+the cell cannot be run here and nothing was written; with 130, 143 or 75 when it was told to end.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 from bench.base.parents import end_with_parent
-from bench.base.signals import Terminated, terminable
+from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.config.arguments import RunArguments, threads_of
 from bench.queue.outcome import CellOutcome
 from bench.queue.progress_file import ProgressFile
@@ -26,7 +24,6 @@ from bench.queue.protocol.timing import next_pause
 __all__ = ["REFUSED", "main"]
 
 REFUSED = 78
-INTERRUPTED, TERMINATED = 130, 143
 TRIES = 12
 """Times that an outcome is written on a full disk, over half a minute, before the child ends without it."""
 
@@ -34,15 +31,16 @@ TRIES = 12
 def main(job_file: Path) -> int:
     """Run the cell of a job file; return the exit code."""
     job = json.loads(job_file.read_text())
-    end_with_parent(job["started_by"])
+    end_with_parent(os.getppid())  # the fork server, which ends with the worker
+    for number in EXIT_CODES:  # the process this one is a copy of has handlers of its own
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     try:
-        with terminable():
-            signal.signal(signal.SIGUSR2, lambda number, frame: os.kill(os.getpid(), signal.SIGTERM))
+        with handled():
             return run_job(job)
-    except Terminated:
-        return TERMINATED
+    except Stopped as stopped:
+        return stopped.exit_code
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return EXIT_CODES[signal.SIGINT]
 
 
 def run_job(job: dict[str, Any]) -> int:
@@ -101,7 +99,3 @@ def publish(outcome: CellOutcome, job: dict[str, Any]) -> int:
         else:
             return 0
     return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from bench.base.signals import EXIT_CODES
 from bench.errors import BenchError
-from bench.queue.child import INTERRUPTED, REFUSED, TERMINATED
+from bench.queue.child import REFUSED
 from bench.queue.children import Child, run_child
 from bench.queue.outcome import CellOutcome, done_path, failed_path
 from bench.queue.plan_file import PlanFile
@@ -17,8 +18,6 @@ from bench.queue.protocol.runner import Ending, Handle, Runner
 
 __all__ = ["ProcessRunner", "progress_path"]
 
-RETRY = 75
-"""A child's code for: told to end, try again."""
 TAIL = 12
 """Lines of a log that an error repeats."""
 
@@ -112,7 +111,7 @@ class ChildHandle(Handle):
             return Ending.REFUSED
         if self.was_told:
             return Ending.STOPPED
-        if code < 0 or code in (RETRY, INTERRUPTED, TERMINATED):
+        if code < 0 or code in EXIT_CODES.values():
             return Ending.KILLED
         self.runner.fail(self.job, self.generation, f"its process ended with code {code}:\n{self.tail(TAIL)}")
         return Ending.FAILED

@@ -24,7 +24,7 @@ from bench.queue.protocol.journal import CLAIMED, HEADER, RETURNED, records_of
 from bench.queue.protocol.lease import lease_name
 from bench.queue.protocol.timing import Timing
 from tests.bench.queue.protocol.mutants import caught
-from tests.chaos.cells import FULL, Faults, content_of, result_path
+from tests.chaos._cells import FULL, Faults, content_of, result_path
 
 LONG = Timing(beat_s=0.25, ttl_s=3.0, reread_s=1.0, poll_s=0.5)
 SHORT = Timing(beat_s=0.1, ttl_s=1.2, reread_s=0.3, poll_s=0.2)
@@ -127,7 +127,7 @@ class ChaosRun:
                 rate=self.draw.uniform(0.9, 1.1),
             )
         wid = f"{self.draw.getrandbits(64):016x}"
-        command = [sys.executable, "-m", "tests.chaos.lease_worker", str(self.root), wid, json.dumps(asdict(faults))]
+        command = [sys.executable, "-m", "tests.chaos._lease_worker", str(self.root), wid, json.dumps(asdict(faults))]
         with open(self.root / f"log-{wid}", "wb") as log:
             self.processes[wid] = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         return wid

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos._methods import HEALED
-
 from tests.e2e import stores
 
 METHODS = "mle,trime,histalign,ul_token,ul_seq,f2softmax,trime.released,histalign.released,ul_token.released"

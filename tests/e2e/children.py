@@ -286,7 +286,7 @@ class ForkedJobs:
     def arm(self) -> None:
         bench.queue.jobs.LOCAL = self.timing  # type: ignore[misc]
         bench.queue.local_workers.LocalWorkers.start = start_worker  # type: ignore[assignment, method-assign]
-        bench.queue.process_runner.run_child = fork_child
+        bench.queue.children.fork_server = fork  # type: ignore[assignment]
         if self.other is not None:
             self.other.arm()
 
@@ -302,7 +302,6 @@ def start_worker(workers: Any, slot: int) -> ForkedProcess:
     return ForkedProcess(target, workers.shares[slot], workers.log(slot))
 
 
-def fork_child(job_file: Path, log_file: Path, env: Mapping[str, str]) -> bench.queue.children.Child:
-    """Fork the child of a cell."""
-    process: Any = ForkedProcess(lambda: bench.queue.child.main(job_file), env, log_file)
-    return bench.queue.children.Child(process)
+def fork() -> Any:
+    """Return what forks the child of a cell from its worker, in place of a fork server that has to import first."""
+    return multiprocessing.get_context("fork")

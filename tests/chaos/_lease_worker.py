@@ -12,7 +12,7 @@ from bench.queue.protocol.job import Job
 from bench.queue.protocol.timing import Timing
 from bench.queue.protocol.worker import Worker
 from bench.queue.work import sleep, stopped_by_signals
-from tests.chaos.cells import Faults, FaultyFiles, SleepingRunner, result_path
+from tests.chaos._cells import Faults, FaultyFiles, SleepingRunner, result_path
 
 
 def main(root: Path, wid: str, faults: Faults) -> None:
