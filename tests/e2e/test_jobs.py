@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
@@ -89,6 +90,7 @@ class TestSignals:
         command = start(sleepy(results, "--jobs", "2"), children.ControlC(children.ForkedJobs()), **asleep(tmp_path))
         child = in_bed(tmp_path)
         os.kill(pid_of(command), number)
+        may_wake(tmp_path)
         assert children.ended(command, 20), children.read(log)
         assert command.exitcode == code, children.read(log)
         assert is_gone(child)
@@ -102,6 +104,7 @@ class TestSignals:
         child = in_bed(tmp_path)
         worker = parent_of(child)
         os.kill(pid_of(command), signal.SIGKILL)
+        may_wake(tmp_path)
         assert children.wait_until(lambda: is_gone(child) and is_gone(worker), 10)
 
     def test_a_killed_worker_costs_its_cell_some_time(self, start: Start, log: Path, tmp_path: Path) -> None:
@@ -147,6 +150,7 @@ class TestPlanAndWork:
         worker = start(["work", str(plan)], children.ControlC(children.ForkedJobs()), **asleep(tmp_path))
         child = in_bed(tmp_path)
         os.kill(pid_of(worker), number)
+        may_wake(tmp_path)
         assert children.ended(worker, 20), children.read(log)
         assert worker.exitcode == (130 if number == signal.SIGINT else 75)
         assert is_gone(child)
@@ -209,6 +213,12 @@ def in_bed(folder: Path) -> int:
     bed = folder / "asleep.0"
     assert children.wait_until(lambda: children.read(bed) != "", 60)
     return int(bed.read_text())
+
+
+def may_wake(folder: Path) -> None:
+    """Let the step in which it sleeps end, a little after the signal before."""
+    time.sleep(0.3)
+    (folder / "go").touch()
 
 
 def pid_of(process: BaseProcess) -> int:
