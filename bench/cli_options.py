@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from bench.tasks import TASKS
 
 if TYPE_CHECKING:
     from bench.cells.score import Tasks
+    from bench.store.store import Store
 
 __all__ = [
     "cell_folders",
@@ -24,6 +26,7 @@ __all__ = [
     "positive",
     "results_option",
     "rows_options",
+    "say_damaged",
     "seconds",
     "set_option",
     "set_texts",
@@ -141,3 +144,15 @@ def seconds(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"should be a number of seconds, 0 or more, not '{text}'")
     return value
+
+
+# What commands that read a store say at the end --------------------------------------------------------------------
+
+
+def say_damaged(store: Store) -> int:
+    """List the damaged files that were met in a store; return the exit code: 1 where there are any."""
+    from bench.base.outward import plain
+
+    for error in store.damaged.values():
+        print(plain(f"bench: {error}"), file=sys.stderr)
+    return int(bool(store.damaged))

@@ -6,14 +6,25 @@ BenchError                1   something failed
 ├── MissingError          3   data, a model or an optional package is not there
 │   └── DataError         3   a data file is there but cannot be read as what it should be
 └── StoreError            1   a result file is unreadable or could not be written
+    └── DamagedError      1   one stored file is damaged or not ours; whatever does not need it goes on
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
-__all__ = ["BenchError", "BlockedError", "DataError", "MissingError", "StoreError", "UsageError", "did_you_mean"]
+__all__ = [
+    "BenchError",
+    "BlockedError",
+    "DamagedError",
+    "DataError",
+    "MissingError",
+    "StoreError",
+    "UsageError",
+    "did_you_mean",
+]
 
 
 class BenchError(Exception):
@@ -44,6 +55,21 @@ class DataError(MissingError):
 
 class StoreError(BenchError):
     """A stored result cannot be read or written; nothing that was stored before is lost."""
+
+
+class DamagedError(StoreError):
+    """One stored file cannot be read as what it should be.
+
+    Args:
+        path: the file.
+        why: what is wrong with it.
+        todo: what to do about it.
+        is_newer: whether nothing is wrong but that a later version wrote it.
+    """
+
+    def __init__(self, path: Path, why: str, todo: str, *, is_newer: bool = False) -> None:
+        super().__init__(f"stored file '{path}' cannot be read ({why}); {todo}")
+        self.path, self.why, self.todo, self.is_newer = path, why, todo, is_newer
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from bench.leaderboards.render.extras import Asked, extras_of
 from bench.leaderboards.render.html import write_page
 from bench.leaderboards.table import Table
 from bench.store.kept_board import is_kept_board
+from bench.store.reading import readable, readable_rows
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
@@ -26,7 +27,9 @@ NAME = "leaderboard.html"
 TaskOf = Callable[[Mapping[str, Any], StoredRows], Task | None]
 
 
-def page_of(leaderboards: Leaderboards, results: Path, path: Path, task_of: TaskOf | None = None) -> Path:
+def page_of(
+    leaderboards: Leaderboards, results: Path, path: Path, task_of: TaskOf | None = None, store: Store | None = None
+) -> Path:
     """Write the page of a store's leaderboards; return where.
 
     Args:
@@ -34,8 +37,9 @@ def page_of(leaderboards: Leaderboards, results: Path, path: Path, task_of: Task
         results: the store they are of.
         path: the file.
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again.
+        store: is told of damaged files; by default nobody is.
     """
-    store = Store(results)
+    store = store or Store(results)
     asked = asked_of(store, leaderboards.tables, task_of or Tasks().of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
@@ -67,9 +71,9 @@ def _generated(store: Store, table: Table) -> list[tuple[StoredRows, Mapping[str
     for row in table.rows:
         for key in sorted(row.keys):
             cell = store.cell(table.task, row.config["method"], key)
-            generated = [rows for rows in cell.all_rows() if rows.content["kind"] == "generation"]
+            generated = [rows for rows in readable_rows(store, cell) if rows.content["kind"] == "generation"]
             of_split = [rows for rows in generated if rows.content["split"] == table.split]
-            record = cell.trained()
+            record = readable(store, cell.trained)
             if of_split and record:
                 return [(of_split[0], record)]
     return []

@@ -10,6 +10,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
 from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
 from bench.models import METHODS
+from bench.store.reading import CellRecords
 from bench.store.store import CellFolder
 
 
@@ -53,17 +54,17 @@ def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> Non
             _row(group, trained, "", evaluation["batch_size"]).diverged += 1
 
 
-def add_cell(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellFolder) -> None:
+def add_cell(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:
     """File one cell's scores under the examples they come from."""
-    tried = max((len(grid["tried"]) for grid in cell.grids()), default=0)
-    scores = cell.all_scores()
+    tried = max((len(grid["tried"]) for grid in cell.grids), default=0)
+    scores = cell.scores
     evaluations = [score["of"] for score in scores if _is_evaluation(score["of"])]
     for score in scores:
         for home in _homes(score["of"], evaluations):
             shared = _shared(trained, home["split"], home["status"], home["split_sha256"])
             key = key_of({**shared, "ids": home["ids"]})
             group = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
-            _add_score(group, trained, cell, score, tried)
+            _add_score(group, trained, cell.folder, score, tried)
 
 
 def _is_evaluation(of: Mapping[str, Any]) -> bool:

@@ -14,6 +14,9 @@ from bench.leaderboards.table import LeftOut, Table, notes_of
 
 __all__ = ["Leaderboards", "with_statistics"]
 
+NAMED = 5
+"""Damaged files that a note names."""
+
 
 @dataclass(frozen=True)
 class Leaderboards:
@@ -24,17 +27,28 @@ class Leaderboards:
         statistics: of each table.
         left_out: how many cells of each task are in no table, by reason.
         overall: lines on methods over several tasks.
+        damaged: files that were passed over, below the store.
     """
 
     tables: Sequence[Table]
     statistics: Sequence[TableStatistics]
     left_out: LeftOut
     overall: Sequence[str]
+    damaged: Sequence[str] = ()
 
     @property
     def notes(self) -> list[str]:
         """What stands under all tables: what was left out and why, and methods over several tasks."""
-        return [*notes_of(self.left_out), *self.overall]
+        return [*self._damage(), *notes_of(self.left_out), *self.overall]
+
+    def _damage(self) -> list[str]:
+        """Say which damaged files were passed over."""
+        if not self.damaged:
+            return []
+        named = ", ".join(self.damaged[:NAMED])
+        if len(self.damaged) > NAMED:
+            named += f" and {len(self.damaged) - NAMED} more"
+        return [f"damaged files are left out: {named}; bench repair moves them aside and says what makes them again"]
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
         """Return the leaderboards of some tasks; only what is said over several tasks is made again."""
@@ -43,11 +57,16 @@ class Leaderboards:
         kept = [place for place, table in enumerate(self.tables) if table.task in tasks]
         tables = [self.tables[place] for place in kept]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
-        return Leaderboards(tables, [self.statistics[place] for place in kept], left_out, overall_lines(tables))
+        statistics = [self.statistics[place] for place in kept]
+        return Leaderboards(tables, statistics, left_out, overall_lines(tables), self.damaged)
 
 
 def with_statistics(
-    tables: Sequence[Table], left_out: LeftOut | None = None, rounds: int = ROUNDS, cached: bool = True
+    tables: Sequence[Table],
+    left_out: LeftOut | None = None,
+    rounds: int = ROUNDS,
+    cached: bool = True,
+    damaged: Sequence[str] = (),
 ) -> Leaderboards:
     """Return tables with their statistics.
 
@@ -56,9 +75,10 @@ def with_statistics(
         left_out: how many cells of each task are in no table, by reason.
         rounds: random swaps of a test.
         cached: keep p-values and intervals, which cost seconds a table, in the cache.
+        damaged: files that were passed over, below the store.
     """
     folder = None
     if cached:
         folder = cache_folder()
     statistics = [table_statistics(table, SignificanceCache(rounds, folder)) for table in tables]
-    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables))
+    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables), damaged)

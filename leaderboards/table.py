@@ -12,6 +12,7 @@ from bench.leaderboards.names import name_columns, name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
 from bench.metrics.columns import is_named
+from bench.store.reading import read_cells
 from bench.store.store import Store
 from bench.tasks import TASKS
 
@@ -111,18 +112,21 @@ def tables(
 def tables_and_left_out(
     store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
 ) -> tuple[list[Table], LeftOut]:
-    """Build every leaderboard as `tables` does; what was left out is counted by task."""
+    """Build every leaderboard as `tables` does; what was left out is counted by task.
+
+    Damaged files are passed over and noted in the store.
+    """
     groups: dict[str, Group] = {}
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
     diverged = []
     wanted = None
     if tasks is not None:
         wanted = set(tasks)
-    for cell in store.cells():
-        record = cell.trained() or cell.failed() or {}
-        task = record["config"]["task"]
-        if wanted is not None and task not in wanted:
+    for cell in read_cells(store, wanted):
+        record = cell.trained or cell.failed
+        if record is None:  # damaged
             continue
+        task = record["config"]["task"]
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
                 left_out[task]["cells run with --limit are left out"] += 1

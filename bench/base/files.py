@@ -72,6 +72,16 @@ def check_can_write(folder: Path) -> None:
             probe.unlink(missing_ok=True)
 
 
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file, read in pieces.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def signature() -> str:
     """Return this process in a name: `<host>-<process id>`; `abandoned` reads it."""
     host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]

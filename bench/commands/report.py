@@ -7,51 +7,87 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.base.files import write_atomic
 from bench.base.outward import write_styled
-from bench.cli_options import store_options, task_names
-from bench.errors import MissingError, UsageError
+from bench.cli_options import say_damaged, store_options, task_names
+from bench.errors import MissingError, StoreError, UsageError
 from bench.leaderboards.table import Table, notes_of, tables_and_left_out
+from bench.store.damage import relative
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.leaderboards.leaderboards import Leaderboards
 
+ENDINGS = {"terminal": ".txt", "markdown": ".md", "csv": ".csv", "latex": ".tex", "json": ".json", "html": ".html"}
+"""Formats, and how the names of their files end."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench report`."""
     store_options(parser)
-    formats = ["terminal", "markdown", "csv", "latex", "json", "html"]
-    parser.add_argument("--format", default="terminal", choices=formats, help="default terminal")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="of html; default leaderboard.html in the store")
+    parser.add_argument("--format", default="terminal", choices=list(ENDINGS), help="default terminal")
+    parser.add_argument(
+        "--output", type=Path, metavar="PLACE", help="file or folder to write; default for html the store"
+    )
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
     parser.add_argument("--columns", default="default", choices=["default", "all"], help="all: every metric stored")
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print them."""
-    results, tasks = Path(given.results), task_names(given.task)
-    if given.format == "html":
-        from bench.page import NAME, page_of
+    """Print or write them; return 0, or 1 where files are damaged."""
+    store, tasks = Store(Path(given.results)), task_names(given.task)
+    path = place_of(given.output, given.format, store.root)
+    try:
+        leaderboards = leaderboards_of(store, tasks, given.columns)
+        if path is None:
+            write_styled(rendered(leaderboards, given.format))
+        elif given.format == "html":
+            from bench.page import page_of
 
-        if not given.output and is_kept_board(results):
-            raise UsageError(f"'{given.results}' is a kept board, which is only read; say where with --output FILE")
-        path = given.output or results / NAME
-        print(f"wrote {page_of(stored_leaderboards(results, tasks), results, path)}")
-        return 0
-    if given.output:
-        raise UsageError(f"--output is for --format html, got {given.format}; redirect the others with >")
-    write_styled(report(results, tasks, given.format, given.columns))
-    return 0
+            print(f"wrote {page_of(leaderboards, store.root, path, store=store)}")
+        else:
+            write_atomic(path, rendered(leaderboards, given.format).encode("utf-8", "replace"), replace=True)
+            print(f"wrote {path}")
+    finally:
+        code = say_damaged(store)
+    return code
+
+
+def place_of(output: Path | None, form: str, results: Path) -> Path | None:
+    """Return the file to write, or None to print.
+
+    Args:
+        output: a file, or a folder: one that is there, or a name without an ending.
+        form: of the leaderboards; html is always a file, by default in the store.
+        results: the store.
+
+    Raises:
+        UsageError: no output is given for the page of a kept board.
+    """
+    name = f"leaderboard{ENDINGS[form]}"
+    if output is not None:
+        if output.is_dir() or not output.suffix:
+            return output / name
+        return output
+    if form != "html":
+        return None
+    if is_kept_board(results):
+        raise UsageError(f"'{results}' is a kept board, which is only read; say where with --output FILE")
+    return results / name
 
 
 def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
-    """Return the leaderboards of a store in one format.
+    """Return the leaderboards of a results folder or kept board in one format.
 
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    leaderboards = stored_leaderboards(results, tasks, columns)
+    return rendered(stored_leaderboards(results, tasks, columns), form)
+
+
+def rendered(leaderboards: Leaderboards, form: str) -> str:
+    """Return leaderboards in one format."""
     from bench.leaderboards.render.formats import render
 
     return render(leaderboards, form)
@@ -60,16 +96,31 @@ def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str =
 def stored_leaderboards(
     results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
 ) -> Leaderboards:
-    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
+    """Return the leaderboards of a results folder or kept board.
 
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    tables, left_out = tables_and_left_out(Store(results), tasks, columns, limited)
-    refuse_empty(tables, notes_of(left_out), results)
+    return leaderboards_of(Store(results), tasks, columns, limited)
+
+
+def leaderboards_of(
+    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+        StoreError: likewise, and it has damaged files.
+    """
+    tables, left_out = tables_and_left_out(store, tasks, columns, limited)
+    if store.damaged and not tables:
+        raise StoreError(f"'{store.root}' has nothing to show beside {len(store.damaged)} damaged files")
+    refuse_empty(tables, notes_of(left_out), store.root)
     from bench.leaderboards.leaderboards import with_statistics
 
-    return with_statistics(tables, left_out)
+    damaged = [relative(path, store.root) for path in store.damaged]
+    return with_statistics(tables, left_out, damaged=damaged)
 
 
 def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:

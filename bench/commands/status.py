@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.outward import plain
-from bench.cli_options import json_option, store_options, task_names
+from bench.cli_options import json_option, say_damaged, store_options, task_names
 from bench.queue.overview import Running, overviews, text_of
-from bench.store.store import CellFolder, Store
+from bench.store.reading import summaries
+from bench.store.store import Store
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -21,39 +22,22 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print it."""
-    print(status(Path(given.results), task_names(given.task), given.json))
-    return 0
+    """Print it; return 0, or 1 where files are damaged."""
+    store = Store(Path(given.results))
+    print(status(store, task_names(given.task), given.json))
+    return say_damaged(store)
 
 
-def status(results: Path, tasks: Sequence[str] | None, as_json: bool) -> str:
+def status(store: Store, tasks: Sequence[str] | None, as_json: bool) -> str:
     """Return one line a cell: state, rows and scores; behind them the queues with the cells that workers have."""
-    cells = [describe(cell) for cell in Store(results).cells()]
-    queues = overviews(results)
-    cells += [describe_running(running) for queue in queues for running in queue.running if as_json]
-    if tasks is not None:
-        cells = [cell for cell in cells if cell["task"] in tasks]
+    cells = list(summaries(store, tasks))
+    queues = overviews(store.root)
+    running = [describe_running(one) for queue in queues for one in queue.running]
     if as_json:
-        return json.dumps(cells, indent=1)
+        return json.dumps([*cells, *(cell for cell in running if tasks is None or cell["task"] in tasks)], indent=1)
     if not cells and not queues:
-        return f"no cells in '{results}' yet; bench run --task logicnlg --method all makes some"
+        return f"no cells in '{store.root}' yet; bench run --task logicnlg --method all makes some"
     return "\n".join([*(line_of(cell) for cell in cells), *(text_of(queue) for queue in queues)])
-
-
-def describe(cell: CellFolder) -> dict[str, Any]:
-    """Return a cell's state as plain content."""
-    record = cell.failed() or cell.trained() or {}
-    config = record.get("config", {})
-    settings = {name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")}
-    error = record.get("error") or ""
-    return {
-        "status": record.get("status", "?"),
-        "key": record.get("key", cell.path.name),
-        **settings,
-        "rows": len(cell.names("rows-*")),
-        "scores": len(cell.names("scores-*")),
-        "error": "".join(str(error).splitlines()[:1]),
-    }
 
 
 def describe_running(running: Running) -> dict[str, Any]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from bench.base.files import write_atomic
 
-__all__ = ["DISK", "Disk", "Files"]
+__all__ = ["DISK", "Disk", "Files", "ListedCell"]
+
+SETTLED_NS = 2_000_000_000
+"""A file that changed so lately may change again within the same tick of a file system's clock."""
+RECORDS = ("trained.json", "failed.json")
+"""A folder with one of them is a cell."""
+READ = (*RECORDS, "scores-", "grid-", "items-", "rows-")
+"""How the names of files begin that decide what is shown of a cell."""
 
 
 class Files(ABC):
@@ -70,6 +82,25 @@ class Files(ABC):
         path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
+class ListedCell:
+    """What lies in the folder of a cell.
+
+    Args:
+        path: of the folder.
+        place: the same below the store, `<task>/<method>/<key>`.
+        names: of its files.
+        stamp: a hash of their names, inodes, sizes and times of change.
+        is_settled: whether the youngest is old enough for the stamp to tell every later change.
+    """
+
+    path: Path
+    place: str
+    names: list[str]
+    stamp: bytes
+    is_settled: bool
+
+
 class Disk(Files):
     """Files in folders on disk."""
 
@@ -77,14 +108,29 @@ class Disk(Files):
 
     def cells(self, root: Path) -> list[Path]:
         """Return the folders that hold a record of training or failure; strangers are passed over."""
-        if not root.is_dir():
-            return []
-        found = sorted(root.glob("[a-z0-9]*/*/*"))
-        return [path for path in found if (path / "trained.json").exists() or (path / "failed.json").exists()]
+        return [folder for folder in _folders(root) if any((folder / name).exists() for name in RECORDS)]
+
+    def scan(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[ListedCell]:
+        """List the cells of a store with what lies in them, in name order.
+
+        Args:
+            root: of the store.
+            tasks: those that are wanted; None for all.
+        """
+        now = time.time_ns()
+        for folder in _folders(root, tasks):
+            listed = _listed(folder)
+            if any(name in listed for name in RECORDS):
+                youngest = max(changed for _, _, changed in listed.values())
+                text = "\n".join(f"{name}/{about}" for name, about in sorted(listed.items()))
+                stamp = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
+                place = folder.relative_to(root).as_posix()
+                yield ListedCell(folder, place, list(listed), stamp, youngest < now - SETTLED_NS)
 
     def below(self, place: Path) -> list[Path]:
-        """Return the folders that hold `trained.json`."""
-        return [path.parent for path in sorted(place.rglob("trained.json"))]
+        """Return the folders that hold `trained.json`; what lies in a hidden folder is out of the way."""
+        folders = [path.parent for path in sorted(place.rglob("trained.json"))]
+        return [folder for folder in folders if not _is_hidden(folder.relative_to(place))]
 
     def names(self, folder: Path, pattern: str) -> list[str]:
         """Return what the folder lists."""
@@ -103,3 +149,37 @@ class Disk(Files):
 
 
 DISK = Disk()
+
+
+def _is_hidden(path: Path) -> bool:
+    """Return whether a path leads through a folder like `.damaged`."""
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _folders(root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
+    """Yield the folders at the depth of cells, in name order; those of no task have names that begin otherwise."""
+    for task in _names(root):
+        if not ("a" <= task[0] <= "z" or "0" <= task[0] <= "9") or (tasks is not None and task not in tasks):
+            continue
+        for method in _names(root / task):
+            for key in _names(root / task / method):
+                yield root / task / method / key
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted; none where it is no folder or cannot be listed."""
+    with contextlib.suppress(OSError):
+        return sorted(os.listdir(folder))
+    return []
+
+
+def _listed(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Return inode, size and time of change in nanoseconds of the files of a cell that are read for tables, by name."""
+    listed = {}
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(READ):
+                with contextlib.suppress(OSError):  # removed since
+                    about = entry.stat()
+                    listed[entry.name] = (about.st_ino, about.st_size, about.st_mtime_ns)
+    return listed

@@ -23,7 +23,6 @@ import contextlib
 import gzip
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,25 +31,29 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from bench.base.credentials import blanked_content
 from bench.base.keys import canonical, sha256
 from bench.base.outward import json_text, refuse
-from bench.errors import MissingError, StoreError
-from bench.store.files import DISK, Files
+from bench.errors import DamagedError, MissingError
+from bench.store.files import DISK, Disk, Files
 from bench.store.kept_board import files_at
+from bench.store.migrations import SCHEMA
+from bench.store.records import StoredRows, read_record, read_rows, rows_name, whole_record
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
 
-SCHEMA = 1
+__all__ = [
+    "TOKENIZER",
+    "CellFolder",
+    "Store",
+    "StoredRows",
+    "cell_at",
+    "cells_below",
+    "latest",
+    "read_record",
+    "read_rows",
+]
+
 TOKENIZER = "tokenizer.json"
-
-
-@dataclass(frozen=True)
-class StoredRows:
-    """One rows file: what it is and its rows, sorted by id."""
-
-    key: str
-    content: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    sha256: str
+ITEMS_AGAIN = "delete it and bench score makes it again"
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class CellFolder:
         Raises:
             MissingError: the cell is in a kept board, which has no weights.
         """
-        if self.files is not DISK:
+        if not isinstance(self.files, Disk):
             raise MissingError(
                 f"'{self.path}' has no weights: a kept board has records and sums only; train the cell with bench run "
                 f"and name its folder"
@@ -182,17 +185,29 @@ class CellFolder:
         """Return the sums of each column; nothing where the file is not there.
 
         Raises:
-            StoreError: it is not the file that was stored.
+            DamagedError: it is not the file that was stored.
         """
         from bench.store.sums_file import unpacked_items
 
         path = self.items_path(digest)
         if not self.has(path.name):
             return {}
-        content = self.files.read(path)
+        return unpacked_items(self.checked_items(digest), str(path))
+
+    def checked_items(self, digest: str) -> bytes:
+        """Return the bytes of a file of sums.
+
+        Raises:
+            DamagedError: it is not the file that was stored.
+        """
+        path = self.items_path(digest)
+        try:
+            content = self.files.read(path)
+        except OSError as error:
+            raise DamagedError(path, f"{type(error).__name__}: {error}", ITEMS_AGAIN) from error
         if hashlib.sha256(content).hexdigest()[:16] != digest:
-            raise StoreError(f"{path}: is damaged; delete it and bench score makes it again")
-        return unpacked_items(content, str(path))
+            raise DamagedError(path, "it is damaged: its bytes do not have the hash in its name", ITEMS_AGAIN)
+        return content
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store the search over settings that this cell was picked from."""
@@ -204,12 +219,7 @@ class CellFolder:
 
     def all_scores(self) -> list[dict[str, Any]]:
         """Return every scores file's content; where a family was made anew by a later version, only that one's."""
-        scores = self._contents("scores-*.json", "scores")
-        latest: dict[tuple[str, str], int] = {}
-        for content in scores:
-            family = _family_of(content)
-            latest[family] = max(latest.get(family, 0), content.get("version", 0))
-        return [content for content in scores if content.get("version", 0) == latest[_family_of(content)]]
+        return latest(self._contents("scores-*.json", "scores"))
 
     def _contents(self, pattern: str, kind: str) -> list[dict[str, Any]]:
         """Return the contents of the records whose names fit a pattern, in name order."""
@@ -238,6 +248,9 @@ class Store:
     Args:
         root: the results folder, made when first written to; or the file of a kept board, which is only read.
 
+    Attributes:
+        damaged: the damaged files that were met while it was read, by path.
+
     Raises:
         StoreError: the kept board is damaged.
     """
@@ -245,6 +258,7 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.files = files_at(root)
+        self.damaged: dict[Path, DamagedError] = {}
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
         """Return a cell's folder, whether or not it is there."""
@@ -254,6 +268,10 @@ class Store:
         """Yield every cell folder there is, in name order."""
         for path in self.files.cells(self.root):
             yield CellFolder(path, self.files)
+
+    def note(self, error: DamagedError) -> None:
+        """Remember a damaged file that was passed over."""
+        self.damaged.setdefault(error.path, error)
 
 
 def cell_at(path: Path) -> CellFolder:
@@ -275,73 +293,21 @@ def cells_below(place: Path) -> list[CellFolder]:
     return [CellFolder(path, files) for path in files.below(place)]
 
 
+def latest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return scores but those of a metric family that a later version made anew."""
+    versions: dict[tuple[str, str], int] = {}
+    for content in scores:
+        family = _family_of(content)
+        versions[family] = max(versions.get(family, 0), content.get("version", 0))
+    return [content for content in scores if content.get("version", 0) == versions[_family_of(content)]]
+
+
 def _family_of(scores: Mapping[str, Any]) -> tuple[str, str]:
     """Return the metric family of a scores file and the rows it is over."""
     return scores.get("family", ""), scores.get("rows", "")
-
-
-def rows_name(key: str) -> str:
-    """Return the file name of rows."""
-    return f"rows-{key}.jsonl.gz"
-
-
-def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
-    """Return the content of a JSON record whose hash is right; None when the file is not there.
-
-    Raises:
-        StoreError: it is damaged.
-    """
-    record = whole_record(path, kind, files)
-    if record is None:
-        return None
-    content: dict[str, Any] = record["content"]
-    return content
-
-
-def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
-    """Return a JSON record with what is beside its content; None when the file is not there.
-
-    Raises:
-        StoreError: it is damaged, or of a schema that this version does not read.
-    """
-    try:
-        record: dict[str, Any] = json.loads(files.read(path).decode("utf-8", "surrogatepass"))
-        record["content"] = dict(record["content"])
-        good = record["kind"] == kind and record["sha256"] == sha256(canonical(record["content"]))
-        schema = record["schema"]
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}", files)) from error
-    if not good:
-        raise StoreError(_damaged(path, "its content does not have the hash it was stored with", files))
-    if schema != SCHEMA:
-        raise StoreError(_damaged(path, f"it has schema {schema}, this version reads schema {SCHEMA}", files))
-    return record
-
-
-def read_rows(path: Path, files: Files = DISK) -> StoredRows:
-    """Read a rows file and check it line by line against its closing hash."""
-    try:
-        lines = gzip.decompress(files.read(path)).splitlines()
-        header, closing = json.loads(lines[0]), json.loads(lines[-1])
-        digest = sha256(line + b"\n" for line in lines[:-1])
-        if closing["sha256"] != digest:
-            raise ValueError("its lines do not have the hash they were stored with")
-        if header["schema"] != SCHEMA or path.name != rows_name(header["key"]):
-            raise ValueError(f"it is schema {header['schema']}, key {header['key']}")
-        rows = [json.loads(line) for line in lines[1:-1]]
-        return StoredRows(header["key"], header["content"], rows, digest)
-    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise StoreError(_damaged(path, f"{type(error).__name__}: {error}", files)) from error
 
 
 def _gzip(file: BinaryIO, lines: Sequence[bytes]) -> None:
     """Write lines compressed, without name and time: the same lines give the same bytes."""
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
         packed.write(b"".join(line + b"\n" for line in lines))
-
-
-def _damaged(path: Path, why: str, files: Files) -> str:
-    """Say that a file cannot be read, why, and what to do."""
-    return f"stored file '{path}' cannot be read ({why}); {files.again}"

@@ -8,6 +8,7 @@ from typing import Any
 from bench.leaderboards.groups import decoding_name
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, table_ids
+from bench.store.reading import readable, readable_rows
 from bench.store.store import CellFolder, Store
 
 SAMPLES = 30
@@ -33,8 +34,7 @@ def extras_of(store: Store, tables: Sequence[Table], asked: Asked | None = None,
             have none.
         records: the store's folder, relative to the page, for links; empty for none.
 
-    Raises:
-        StoreError: a damaged file.
+    Damaged files are passed over and noted in the store.
     """
     asked = asked or {}
     curves, samples = {}, {}
@@ -118,7 +118,7 @@ def _shared_ids(texts: Sequence[Mapping[str, str]]) -> list[str]:
 def texts_of(store: Store, table: Table, row: TableRow) -> dict[str, str]:
     """Return the generated texts of a row by id, of the first seed that has them, or nothing."""
     for _, cell in _cells(store, table, row):
-        for rows in cell.all_rows():
+        for rows in readable_rows(store, cell):
             if _are_of(rows.content, table, row):
                 return {stored["id"]: stored["text"] for stored in rows.rows}
     return {}
@@ -140,7 +140,7 @@ def _cells(store: Store, table: Table, row: TableRow) -> list[tuple[Mapping[str,
     cells = []
     for key in sorted(row.keys):
         cell = store.cell(table.task, row.config["method"], key)
-        record = cell.trained()
+        record = readable(store, cell.trained)
         if record is not None and record["status"] == "ok":
             cells.append((record, cell))
     return sorted(cells, key=lambda pair: int(pair[0]["config"]["seed"]))

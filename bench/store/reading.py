@@ -1,0 +1,193 @@
+"""Reading a whole store: every cell with its records; what is damaged is left out and remembered in `Store.damaged`.
+
+A cell whose files are as they were when they were last read comes from the index (`index.py`). The others are read and
+checked, and the index learns them. Without an index everything is read, and comes out the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.errors import DamagedError
+from bench.store.damage import damaged_error
+from bench.store.fields import missing_field
+from bench.store.files import Disk
+from bench.store.index import opened_index
+from bench.store.records import StoredRows, read_record, read_rows
+from bench.store.store import CellFolder, Store, latest
+
+__all__ = ["CellRecords", "read_cells", "readable", "readable_rows", "summaries"]
+
+Content = dict[str, Any]
+KINDS = {"trained.json": "trained", "failed.json": "failed", "scores-": "scores", "grid-": "grid"}
+"""Kinds of record by how their names begin."""
+
+
+@dataclass(frozen=True)
+class CellRecords:
+    """One cell and what its records say; None or nothing where a record is not there or is damaged.
+
+    Args:
+        folder: of the cell.
+        trained, failed: their contents.
+        scores: of every metric family, where it was made anew only those of the latest version.
+        grids: searches that the cell was picked from.
+        damaged: files that were left out.
+    """
+
+    folder: CellFolder
+    trained: Mapping[str, Any] | None
+    failed: Mapping[str, Any] | None
+    scores: Sequence[Mapping[str, Any]]
+    grids: Sequence[Mapping[str, Any]]
+    damaged: Sequence[DamagedError]
+
+
+def read_cells(store: Store, tasks: Collection[str] | None = None) -> Iterator[CellRecords]:
+    """Yield every cell of a store, of some tasks or of all, in name order."""
+    for folder, content in _contents(store, tasks, "records"):
+        damaged = [_error(folder, *entry) for entry in content.pop("damaged")]
+        yield CellRecords(folder, damaged=damaged, **content)
+
+
+def summaries(store: Store, tasks: Collection[str] | None = None) -> Iterator[Content]:
+    """Yield what `bench status` says of every cell, in name order."""
+    for _, content in _contents(store, tasks, "summary"):
+        del content["damaged"]
+        yield content
+
+
+def readable(store: Store, read: Callable[[], Content | None]) -> Content | None:
+    """Return what a method of a cell reads, such as `cell.trained`; None where it is damaged, which is noted."""
+    try:
+        return read()
+    except DamagedError as error:
+        store.note(error)
+        return None
+
+
+def readable_rows(store: Store, folder: CellFolder) -> Iterator[StoredRows]:
+    """Yield the rows files of a cell that are whole; damaged ones are noted."""
+    for name in folder.names("rows-*.jsonl.gz"):
+        try:
+            yield read_rows(folder.path / name, folder.files)
+        except DamagedError as error:
+            todo = error.todo if error.is_newer else ""
+            store.note(damaged_error(folder, name, error.why, todo))
+
+
+def _contents(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[CellFolder, Content]]:
+    """Yield every cell and its summary or records; damaged files are noted."""
+    for folder, content in _known_or_read(store, tasks, table):
+        for entry in content["damaged"]:
+            store.note(_error(folder, *entry))
+        yield folder, content
+
+
+def _known_or_read(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[CellFolder, Content]]:
+    """Yield every cell and its summary or records, from the index where its files have not changed."""
+    if not isinstance(store.files, Disk):
+        for folder in store.cells():
+            if tasks is None or folder.path.parts[-3] in tasks:
+                yield folder, _read(folder, folder.names("*"))[table]
+        return
+    listed = list(store.files.scan(store.root, tasks))
+    with opened_index(store.root, len(listed)) as index:
+        for files in listed:
+            folder = CellFolder(files.path, store.files)
+            content = index.get(table, files.place, files.stamp)
+            if content is None:
+                read = _read(folder, files.names)
+                if files.is_settled:
+                    index.put(files.place, files.stamp, **read)
+                content = read[table]
+            yield folder, content
+        if tasks is None:
+            index.forget_all_but(files.place for files in listed)
+
+
+def _error(folder: CellFolder, name: str, why: str, todo: str) -> DamagedError:
+    """Return a damaged file as it is listed."""
+    return damaged_error(folder, name, why, todo)
+
+
+def _read(folder: CellFolder, names: Sequence[str]) -> dict[str, Content]:
+    """Read the records of a cell; return its `summary` and its `records`."""
+    contents: dict[str, list[Content]] = {kind: [] for kind in KINDS.values()}
+    damaged: list[tuple[str, str, str]] = []
+    for name in sorted(names):
+        kind = next((kind for start, kind in KINDS.items() if name.startswith(start)), "")
+        if not kind or not name.endswith(".json"):
+            continue
+        try:
+            contents[kind] += _checked(folder, name, kind)
+        except DamagedError as error:
+            damaged.append((name, error.why, error.todo if error.is_newer else ""))
+    scores = latest(contents["scores"])
+    damaged += _damaged_items(folder, scores, names)
+    records = {
+        "trained": _only(contents["trained"]),
+        "failed": _only(contents["failed"]),
+        "scores": scores,
+        "grids": contents["grid"],
+        "damaged": damaged,
+    }
+    return {"summary": {**_summary(folder, records, names), "damaged": damaged}, "records": records}
+
+
+def _checked(folder: CellFolder, name: str, kind: str) -> list[Content]:
+    """Return the content of a record that has what a record of its kind must have; nothing where it is gone by now.
+
+    Raises:
+        DamagedError: it is damaged, or not ours.
+    """
+    path = folder.path / name
+    content = read_record(path, kind, folder.files)
+    if content is None:
+        return []
+    if lacking := missing_field(kind, content):
+        raise DamagedError(path, f"it is no {kind} record of this program: its field {lacking} is not right", "")
+    return [content]
+
+
+def _damaged_items(
+    folder: CellFolder, scores: Sequence[Content], names: Collection[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield files of sums that are not what was stored; a kept board has one hash for all of them."""
+    for digest in dict.fromkeys(str(content["items"]) for content in scores if "items" in content):
+        name = folder.items_path(digest).name
+        if name not in names:
+            continue
+        try:
+            folder.checked_items(digest)
+        except DamagedError as error:
+            yield name, error.why, ""
+
+
+def _only(contents: Sequence[Content]) -> Content | None:
+    """Return the one content there is, or None."""
+    for content in contents:
+        return content
+    return None
+
+
+def _summary(folder: CellFolder, records: Content, names: Collection[str]) -> Content:
+    """Return what `bench status` says of a cell."""
+    record = records["failed"] or records["trained"] or {}
+    task, method, key = folder.path.parts[-3:]
+    config = record.get("config", {"task": task, "method": method})
+    error = str(record.get("error") or "")
+    status = record.get("status", "damaged")
+    if status == "damaged":
+        error = "; ".join(f"{name}: {why}" for name, why, _ in records["damaged"])
+    settings = {name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")}
+    return {
+        "status": status,
+        "key": record.get("key", key),
+        **settings,
+        "rows": sum(name.startswith("rows-") for name in names),
+        "scores": sum(name.startswith("scores-") for name in names),
+        "error": "".join(error.splitlines()[:1]),
+    }

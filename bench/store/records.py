@@ -1,0 +1,100 @@
+"""Records: the stored files as they are read, with their hashes checked and older schemas migrated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.base.keys import canonical, sha256
+from bench.errors import DamagedError
+from bench.store.files import DISK, Files
+from bench.store.migrations import NewerSchema, check_schema, migrated
+
+__all__ = ["StoredRows", "read_record", "read_rows", "rows_name", "whole_record"]
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """One rows file: what it is and its rows, sorted by id."""
+
+    key: str
+    content: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    sha256: str
+
+
+def rows_name(key: str) -> str:
+    """Return the file name of rows."""
+    return f"rows-{key}.jsonl.gz"
+
+
+def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
+    """Return the content of a JSON record whose hash is right; None when the file is not there.
+
+    Raises:
+        DamagedError: it is damaged, or of a later schema.
+    """
+    record = whole_record(path, kind, files)
+    if record is None:
+        return None
+    content: dict[str, Any] = record["content"]
+    return content
+
+
+def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
+    """Return a JSON record with what is beside its content; None when the file is not there.
+
+    The hash is that of the content as it was stored; a record of an older schema comes back in today's.
+
+    Raises:
+        DamagedError: it is damaged, or of a later schema.
+    """
+    try:
+        record: dict[str, Any] = json.loads(files.read(path).decode("utf-8", "surrogatepass"))
+        schema = check_schema(record["schema"], record.get("provenance"))
+        record["content"] = dict(record["content"])
+        if record["kind"] != kind or record["sha256"] != sha256(canonical(record["content"])):
+            raise ValueError("its content does not have the hash it was stored with")
+        record["content"] = migrated({"kind": kind, "content": record["content"]}, schema)["content"]
+        return record
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error, files) from error
+
+
+def read_rows(path: Path, files: Files = DISK) -> StoredRows:
+    """Read a rows file and check it line by line against its closing hash.
+
+    Raises:
+        DamagedError: it is damaged, or of a later schema.
+    """
+    try:
+        lines = gzip.decompress(files.read(path)).splitlines()
+        header, closing = json.loads(lines[0]), json.loads(lines[-1])
+        schema = check_schema(header["schema"], closing.get("provenance"))
+        digest = sha256(line + b"\n" for line in lines[:-1])
+        if closing["sha256"] != digest:
+            raise ValueError("its lines do not have the hash they were stored with")
+        if path.name != rows_name(header["key"]):
+            raise ValueError(f"it is schema {header['schema']}, key {header['key']}")
+        rows = [json.loads(line) for line in lines[1:-1]]
+        record = migrated({"kind": "rows", "content": header["content"], "rows": rows}, schema)
+        return StoredRows(header["key"], record["content"], record["rows"], digest)
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error, files) from error
+
+
+def _damaged(path: Path, error: Exception, files: Files) -> DamagedError:
+    """Say that a file cannot be read, why, and what to do."""
+    if isinstance(error, NewerSchema):
+        return DamagedError(path, str(error), error.todo, is_newer=True)
+    why = f"{type(error).__name__}: {error}"
+    if type(error) is ValueError:  # our own words
+        why = str(error)
+    return DamagedError(path, why, files.again)
