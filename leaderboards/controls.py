@@ -45,27 +45,35 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
 
     A sweep with nothing to meet is left out.
     """
+    sweeps: dict[str, list[tuple[int, TableRow]]] = {}
+    for place, row in enumerate(rows):
+        if method := matched_method(row):
+            sweeps.setdefault(method, []).append((place, row))
     kept = [row for row in rows if not matched_method(row)]
     for goal in kept.copy():
-        for nearest in _nearest(rows, goal):
-            if nearest not in kept:
+        for nearest in _nearest(sweeps.get(goal.method, ()), goal):
+            if not any(row is nearest for row in kept):
                 kept.append(nearest)
     return kept
 
 
-def _nearest(rows: Sequence[TableRow], goal: TableRow) -> Iterator[TableRow]:
-    """Yield, for each signature of a row's diversity, the nearest row of its sweep; its remark says so."""
-    if ":" in goal.decoding:  # an evaluation variant of another method's cell
+def _nearest(sweep: Sequence[tuple[int, TableRow]], goal: TableRow) -> Iterator[TableRow]:
+    """Yield, for each signature of a row's diversity, the nearest row of its sweep; its remark says so.
+
+    Args:
+        sweep: rows that are to meet rows of the goal's method, each after its place.
+        goal: the row to meet.
+    """
+    if not sweep or ":" in goal.decoding:  # an evaluation variant of another method's cell
         return
     for signature, met in diversity(goal).items():
-        sweep = []
-        for place, row in enumerate(rows):
+        near = []
+        for place, row in sweep:
             theirs = diversity(row).get(signature)
             if theirs is not None and _may_meet(row, goal):
-                sweep.append((abs(theirs - met), row.decoding, place, theirs))
-        if sweep:
-            _, decoding, place, theirs = min(sweep)
-            nearest = rows[place]
+                near.append((abs(theirs - met), row.decoding, place, theirs, row))
+        if near:
+            _, decoding, _, theirs, nearest = min(near, key=lambda found: found[:3])
             remark = (
                 f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: {theirs:.1f} to {met:.1f}"
             )
@@ -75,4 +83,4 @@ def _nearest(rows: Sequence[TableRow], goal: TableRow) -> Iterator[TableRow]:
 
 def _may_meet(row: TableRow, goal: TableRow) -> bool:
     """Return whether a row belongs to the sweep that is to meet another row."""
-    return matched_method(row) == goal.method and row.backbone == goal.backbone and row.seeds == goal.seeds
+    return row.backbone == goal.backbone and row.seeds == goal.seeds

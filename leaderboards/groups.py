@@ -11,7 +11,6 @@ from bench.leaderboards.controls import controlled_by
 from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
 from bench.models import METHODS
 from bench.store.reading import CellRecords
-from bench.store.store import CellFolder
 
 
 @dataclass
@@ -51,20 +50,64 @@ def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> Non
     shared = _shared(trained, evaluation["split"], split["status"], split["sha256"])
     for group in groups.values():
         if group.shared == shared:
-            _row(group, trained, "", evaluation["batch_size"]).diverged += 1
+            _row(group, trained, comparable(trained), "", evaluation["batch_size"]).diverged += 1
 
 
 def add_cell(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:
     """File one cell's scores under the examples they come from."""
-    tried = max((len(grid["tried"]) for grid in cell.grids), default=0)
-    scores = cell.scores
-    evaluations = [score["of"] for score in scores if _is_evaluation(score["of"])]
-    for score in scores:
+    filing = _Filing(trained, cell)
+    evaluations = [score["of"] for score in cell.scores if _is_evaluation(score["of"])]
+    for score in cell.scores:
         for home in _homes(score["of"], evaluations):
-            shared = _shared(trained, home["split"], home["status"], home["split_sha256"])
+            filing.add(filing.group(groups, home), score)
+
+
+class _Filing:
+    """One cell whose scores are put into rows; what several of its scores share is worked out once.
+
+    Args:
+        trained: its record.
+        cell: all its records.
+    """
+
+    def __init__(self, trained: Mapping[str, Any], cell: CellRecords) -> None:
+        self.trained, self.folder = trained, cell.folder
+        self.tried = max((len(grid["tried"]) for grid in cell.grids), default=0)
+        self.groups: dict[str, Group] = {}
+        self.rows: dict[tuple[int, str, int, str], TableRow] = {}
+        self.comparable = comparable(trained)
+
+    def group(self, groups: dict[str, Group], home: Mapping[str, Any]) -> Group:
+        """Return the group of an evaluation, made if need be."""
+        examples = repr((home["split"], home["status"], home["split_sha256"], home["ids"]))
+        if examples not in self.groups:
+            shared = _shared(self.trained, home["split"], home["status"], home["split_sha256"])
             key = key_of({**shared, "ids": home["ids"]})
-            group = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
-            _add_score(group, trained, cell.folder, score, tried)
+            self.groups[examples] = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
+        return self.groups[examples]
+
+    def row(self, group: Group, of: Mapping[str, Any]) -> TableRow:
+        """Return the row of an evaluation."""
+        about = (id(group), decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
+        if about not in self.rows:
+            self.rows[about] = _row(group, self.trained, self.comparable, *about[1:])
+        return self.rows[about]
+
+    def add(self, group: Group, score: Mapping[str, Any]) -> None:
+        """Put the values of one score, and those of what people wrote, into their rows."""
+        row, of = self.row(group, score["of"]), score["of"]
+        row.tried = max(row.tried, self.tried)
+        seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
+        for value in score["values"]:
+            items = None
+            if value["name"] in with_sums:
+                items = StoredItems(self.folder, score["items"], value["name"])
+            _put(row, value, seed, items)
+        if "human" in score:
+            texts = (self.trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
+            human = group.human.setdefault(texts, TableRow("human", "", "", {}))
+            for value in score["human"]:
+                _put(human, value, 0)
 
 
 def _is_evaluation(of: Mapping[str, Any]) -> bool:
@@ -78,32 +121,29 @@ def _homes(of: Mapping[str, Any], evaluations: Sequence[Mapping[str, Any]]) -> l
     return [home for home in evaluations if (home["split"], home["of_rows"]) == (of["split"], of["of_rows"])]
 
 
-def _add_score(
-    group: Group, trained: Mapping[str, Any], cell: CellFolder, score: Mapping[str, Any], tried: int
-) -> None:
-    """Put the values of one score, and those of what people wrote, into their rows."""
-    of = score["of"]
-    row = _row(group, trained, decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
-    row.tried = max(row.tried, tried)
-    for value in score["values"]:
-        items = None
-        if "items" in score:
-            items = StoredItems(cell, score["items"], value["name"])
-        _put(row, value, trained["config"]["seed"], items)
-    if "human" in score:
-        texts = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
-        human = group.human.setdefault(texts, TableRow("human", "", "", {}))
-        for value in score["human"]:
-            _put(human, value, 0)
+def _row(
+    group: Group,
+    trained: Mapping[str, Any],
+    decides: Mapping[str, Any],
+    decoding: str,
+    batch_size: int,
+    shown_as: str = "",
+) -> TableRow:
+    """Return the row of a cell, or of a control that reads it: equal but for the seed in what decides a number.
 
-
-def _row(group: Group, trained: Mapping[str, Any], decoding: str, batch_size: int, shown_as: str = "") -> TableRow:
-    """Return the row of a cell, or of a control that reads it: equal but for the seed in what decides a number."""
-    config = {**comparable(trained), "evaluation": {"batch_size": batch_size}}
-    decides = {"config": config, "decoding": decoding}
+    Args:
+        group: of the row.
+        trained: the record of the cell.
+        decides: the same as `comparable` has it.
+        decoding: its short name.
+        batch_size: of the evaluation.
+        shown_as: the control, empty for the cell itself.
+    """
+    config = {**decides, "evaluation": {"batch_size": batch_size}}
+    about = {"config": config, "decoding": decoding}
     if shown_as:
-        decides["shown_as"] = shown_as
-    key = key_of(decides)
+        about["shown_as"] = shown_as
+    key = key_of(about)
     if key not in group.rows:
         method = shown_as or config["method"]
         backbone = config["backbone"]
@@ -130,17 +170,20 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems 
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
     signature, _, reason = value["signature"].partition(WHY_NOT)
     name = (value["name"], signature)
-    before = row.by_signature.get(name, Value({}, value["higher_is_better"], signature))
-    by_seed, by_seed_items = dict(before.by_seed), dict(before.items)
-    conflict = before.conflict or (seed in by_seed and by_seed[seed] != value["value"])
-    if value["value"] is not None:
-        by_seed[seed] = value["value"]
+    held = row.by_signature.get(name)
+    if held is None:
+        held = row.by_signature[name] = Value({}, value["higher_is_better"], signature)
+    held.higher_is_better = value["higher_is_better"]
+    number = value["value"]
+    if seed in held.by_seed and held.by_seed[seed] != number:
+        held.conflict = True
+    if number is not None:
+        held.by_seed[seed] = number
+        held.why = ""
+    elif not held.by_seed:
+        held.why = reason or held.why
     if items is not None:
-        by_seed_items[seed] = items
-    why = ""
-    if not by_seed:
-        why = reason or before.why
-    row.by_signature[name] = Value(by_seed, value["higher_is_better"], signature, conflict, why, by_seed_items)
+        held.items[seed] = items
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
@@ -18,7 +19,7 @@ WHY_NOT = "|not applicable: "
 """What parts the signature of a value that there is not from the reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredItems:
     """What one seed's value is made of, read from the store when it is wanted."""
 
@@ -30,8 +31,13 @@ class StoredItems:
         """Return it; None where the file is not there or the column is no sum over rows."""
         return self.cell.items(self.digest).get(self.name)
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.cell.items_path(self.digest)
 
-@dataclass(frozen=True)
+
+@dataclass(slots=True)
 class Value:
     """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value.
 
@@ -44,12 +50,12 @@ class Value:
         items: what the number of a seed is made of, for the seeds that have it.
     """
 
-    by_seed: Mapping[int, float]
+    by_seed: dict[int, float]
     higher_is_better: bool | None
     signature: str
     conflict: bool = False
     why: str = ""
-    items: Mapping[int, StoredItems] = field(default_factory=dict)
+    items: dict[int, StoredItems] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:

@@ -17,6 +17,7 @@ from bench.store.files import Disk
 from bench.store.index import opened_index
 from bench.store.records import StoredRows, read_record, read_rows
 from bench.store.store import CellFolder, Store, latest
+from bench.store.sums_header import column_names
 
 __all__ = ["CellRecords", "read_cells", "readable", "readable_rows", "summaries"]
 
@@ -32,7 +33,8 @@ class CellRecords:
     Args:
         folder: of the cell.
         trained, failed: their contents.
-        scores: of every metric family, where it was made anew only those of the latest version.
+        scores: of every metric family, where it was made anew only those of the latest version. `sums` of one names its
+            columns that are sums over rows; `items`, the file of them, is there only with the file.
         grids: searches that the cell was picked from.
         damaged: files that were left out.
     """
@@ -125,8 +127,7 @@ def _read(folder: CellFolder, names: Sequence[str]) -> dict[str, Content]:
             contents[kind] += _checked(folder, name, kind)
         except DamagedError as error:
             damaged.append((name, error.why, error.todo if error.is_newer else ""))
-    scores = latest(contents["scores"])
-    damaged += _damaged_items(folder, scores, names)
+    scores = list(_with_sums(folder, latest(contents["scores"]), damaged))
     records = {
         "trained": _only(contents["trained"]),
         "failed": _only(contents["failed"]),
@@ -152,18 +153,28 @@ def _checked(folder: CellFolder, name: str, kind: str) -> list[Content]:
     return [content]
 
 
-def _damaged_items(
-    folder: CellFolder, scores: Sequence[Content], names: Collection[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield files of sums that are not what was stored; a kept board has one hash for all of them."""
-    for digest in dict.fromkeys(str(content["items"]) for content in scores if "items" in content):
-        name = folder.items_path(digest).name
-        if name not in names:
+def _with_sums(folder: CellFolder, scores: Sequence[Content], damaged: list[tuple[str, str, str]]) -> Iterator[Content]:
+    """Yield scores, those that have sums with the columns that have; a damaged file of sums is as if it were not there.
+
+    Args:
+        folder: of the cell.
+        scores: their contents.
+        damaged: told of files of sums that are not what was stored.
+    """
+    for content in scores:
+        if "items" not in content:
+            yield content
             continue
+        name = folder.items_path(content["items"]).name
         try:
-            folder.checked_items(digest)
+            if folder.has(name):
+                yield {**content, "sums": column_names(folder.checked_items(content["items"]))}
+                continue
         except DamagedError as error:
-            yield name, error.why, ""
+            damaged.append((name, error.why, ""))
+        except ValueError as error:
+            damaged.append((name, str(error), ""))
+        yield {field: value for field, value in content.items() if field != "items"}
 
 
 def _only(contents: Sequence[Content]) -> Content | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
+from bench.store.sums_header import columns_in
 
 __all__ = ["packed_items", "unpacked_items"]
 
@@ -64,10 +65,8 @@ def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
 
     try:
         tensors = load(content)
-        start = int.from_bytes(content[:8], "little")
-        columns = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
         items = {}
-        for name, about in columns.items():
+        for name, about in columns_in(content).items():
             form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
             values = [tensors[place].astype(np.float64) for place in about["of"]]
             items[name] = Sums(form, np.stack(values, axis=1))

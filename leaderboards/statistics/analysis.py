@@ -18,7 +18,7 @@ from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.statistics.overall import closest
 from bench.leaderboards.statistics.seed_spread import markable, unmarked
 from bench.leaderboards.statistics.significance import holm, tie_groups
-from bench.leaderboards.statistics.significance_cache import SignificanceCache
+from bench.leaderboards.statistics.significance_cache import SignificanceCache, has_sums
 from bench.leaderboards.statistics.tradeoff import at_equal
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.statistics.wins import wins_of
@@ -109,7 +109,7 @@ def _groups(table: Table, column: str, cache: SignificanceCache) -> list[int | N
     if len(values) < 2:
         return untested
     higher_is_better = next(iter(values.values())).higher_is_better
-    if higher_is_better is None or not all(cache.items(value) for value in values.values()):
+    if higher_is_better is None or not all(map(has_sums, values.values())):
         return untested
 
     def p_of(ours: int, theirs: int) -> float:

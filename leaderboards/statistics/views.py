@@ -6,10 +6,11 @@ Columns that measure nearly the same (Self-BLEU-1, -2 and -3) are several votes;
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Literal
 
 __all__ = ["Duel", "Goal", "Rank", "WinLossRecord", "closest_to_human", "merit", "pairwise", "records"]
@@ -183,19 +184,30 @@ def closest_to_human(values: Values, human: Mapping[str, float], tolerance: floa
         for method, row in values.items():
             if (value := row.get(column)) is not None:
                 distances[method] = abs(value - true)
+        ordered = sorted(distances.values())
         for method, own in distances.items():
             if true:
                 gaps[method][column] = 100 * own / abs(true)
             if len(distances) == len(values):
-                ranks[method][column] = _rank(own, list(distances.values()), tolerance)
+                ranks[method][column] = _rank(own, ordered, tolerance)
     rows = [Rank(method, ranks[method], _mean(ranks[method]), gaps[method]) for method in values]
     return sorted(rows, key=lambda row: (row.mean is None, row.mean or 0.0))
 
 
 def _rank(own: float, distances: Sequence[float], tolerance: float) -> float:
-    """Return the rank of a distance, 1 for the smallest; those that differ by no more than the tolerance share one."""
-    nearer = sum(distance < own - tolerance for distance in distances)
-    level = sum(abs(distance - own) <= tolerance for distance in distances)
+    """Return the rank of a distance, 1 for the smallest; those that differ by no more than the tolerance share one.
+
+    Args:
+        own: one of the distances.
+        distances: of all methods, sorted.
+        tolerance: as in `closest_to_human`.
+    """
+    nearer = bisect_left(distances, own - tolerance)
+    level = 0
+    for distance in islice(distances, nearer, None):
+        if distance - own > tolerance:
+            break
+        level += abs(distance - own) <= tolerance
     return nearer + (level + 1) / 2
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
+from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics import views
 from bench.leaderboards.statistics.value_statistics import ValueStatistics, Wins
 from bench.leaderboards.table import Table
 
 __all__ = ["wins_of"]
+
+TOLERANCE = 1e-9
+"""A smaller difference is a tie, as in `views.pairwise`."""
 
 
 def wins_of(
@@ -25,20 +32,44 @@ def wins_of(
         None where fewer than two rows or no column can be compared.
     """
     goals = _goals(table, [column for column in table.columns if markable.get(column)])
-    means = {row.id: row.means(goals) for row in table.rows}
-    if len(means) < 2 or not goals:
+    ids = [row.id for row in table.rows]
+    if len(ids) < 2 or not goals:
         return None
-    groups = {row.id: statistics for row, statistics in zip(table.rows, values, strict=True)}
-
-    def tied(ours: str, theirs: str, column: str) -> bool:
-        our_group = groups[ours].get(column, ValueStatistics()).group
-        return our_group is not None and our_group == groups[theirs].get(column, ValueStatistics()).group
-
-    matrix: dict[str, dict[str, list[int]]] = {row.id: {} for row in table.rows}
-    for duel in views.pairwise(means, goals, tied=tied):
-        matrix[duel.first][duel.second] = [duel.wins, duel.ties, duel.losses]
-        matrix[duel.second][duel.first] = [duel.losses, duel.ties, duel.wins]
+    merits = np.array([_merits(row, goals) for row in table.rows])  # [rows, columns]
+    groups = np.array([_groups(statistics, goals) for statistics in values])  # [rows, columns]
+    matrix = {}
+    for place, name in enumerate(ids):
+        ahead = merits[place] - merits  # [rows, columns], NaN where one of the two has no value
+        in_group = (groups[place] == groups) & (groups >= 0)
+        ties = (np.abs(ahead) <= TOLERANCE) | (in_group & ~np.isnan(ahead))
+        wins, losses = (ahead > 0) & ~ties, (ahead < 0) & ~ties
+        counts = np.stack([wins.sum(axis=1), ties.sum(axis=1), losses.sum(axis=1)], axis=1).tolist()  # [rows, 3]
+        others = dict(zip(ids, counts, strict=True))
+        del others[name]
+        matrix[name] = others
     return Wins(list(goals), matrix)
+
+
+def _merits(row: TableRow, goals: Mapping[str, views.Goal]) -> list[float]:
+    """Return numbers that are higher for the better value of each column, NaN where there is none."""
+    merits = []
+    for column, mean in row.means(goals).items():
+        if mean is None:
+            merits.append(math.nan)
+        else:
+            merits.append(views.merit(mean, goals[column]))
+    return merits
+
+
+def _groups(statistics: Mapping[str, ValueStatistics], goals: Mapping[str, views.Goal]) -> list[int]:
+    """Return the tie group of each column, -1 where there is none."""
+    groups = []
+    for column in goals:
+        group = statistics.get(column, ValueStatistics()).group
+        if group is None:
+            group = -1
+        groups.append(group)
+    return groups
 
 
 def _goals(table: Table, columns: Sequence[str]) -> dict[str, views.Goal]:

@@ -3,7 +3,6 @@
 import pytest
 
 from bench.base.keys import key_of
-from bench.errors import StoreError
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import metric_name, tables
