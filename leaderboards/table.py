@@ -84,11 +84,12 @@ class Table:
 
     def best(self, column: str) -> set[int]:
         """Return the places of the rows with the best value of a column, as shown."""
-        return set[int]().union(*self.ranking(column)[:1])
+        return self.best_and_second(column)[0]
 
-    def second(self, column: str) -> set[int]:
-        """Return the places of the rows with the second best value of a column, as shown."""
-        return set[int]().union(*self.ranking(column)[1:2])
+    def best_and_second(self, column: str) -> tuple[set[int], set[int]]:
+        """Return the places of the rows with the best and with the second best value of a column, as shown."""
+        first, second, *_ = [*self.ranking(column), set[int](), set[int]()]
+        return first, second
 
 
 def tables(

@@ -9,6 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,7 @@ from bench.base.outward import refuse
 from bench.errors import StoreError
 
 DAY_S = 86_400
+FOLDER_DAYS = 10
 
 
 def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
@@ -83,23 +85,52 @@ def hash_of(path: Path) -> str:
 
 
 def signature() -> str:
-    """Return this process in a name: `<host>-<process id>`; `abandoned` reads it."""
-    host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-    return f"{host}-{os.getpid()}"
+    """Return this process in a name: `<where>-<process id>`; `abandoned` reads it."""
+    return f"{_where()}-{os.getpid()}"
+
+
+@lru_cache(maxsize=1)
+def _where() -> str:
+    """Return where process ids mean what they mean here: a hash of the host, its start and the namespace of ids.
+
+    Containers may share a host name and count their processes apart, so an id that is free here may be busy there.
+    """
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+    with contextlib.suppress(OSError):
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:8]
 
 
 def abandoned(path: Path) -> bool:
     """Return whether the process that signed a name (`.<anything>.<signature>.tmp`) is gone, so that nobody needs it.
 
-    Processes of another host cannot be asked; what they have not touched for a day counts as abandoned.
+    Processes of another host, container or start of the machine cannot be asked: a file of theirs counts as abandoned
+    when it was not touched for a day; a folder, which a long training may leave alone, when nothing in it was for ten.
     """
-    host, _, process = path.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
-    if host != signature().partition("-")[0] or not process.isdigit():
-        try:
-            return time.time() - path.stat().st_mtime > DAY_S
-        except OSError:
-            return False
-    return int(process) == os.getpid() or not _alive(int(process))
+    where, _, process = path.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
+    if where == _where() and process.isdigit():
+        return int(process) == os.getpid() or not _alive(int(process))
+    try:
+        days = 1
+        if path.is_dir():
+            days = FOLDER_DAYS
+        return time.time() - _last_touched(path) > days * DAY_S
+    except OSError:
+        return False
+
+
+def _last_touched(path: Path) -> float:
+    """Return when a file, or anything in a folder, last changed, in seconds.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    inside = []
+    if path.is_dir():
+        inside = list(path.rglob("*"))
+    return max(part.stat().st_mtime for part in [path, *inside])
 
 
 def _alive(process: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench.cli_options import data_dir_option, json_option, positive, results_option, set_option
+from bench.cli_options import data_dir_option, json_option, positive, results_option, say_damaged, set_option
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
 from bench.leaderboards.table import tables
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the evidence on the claims of papers; return 0, or 1 where --run could not make every cell."""
+    """Print the evidence on the claims of papers; return 0, or 1 where a cell could not be made or read."""
     from bench.leaderboards.claim import replication
     from bench.leaderboards.claim.evidence import evidence_of
     from bench.leaderboards.claim.replication import Replication
@@ -50,13 +50,14 @@ def run(given: argparse.Namespace) -> int:
     files = [read(name) for name in dict.fromkeys(given.papers or names())]
     code = make_rows(files, given) if given.run else 0
     tasks = {run.task for file in files for run in file.runs}
-    built, _ = tables(Store(Path(given.results)), tasks, "all")
+    store = Store(Path(given.results))
+    built, _ = tables(store, tasks, "all")
     found = [Replication(file, evidence_of(file, built, given.preset)) for file in files]
     if given.json:
         print(json.dumps(replication.content(found), indent=1))
     else:
         print(replication.markdown(found) if given.markdown else replication.terminal(found))
-    return code
+    return max(code, say_damaged(store))
 
 
 def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.outward import plain
-from bench.cli_options import json_option, results_option
+from bench.cli_options import json_option, results_option, say_damaged
 from bench.errors import MissingError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
+from bench.store.reading import read_cell
 from bench.store.store import CellFolder, Store, cell_at
 
 LONGEST = 60
@@ -30,10 +31,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the differences; return 0 where only the objective differs, else 1."""
-    first = cell_of(given.first, Path(given.results))
-    second = cell_of(given.second, Path(given.results))
-    differences = audit(record_of(first), record_of(second))
+    """Print the differences; return 0 where only the objective differs and nothing is damaged, else 1."""
+    store = Store(Path(given.results))
+    first, second = cell_of(given.first, store), cell_of(given.second, store)
+    differences = audit(record_of(first, store), record_of(second, store))
     fair = only_the_objective(differences)
     if given.json:
         content = {
@@ -45,10 +46,10 @@ def run(given: argparse.Namespace) -> int:
         print(json.dumps(content, indent=1))
     else:
         print(text(first, second, differences))
-    return int(not fair)
+    return max(say_damaged(store), int(not fair))
 
 
-def cell_of(name: str, results: Path) -> CellFolder:
+def cell_of(name: str, store: Store) -> CellFolder:
     """Return the cell of a folder, or of a key or its beginning.
 
     Raises:
@@ -58,25 +59,29 @@ def cell_of(name: str, results: Path) -> CellFolder:
     typed = cell_at(Path(name))
     if typed.has("trained.json"):
         return typed
-    held = {cell.path.name: cell for cell in Store(results).cells() if cell.has("trained.json")}
+    held = {cell.path.name: cell for cell in store.cells() if cell.has("trained.json")}
     if name in held:
         return held[name]
     alike = [cell for key, cell in held.items() if len(name) >= SHORTEST and key.startswith(name)]
     if len(alike) > 1:
-        raise UsageError(f"{len(alike)} cells in '{results}' have a key that begins with '{name}'; type more of it")
+        raise UsageError(f"{len(alike)} cells in '{store.root}' have a key that begins with '{name}'; type more of it")
     if not alike:
         near = did_you_mean(name, difflib.get_close_matches(name, held, n=1))
         raise MissingError(
-            f"no trained cell '{name}': it is no folder with trained.json, and no key in '{results}'{near}"
+            f"no trained cell '{name}': it is no folder with trained.json, and no key in '{store.root}'{near}"
         )
     return alike[0]
 
 
-def record_of(cell: CellFolder) -> CellRecord:
-    """Read what is stored of a cell."""
+def record_of(cell: CellFolder, store: Store) -> CellRecord:
+    """Read what is stored of a cell; damaged scores are left out and noted in the store.
+
+    Raises:
+        DamagedError: what was trained cannot be read.
+    """
     content = cell.trained()
     assert content is not None
-    return CellRecord(content, cell.provenance(), [score["of"] for score in cell.all_scores()])
+    return CellRecord(content, cell.provenance(), [score["of"] for score in read_cell(store, cell).scores])
 
 
 def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
-from bench.cli_options import data_dir_option, json_option, limit_option, results_option, set_option
+from bench.cli_options import (
+    data_dir_option,
+    json_option,
+    limit_option,
+    results_option,
+    say_damaged,
+    set_option,
+)
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
@@ -92,7 +99,9 @@ def rendered(
     from bench.store.store import Store
 
     tasks = sorted({need.task for need in needs(tables, made.preset)})
-    held = ours.tables(Store(Path(given.results)), tasks, "all", made.limited)[0] if tasks else []
+    store = Store(Path(given.results))
+    held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
+    made.code = max(made.code, say_damaged(store))
     every = {
         table.address: reproduce(table, held, made.preset, made.planned, made.reasons)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, split_names
 from bench.base.outward import plain, write_styled
-from bench.cli_options import data_options, positive, results_option, task_names, tasks_of
+from bench.cli_options import data_options, positive, results_option, say_damaged, task_names, tasks_of
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 from bench.leaderboards.published.needs import sample_plans
 from bench.leaderboards.published.paper_files import address_of
 from bench.leaderboards.published.papers import papers
 from bench.models import METHODS
+from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
 from bench.tasks.core.example import Example
 
@@ -89,7 +90,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print them."""
+    """Print them; return 0, or 1 where files are damaged."""
     plan: Mapping[str, Any] = {}
     if given.plan:
         plan = plan_of(given.plan)
@@ -100,15 +101,17 @@ def run(given: argparse.Namespace) -> int:
     tasks = task_names([given.task or str(plan.get("task", "all"))])
     decoding = given.decoding or str(plan.get("decoding", ""))
     modes = tuple(plan.get("modes", ()))
-    held = [rows for rows in holding(Store(Path(given.results)), tasks) if fits(rows, methods, decoding, modes)]
+    store = Store(Path(given.results))
+    held = [rows for rows in holding(store, tasks) if fits(rows, methods, decoding, modes)]
     side, more_cells = side_by_side(held)
     if not side:
+        say_damaged(store)
         raise MissingError(how_to(given.results, plan, tasks, methods, decoding))
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + more_cells
-    samples, unread = read(side, given, modes or MODES)
+    samples, unread = read(store, side, given, modes or MODES)
     chosen, remarks = picked(samples, given, plan)
     write_styled(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
-    return 0
+    return say_damaged(store)
 
 
 # What there is to show ----------------------------------------------------------------------------------------------
@@ -131,16 +134,14 @@ def plan_of(address: str) -> Mapping[str, Any]:
 
 def holding(store: Store, tasks: Sequence[str] | None) -> Iterable[Held]:
     """Yield the texts and rankings of every cell that ended well."""
-    for cell in store.cells():
-        record = cell.trained()
+    for cell in read_cells(store, tasks):
+        record = cell.trained
         if record is None or record["status"] != "ok":
             continue
-        if tasks is not None and record["config"]["task"] not in tasks:
-            continue
-        seen = {score["rows"]: score["of"] for score in cell.all_scores() if "rows" in score}
+        seen = {score["rows"]: score["of"] for score in cell.scores if "rows" in score}
         for rows, of in seen.items():
             if of["kind"] in ("generation", "probe"):
-                yield Held(cell, record, of, rows)
+                yield Held(cell.folder, record, of, rows)
 
 
 def fits(rows: Held, methods: Sequence[str], decoding: str, modes: Sequence[str]) -> bool:
@@ -190,7 +191,9 @@ def how_to(
 # What methods wrote -------------------------------------------------------------------------------------------------
 
 
-def read(side: Mapping[str, Held], given: argparse.Namespace, modes: Sequence[str]) -> tuple[list[Sample], list[str]]:
+def read(
+    store: Store, side: Mapping[str, Held], given: argparse.Namespace, modes: Sequence[str]
+) -> tuple[list[Sample], list[str]]:
     """Return the rows that all have, with what was read and what was to be written where that can be told."""
     from bench.leaderboards.samples import Sample
 
@@ -199,9 +202,9 @@ def read(side: Mapping[str, Held], given: argparse.Namespace, modes: Sequence[st
     sources: dict[str, tuple[str, str]] = {}
     notes: dict[str, None] = {}
     for method, held in side.items():
-        stored = held.cell.rows(held.rows)
+        stored = readable_rows_of(store, held.cell, held.rows)
         if stored is None:
-            notes[f"{method}: its rows are not there; bench run makes them again"] = None
+            notes[f"{method}: its rows are not there or damaged; bench run makes them again"] = None
             continue
         written |= texts_of(method, held, stored.rows, modes)
         for row in stored.rows:

@@ -10,6 +10,7 @@ from bench.base.entries import expand, split_names
 from bench.cli_options import cell_folders, rows_options, tasks_of
 from bench.errors import BenchError, MissingError
 from bench.metrics import METRICS
+from bench.store.records import read_rows
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +28,10 @@ def run(given: argparse.Namespace) -> int:
     new = known = failed = 0
     for cell in cells_of(cell_folders(given)):
         cell.files.check_writable()
-        record = cell.trained() or {}
-        for stored in cell.all_rows():
+        for name in cell.names("rows-*.jsonl.gz"):
             try:
+                record = cell.trained() or {}
+                stored = read_rows(cell.path / name, cell.files)
                 task = tasks.of(record, stored)
                 for family in wanted or task.info.metrics:
                     if METRICS[family].kind != stored.content["kind"]:

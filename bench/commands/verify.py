@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.cli_options import cell_folders, rows_options, tasks_of
+from bench.errors import DamagedError
 from bench.metrics import METRICS
 from bench.store.kept_board import KeptBoard
 from bench.store.store import CellFolder, StoredRows
@@ -35,11 +36,12 @@ def run(given: argparse.Namespace) -> int:
             kept.add(cell)
             continue
         by_rows = True
-        rows = {stored.key: stored for stored in cell.all_rows()}
-        for content in cell.all_scores():
-            lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
-            same += not lines
-            unlike += [f"{cell.path} · {content['family']}: {line}" for line in lines]
+        try:
+            n, lines = checked(cell, tasks)
+        except DamagedError as error:
+            n, lines = 0, [str(error)]
+        same += n
+        unlike += lines
     found: dict[str, Any] = {"same": same, "differences": [*unlike, *kept.differences]}
     if kept.cells:
         found |= kept.counts()
@@ -51,6 +53,21 @@ def run(given: argparse.Namespace) -> int:
         if kept.cells:
             print("\n".join(kept.lines()))
     return int(bool(found["differences"]))
+
+
+def checked(cell: CellFolder, tasks: Tasks) -> tuple[int, list[str]]:
+    """Return how many scores of a cell are what their rows come to, and how the others differ.
+
+    Raises:
+        DamagedError: one of its files is damaged.
+    """
+    same, unlike = 0, []
+    rows = {stored.key: stored for stored in cell.all_rows()}
+    for content in cell.all_scores():
+        lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
+        same += not lines
+        unlike += [f"{cell.path} · {content['family']}: {line}" for line in lines]
+    return same, unlike
 
 
 def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:

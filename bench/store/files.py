@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -82,23 +82,28 @@ class Files(ABC):
         path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListedCell:
     """What lies in the folder of a cell.
 
     Args:
-        path: of the folder.
-        place: the same below the store, `<task>/<method>/<key>`.
-        names: of its files.
+        root: of the store.
+        place: of the folder below it, `<task>/<method>/<key>`.
+        names: of its files that are read for tables.
         stamp: a hash of their names, inodes, sizes and times of change.
         is_settled: whether the youngest is old enough for the stamp to tell every later change.
     """
 
-    path: Path
+    root: Path
     place: str
-    names: list[str]
+    names: Sequence[str]
     stamp: bytes
     is_settled: bool
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.root / self.place
 
 
 class Disk(Files):
@@ -108,7 +113,7 @@ class Disk(Files):
 
     def cells(self, root: Path) -> list[Path]:
         """Return the folders that hold a record of training or failure; strangers are passed over."""
-        return [folder for folder in _folders(root) if any((folder / name).exists() for name in RECORDS)]
+        return [listed.path for listed in self.scan(root)]
 
     def scan(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[ListedCell]:
         """List the cells of a store with what lies in them, in name order.
@@ -117,15 +122,13 @@ class Disk(Files):
             root: of the store.
             tasks: those that are wanted; None for all.
         """
-        now = time.time_ns()
-        for folder in _folders(root, tasks):
-            listed = _listed(folder)
-            if any(name in listed for name in RECORDS):
-                youngest = max(changed for _, _, changed in listed.values())
-                text = "\n".join(f"{name}/{about}" for name, about in sorted(listed.items()))
+        settled = time.time_ns() - SETTLED_NS
+        for place in _places(root, tasks):
+            files, youngest = _listed(f"{root}/{place}")
+            if any(name in files for name in RECORDS):
+                text = "\n".join(sorted(files.values()))
                 stamp = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
-                place = folder.relative_to(root).as_posix()
-                yield ListedCell(folder, place, list(listed), stamp, youngest < now - SETTLED_NS)
+                yield ListedCell(root, place, list(files), stamp, youngest < settled)
 
     def below(self, place: Path) -> list[Path]:
         """Return the folders that hold `trained.json`; what lies in a hidden folder is out of the way."""
@@ -156,14 +159,14 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _folders(root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
+def _places(root: Path, tasks: Collection[str] | None = None) -> Iterator[str]:
     """Yield the folders at the depth of cells, in name order; those of no task have names that begin otherwise."""
     for task in _names(root):
         if not ("a" <= task[0] <= "z" or "0" <= task[0] <= "9") or (tasks is not None and task not in tasks):
             continue
         for method in _names(root / task):
             for key in _names(root / task / method):
-                yield root / task / method / key
+                yield f"{task}/{method}/{key}"
 
 
 def _names(folder: Path) -> list[str]:
@@ -173,13 +176,23 @@ def _names(folder: Path) -> list[str]:
     return []
 
 
-def _listed(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """Return inode, size and time of change in nanoseconds of the files of a cell that are read for tables, by name."""
-    listed = {}
+def _listed(folder: str) -> tuple[dict[str, str], int]:
+    """List the files of a cell that are read for tables.
+
+    Returns:
+        By name, a text that changes when the file does; and when the youngest changed, in nanoseconds.
+    """
+    files, youngest = {}, 0
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(READ):
-                with contextlib.suppress(OSError):  # removed since
-                    about = entry.stat()
-                    listed[entry.name] = (about.st_ino, about.st_size, about.st_mtime_ns)
-    return listed
+            name = entry.name
+            if not name.startswith(READ):
+                continue
+            try:
+                about = entry.stat()
+            except OSError:  # removed since the folder was listed, or a link to nowhere
+                continue
+            files[name] = f"{name}/{about.st_ino}/{about.st_size}/{about.st_mtime_ns}"
+            if about.st_mtime_ns > youngest:  # noqa: PLR1730
+                youngest = about.st_mtime_ns
+    return files, youngest

@@ -22,7 +22,7 @@ from bench.store.migrations import SCHEMA
 
 __all__ = ["Index", "opened_index"]
 
-VERSION = 2
+VERSION = 1
 """Raise it when reading a cell comes out otherwise; an index of another version is made anew."""
 SMALLEST = 100
 """Cells of a store; fewer are read as fast as an index is."""

@@ -15,11 +15,11 @@ from bench.store.damage import damaged_error
 from bench.store.fields import missing_field
 from bench.store.files import Disk
 from bench.store.index import opened_index
-from bench.store.records import StoredRows, read_record, read_rows
+from bench.store.records import StoredRows, read_record
 from bench.store.store import CellFolder, Store, latest
 from bench.store.sums_header import column_names
 
-__all__ = ["CellRecords", "read_cells", "readable", "readable_rows", "summaries"]
+__all__ = ["CellRecords", "read_cell", "read_cells", "readable", "readable_rows", "readable_rows_of", "summaries"]
 
 Content = dict[str, Any]
 KINDS = {"trained.json": "trained", "failed.json": "failed", "scores-": "scores", "grid-": "grid"}
@@ -49,9 +49,19 @@ class CellRecords:
 
 def read_cells(store: Store, tasks: Collection[str] | None = None) -> Iterator[CellRecords]:
     """Yield every cell of a store, of some tasks or of all, in name order."""
-    for folder, content in _contents(store, tasks, "records"):
-        damaged = [_error(folder, *entry) for entry in content.pop("damaged")]
+    for place, content in _contents(store, tasks, "records"):
+        folder = CellFolder(store.root / place, store.files)
+        damaged = [damaged_error(folder, *entry) for entry in content.pop("damaged")]
         yield CellRecords(folder, damaged=damaged, **content)
+
+
+def read_cell(store: Store, folder: CellFolder) -> CellRecords:
+    """Return one cell with its records; the store is told of damaged files."""
+    content = _read(folder, folder.names("*"))["records"]
+    damaged = [damaged_error(folder, *entry) for entry in content.pop("damaged")]
+    for error in damaged:
+        store.note(error)
+    return CellRecords(folder, damaged=damaged, **content)
 
 
 def summaries(store: Store, tasks: Collection[str] | None = None) -> Iterator[Content]:
@@ -73,46 +83,48 @@ def readable(store: Store, read: Callable[[], Content | None]) -> Content | None
 def readable_rows(store: Store, folder: CellFolder) -> Iterator[StoredRows]:
     """Yield the rows files of a cell that are whole; damaged ones are noted."""
     for name in folder.names("rows-*.jsonl.gz"):
-        try:
-            yield read_rows(folder.path / name, folder.files)
-        except DamagedError as error:
-            todo = error.todo if error.is_newer else ""
-            store.note(damaged_error(folder, name, error.why, todo))
+        rows = readable_rows_of(store, folder, name.removeprefix("rows-").removesuffix(".jsonl.gz"))
+        if rows is not None:
+            yield rows
 
 
-def _contents(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[CellFolder, Content]]:
-    """Yield every cell and its summary or records; damaged files are noted."""
-    for folder, content in _known_or_read(store, tasks, table):
+def readable_rows_of(store: Store, folder: CellFolder, key: str) -> StoredRows | None:
+    """Return a rows file; None where it is not there, or damaged, which is noted."""
+    try:
+        return folder.rows(key)
+    except DamagedError as error:
+        todo = error.todo if error.is_newer else ""
+        store.note(damaged_error(folder, error.path.name, error.why, todo))
+        return None
+
+
+def _contents(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[str, Content]]:
+    """Yield the place of every cell below the store and its summary or records; damaged files are noted."""
+    for place, content in _known_or_read(store, tasks, table):
         for entry in content["damaged"]:
-            store.note(_error(folder, *entry))
-        yield folder, content
+            store.note(damaged_error(CellFolder(store.root / place, store.files), *entry))
+        yield place, content
 
 
-def _known_or_read(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[CellFolder, Content]]:
-    """Yield every cell and its summary or records, from the index where its files have not changed."""
+def _known_or_read(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[str, Content]]:
+    """Yield the place of every cell and its summary or records, from the index where its files have not changed."""
     if not isinstance(store.files, Disk):
         for folder in store.cells():
             if tasks is None or folder.path.parts[-3] in tasks:
-                yield folder, _read(folder, folder.names("*"))[table]
+                yield folder.path.relative_to(store.root).as_posix(), _read(folder, folder.names("*"))[table]
         return
     listed = list(store.files.scan(store.root, tasks))
     with opened_index(store.root, len(listed)) as index:
-        for files in listed:
-            folder = CellFolder(files.path, store.files)
-            content = index.get(table, files.place, files.stamp)
+        for cell in listed:
+            content = index.get(table, cell.place, cell.stamp)
             if content is None:
-                read = _read(folder, files.names)
-                if files.is_settled:
-                    index.put(files.place, files.stamp, **read)
+                read = _read(CellFolder(cell.path, store.files), cell.names)
+                if cell.is_settled:
+                    index.put(cell.place, cell.stamp, **read)
                 content = read[table]
-            yield folder, content
+            yield cell.place, content
         if tasks is None:
-            index.forget_all_but(files.place for files in listed)
-
-
-def _error(folder: CellFolder, name: str, why: str, todo: str) -> DamagedError:
-    """Return a damaged file as it is listed."""
-    return damaged_error(folder, name, why, todo)
+            index.forget_all_but(cell.place for cell in listed)
 
 
 def _read(folder: CellFolder, names: Sequence[str]) -> dict[str, Content]:
@@ -190,8 +202,9 @@ def _summary(folder: CellFolder, records: Content, names: Collection[str]) -> Co
     task, method, key = folder.path.parts[-3:]
     config = record.get("config", {"task": task, "method": method})
     error = str(record.get("error") or "")
-    status = record.get("status", "damaged")
-    if status == "damaged":
+    status = record.get("status", "?")
+    if not record and records["damaged"]:
+        status = "damaged"
         error = "; ".join(f"{name}: {why}" for name, why, _ in records["damaged"])
     settings = {name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")}
     return {

@@ -134,15 +134,14 @@ def grid_of(table: Table, statistics: TableStatistics) -> Grid:
     best, second = {}, {}
     for column in columns:
         may_be_marked = statistics.markable.get(column, set())
-        best[column] = table.best(column) & may_be_marked
-        second[column] = table.second(column) & may_be_marked
+        best[column], second[column] = (places & may_be_marked for places in table.best_and_second(column))
     rows = []
     for place, (row, values) in enumerate(zip(table.rows, statistics.values, strict=True)):
-        cells = {}
+        cells, n = {}, row.n
         for column in columns:
             if column in row.values:
                 known = values.get(column, UNKNOWN)
-                cells[column] = _cell(row.values[column], row.n, known, place in best[column], place in second[column])
+                cells[column] = _cell(row.values[column], n, known, place in best[column], place in second[column])
         rows.append(Line("ours", row.label, row.backbone, _seeds(row), cells, row.marks))
     return Grid(
         table,
