@@ -21,7 +21,7 @@ from bench.store.store import CellFolder
 __all__ = ["BUSY_S", "Unneeded", "is_busy", "remove", "unneeded", "unneeded_checkpoints"]
 
 BUSY_S = 3600
-"""Seconds without a change after which nobody works on a cell: states and kept batches are written every few minutes."""
+"""Seconds without a change after which nobody works on a cell: a run keeps its state every few minutes."""
 STATE, PARTIAL = "state", "partial"
 """Folders of a cell: states of its training, batches of its evaluations."""
 

@@ -65,10 +65,12 @@ def check_schema(schema: object, provenance: object) -> int:
     if not isinstance(schema, int) or schema < 1:
         raise ValueError(f"its schema is {schema!r:.40}, expected a whole number from 1 to {SCHEMA}")
     if schema > SCHEMA:
-        version = ""
+        version = None
         if isinstance(provenance, Mapping):
-            version = str(provenance.get("bench", ""))
-        if not VERSION.fullmatch(version):
+            version = provenance.get("bench")
+        if version == bench.__version__:
+            raise ValueError(f"its schema is {schema}, and version {version}, which wrote it, has none above {SCHEMA}")
+        if not isinstance(version, str) or not VERSION.fullmatch(version):
             version = ""
         raise NewerSchema(schema, version)
     return schema

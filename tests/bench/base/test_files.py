@@ -1,13 +1,15 @@
 """Files written whole or not at all: full disks, kills, rivals, file systems without links."""
 
 import errno
+import hashlib
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from bench.base.files import write_atomic
+from bench.base import files
+from bench.base.files import DAY_S, FOLDER_DAYS, abandoned, hash_of, signature, write_atomic
 from bench.cells.run import clean
 from bench.errors import StoreError
 from tests.bench.forks import full_disk, in_child
@@ -166,3 +168,58 @@ def test_a_kill_half_way_publishes_nothing_and_is_cleaned_up(tmp_path):
     assert len(list(path.parent.glob(".*.tmp"))) == 1
     clean(tmp_path)
     assert names(path.parent) == []
+
+
+# Who left what ----------------------------------------------------------------------------------------------------
+
+
+def left(folder: Path, name: str, days: float = 0, inside: float | None = None) -> Path:
+    """A file, or a folder with a file in it, untouched for some days."""
+    path = folder / name
+    parts = [path]
+    if inside is None:
+        path.write_text("half")
+    else:
+        path.mkdir()
+        (path / "log").write_text("")
+        parts = [path / "log", path]
+    for part, age in zip(parts, [days] if inside is None else [inside, days], strict=True):
+        then = part.stat().st_mtime - age * DAY_S
+        os.utime(part, (then, then))
+    return path
+
+
+def test_a_process_of_this_place_is_asked(tmp_path):
+    where, nobody = signature().partition("-")[0], 2**22 + 1
+    assert abandoned(left(tmp_path, f".a.{where}-{nobody}.tmp"))
+    assert not abandoned(left(tmp_path, f".a.{where}-{os.getppid()}.tmp", days=100))
+
+
+@pytest.mark.parametrize("part", ["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"])
+def test_ids_of_another_container_or_start_mean_nothing_here(tmp_path, monkeypatch, part):
+    """The host's name is the same, and the id is free here."""
+    path = left(tmp_path, f".a.{signature().partition('-')[0]}-{2**22 + 1}.tmp")
+    read_text, readlink = Path.read_text, os.readlink
+    monkeypatch.setattr(Path, "read_text", lambda file: "other" if str(file) == part else read_text(file))
+    monkeypatch.setattr(os, "readlink", lambda file: "other" if file == part else readlink(file))
+    files._where.cache_clear()
+    try:
+        assert not abandoned(path)
+        os.utime(path, (0, 0))
+        assert abandoned(path)
+    finally:
+        files._where.cache_clear()
+
+
+def test_what_a_stranger_left_counts_by_its_age(tmp_path):
+    assert not abandoned(left(tmp_path, ".a.0000abcd-1.tmp", days=0.9))
+    assert abandoned(left(tmp_path, ".b.0000abcd-1.tmp", days=1.1))
+    assert not abandoned(left(tmp_path, "a.0000abcd-1", days=FOLDER_DAYS - 1, inside=FOLDER_DAYS - 1))
+    assert not abandoned(left(tmp_path, "b.0000abcd-1", days=FOLDER_DAYS + 1, inside=0))
+    assert abandoned(left(tmp_path, "c.0000abcd-1", days=FOLDER_DAYS + 1, inside=FOLDER_DAYS + 1))
+    assert not abandoned(tmp_path / ".gone.0000abcd-1.tmp")
+
+
+def test_a_file_is_hashed_in_pieces(tmp_path):
+    (tmp_path / "file").write_bytes(CONTENT * 100)
+    assert hash_of(tmp_path / "file") == hashlib.sha256(CONTENT * 100).hexdigest()

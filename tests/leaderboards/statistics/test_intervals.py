@@ -5,6 +5,8 @@ import statistics
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.leaderboards.statistics.intervals import (
     Interval,
@@ -16,6 +18,7 @@ from bench.leaderboards.statistics.intervals import (
     probability_of_improvement,
     resamples,
     seed_mean,
+    standard_deviation,
     student_t,
 )
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
@@ -39,6 +42,15 @@ def covered(truth, intervals):
 
 
 # Student t over seeds
+
+
+FLOATS = st.floats(-1e150, 1e150)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(FLOATS | st.integers(-3, 3).map(float), min_size=2, max_size=8))
+def test_the_standard_deviation_is_that_of_the_library_in_every_bit(values):
+    assert standard_deviation(values) == statistics.stdev(values)
 
 
 @pytest.mark.parametrize("df", TABULATED)

@@ -138,3 +138,16 @@ def test_merit_is_higher_for_the_better():
     assert merit(2.0, "higher") > merit(1.0, "higher")
     assert merit(1.0, "lower") > merit(2.0, "lower")
     assert merit(4.0, 5.0) == merit(6.0, 5.0) > merit(7.0, 5.0)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-9, 0.3])
+def test_ranks_are_those_of_counting_one_by_one(tolerance):
+    draw = random.Random(1)
+    for _ in range(60):
+        values = {str(i): {"x": round(draw.uniform(0, 3), draw.choice([0, 1, 9]))} for i in range(draw.randint(2, 12))}
+        distances = [abs(row["x"] - 1.5) for row in values.values()]
+        for rank in closest_to_human(values, {"x": 1.5}, tolerance):
+            own = abs(values[rank.method]["x"] - 1.5)
+            nearer = sum(distance < own - tolerance for distance in distances)
+            level = sum(abs(distance - own) <= tolerance for distance in distances)
+            assert rank.mean == nearer + (level + 1) / 2

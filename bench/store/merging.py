@@ -1,0 +1,147 @@
+"""Merging: the cells of one results folder copied into another; what is there stays, and what differs is named.
+
+Two files are the same where their bytes are, or where their content has the same hash: when and where it was made is no
+part of it.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.base.files import write_atomic
+from bench.errors import DamagedError, StoreError
+from bench.store.damage import damage_in
+from bench.store.files import DISK
+from bench.store.reading import read_cell
+from bench.store.records import read_rows, whole_record
+from bench.store.store import TOKENIZER, CellFolder, Store
+
+__all__ = ["Merged", "merge"]
+
+KINDS = {"trained.json": "trained", "scores-": "scores", "grid-": "grid"}
+"""Records whose circumstances may differ, by how their names begin."""
+CONFIG = "config.yaml"
+"""Repeats the last run of a cell; another one is no conflict, and theirs stays."""
+
+
+@dataclass
+class Merged:
+    """What was copied.
+
+    Args:
+        copied: files, below the store.
+        same: how many were there already.
+        conflicts: files that are others in the two stores, below the store.
+        damaged: files that cannot be read, which are not copied.
+    """
+
+    copied: list[str] = field(default_factory=list)
+    same: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    damaged: list[DamagedError] = field(default_factory=list)
+
+
+def merge(source: Path, target: Path, *, write: bool = True) -> Merged:
+    """Copy the cells of a results folder into another one.
+
+    Of a cell that was trained otherwise in the two nothing is copied. Every file is read whole and checked first.
+
+    Args:
+        source: is only read.
+        target: nothing in it is changed or removed.
+        write: whether to copy, or only to say what would be.
+
+    Raises:
+        UsageError: one is a kept board.
+        StoreError: a folder is not there, or a file cannot be written.
+    """
+    merged = Merged()
+    store = Store(source)
+    for root in (store, Store(target)):
+        root.files.check_writable()
+    if not source.is_dir():
+        raise StoreError(f"'{source}' is no folder; expected a results folder")
+    for listed in DISK.scan(source):
+        ours, theirs = CellFolder(listed.path), CellFolder(target / listed.place)
+        damaged = list(damage_in(ours, read_cell(store, ours).damaged))
+        merged.damaged += damaged
+        _merge_cell(ours, theirs, listed.place, {error.path.name for error in damaged}, merged, write)
+    return merged
+
+
+def _merge_cell(
+    ours: CellFolder, theirs: CellFolder, place: str, damaged: set[str], merged: Merged, write: bool
+) -> None:
+    """Copy one cell, what was trained last: it vouches for the checkpoint beside it."""
+    if _differs(ours, theirs, "trained.json", damaged):
+        merged.conflicts.append(f"{place}/trained.json")
+        return
+    wanted = [name for name in _names(ours) if name not in damaged]
+    unlike = {name for name in wanted if _differs(ours, theirs, name, damaged)}
+    unlike |= {name for name in wanted if name.startswith("scores-") and _rows_of(ours, name) in unlike}
+    for name in wanted:
+        if name in unlike:
+            merged.conflicts.append(f"{place}/{name}")
+        elif theirs.has(name):
+            merged.same += 1
+        else:
+            if write:
+                _copy(ours.path / name, theirs.path / name)
+            merged.copied.append(f"{place}/{name}")
+
+
+def _names(cell: CellFolder) -> Iterator[str]:
+    """Yield the names of the files to copy, those that others rest on first; a note of a failure stays behind."""
+    for pattern in (CONFIG, TOKENIZER, "model-*", "rows-*", "items-*", "scores-*", "grid-*", "trained.json"):
+        yield from cell.names(pattern)
+
+
+def _rows_of(cell: CellFolder, name: str) -> str:
+    """Return the name of the rows file that scores are of."""
+    scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
+    return cell.rows_path(str(scores.get("rows", ""))).name
+
+
+def _differs(ours: CellFolder, theirs: CellFolder, name: str, damaged: set[str]) -> bool:
+    """Return whether both have a file and not the same one; a damaged one of theirs is another."""
+    if name == CONFIG or name in damaged or not (ours.has(name) and theirs.has(name)):
+        return False
+    if filecmp.cmp(ours.path / name, theirs.path / name, shallow=False):
+        return False
+    try:
+        return _hash(ours, name) != _hash(theirs, name)
+    except DamagedError:
+        return True
+
+
+def _hash(cell: CellFolder, name: str) -> str:
+    """Return the hash of what a file says; that of no other file where only its bytes count.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    path = cell.path / name
+    if name.startswith("rows-"):
+        return read_rows(path).sha256
+    for start, kind in KINDS.items():
+        if name.startswith(start):
+            return str((whole_record(path, kind) or {}).get("sha256"))
+    return str(path)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file whole or not at all.
+
+    Raises:
+        StoreError: it cannot be read or written.
+    """
+
+    def fill(file: object) -> None:
+        with open(source, "rb") as content:
+            shutil.copyfileobj(content, file)  # type: ignore[misc]
+
+    write_atomic(target, fill)

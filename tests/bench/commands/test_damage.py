@@ -1,0 +1,135 @@
+"""Commands that read a store go on past a damaged file, list it and end with 1; what is only read stays as it is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.page import NAME
+from tests.conftest import Ended
+from tests.leaderboards.handmade import ready
+from tests.leaderboards.test_samples import three, written
+
+FORMATS = {"terminal": "txt", "markdown": "md", "csv": "csv", "latex": "tex", "json": "json", "html": "html"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for method in ("mle", "trime", "face"):
+        for seed in range(2):
+            ready(tmp_path / "results", method, seed)
+    return tmp_path / "results"
+
+
+def damage(root: Path, pattern: str) -> Path:
+    path = min(root.rglob(pattern))
+    path.write_bytes(path.read_bytes()[:-30])
+    return path
+
+
+def everything(root: Path) -> dict[Path, tuple[int, bytes]]:
+    """Every file and when it changed, and every folder."""
+    held = {}
+    for path in [root, *root.rglob("*")]:
+        content = path.read_bytes() if path.is_file() else b""
+        held[path] = (path.stat().st_mtime_ns, content)
+    return held
+
+
+@pytest.mark.parametrize("pattern", ["scores-*", "trained.json"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path, form: str, pattern: str) -> None:
+    path = damage(root, pattern)
+    ended = bench("report", "--results", str(root), "--format", form, "--output", str(tmp_path / "out"))
+    assert ended.code == 1
+    (line,) = ended.complaints
+    assert line.startswith(f"bench: stored file '{path}' cannot be read (")
+    assert "; bench repair moves it aside, then bench " in line
+    text = (tmp_path / "out" / f"leaderboard.{FORMATS[form]}").read_text()
+    if form == "html":
+        assert "trime" in text
+        assert "damaged files are left out" in text
+    else:
+        assert all(method in text for method in ("mle", "trime", "face"))
+    assert str(root) not in text
+
+
+def test_status_goes_on(bench: Callable[..., Ended], root: Path) -> None:
+    paths = {str(damage(root / "logicnlg" / method, name)) for method, name in (("mle", "trained.json"),
+                                                                              ("trime", "scores-*"))}  # fmt: skip
+    ended = bench("status", "--results", str(root))
+    assert (ended.code, len(ended.out.splitlines()), len(ended.complaints)) == (1, 6, 2)
+    assert all(any(path in line for line in ended.complaints) for path in paths)
+    assert sum(line.startswith("damaged") for line in ended.out.splitlines()) == 1
+
+
+def test_compare_goes_on(bench: Callable[..., Ended], root: Path) -> None:
+    first, second = (min((root / "logicnlg" / method).iterdir()) for method in ("mle", "trime"))
+    words = ("compare", str(first), str(second), "--results", str(root))
+    whole = bench(*words)
+    path = damage(first, "scores-*")
+    ended = bench(*words)
+    assert ended.code == 1
+    assert ended.out.splitlines()[0] == whole.out.splitlines()[0]
+    assert str(path) in ended.err
+
+
+@pytest.mark.parametrize("pattern", ["scores-*", "trained.json", "rows-*"])
+def test_samples_go_on(bench: Callable[..., Ended], tmp_path: Path, pattern: str) -> None:
+    three(tmp_path)
+    cell = written(tmp_path, "face", {"r1": "x", "r2": "y", "r3": "z"})
+    path = damage(cell.path, pattern)
+    ended = bench("samples", "--task", "wikitext103", "--results", str(tmp_path))
+    assert ended.code == 1
+    assert "two cats sat" in ended.out
+    assert [str(path) in line for line in ended.complaints] == [True]
+
+
+def test_the_page_goes_on_past_damaged_rows(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    root = tmp_path / "results"
+    cell = written(root, "face", {"r1": "x", "r2": "y", "r3": "z"})
+    three(root)
+    ready(root, "mle")
+    path = damage(cell.path, "rows-*")
+    ended = bench("report", "--results", str(root), "--format", "html")
+    assert ended.code == 1
+    assert (root / NAME).exists()
+    assert str(path) in ended.err
+
+
+def test_claims_go_on(bench: Callable[..., Ended], root: Path) -> None:
+    path = damage(root, "scores-*")
+    ended = bench("claims", "--results", str(root))
+    assert (ended.code, str(path) in ended.err, ended.out != "") == (1, True, True)
+
+
+@pytest.mark.parametrize("command", ["verify", "score"])
+def test_verify_and_score_go_on_with_the_next_cell(bench: Callable[..., Ended], store_copy: Path, command: str) -> None:
+    cell = next(store_copy.glob("*/*/*"))
+    shutil.copytree(cell, cell.with_name("0000"))
+    path = damage(cell.with_name("0000"), "rows-*")
+    ended = bench(command, str(store_copy))
+    assert ended.code in (1, 3)
+    assert str(path) in ended.err + ended.out
+    assert not ended.out.startswith("0 ")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_store_that_is_only_read_can_be_reported(
+    bench: Callable[..., Ended], root: Path, tmp_path: Path, form: str
+) -> None:
+    before = everything(root)
+    assert bench("status", "--results", str(root)).code == 0
+    ended = bench("report", "--results", str(root), "--format", form, "--output", str(tmp_path / "out"))
+    assert ended.out == f"wrote {tmp_path / 'out'}/leaderboard.{FORMATS[form]}\n"
+    assert ended.code == 0
+    assert everything(root) == before
+
+
+def test_what_is_written_is_what_is_printed(bench: Callable[..., Ended], root: Path, tmp_path: Path) -> None:
+    printed = bench("report", "--results", str(root), "--format", "markdown").out
+    bench("report", "--results", str(root), "--format", "markdown", "--output", str(tmp_path / "a.md"))
+    assert (tmp_path / "a.md").read_text() == printed

@@ -1,0 +1,120 @@
+"""Merging: what the other store lacks is copied whole, what differs is named, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.base.keys import sha256
+from bench.metrics.sums import Sums, mean
+from bench.store.merging import merge
+from bench.store.store import CellFolder, Store
+from tests.conftest import Ended
+from tests.leaderboards.handmade import scored, trained
+
+WEIGHTS = sha256(b"weights")
+
+
+def filled(root: Path, *seeds: int, bleu: float = 30.0, host: str = "here") -> Path:
+    """A store of cells with rows, scores, sums and a checkpoint."""
+    for seed in seeds:
+        cell = trained(root, seed=seed)
+        cell.write_rows("aa", {"kind": "generation"}, [{"id": "x", "bleu": bleu}], {"host": host})
+        scored(cell, {"bleu-3": bleu}, items={"bleu-3": Sums(mean(1), [[bleu, 1], [1, 1], [2, 1]])})
+        content = cell.trained() or {}
+        (cell.path / "trained.json").unlink()
+        cell.checkpoint(WEIGHTS).write_text("weights")
+        cell.write_trained({**content, "model": {"checkpoint_sha256": WEIGHTS}}, {"host": host})
+    return root
+
+
+def held(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> tuple[Path, Path]:
+    return filled(tmp_path / "a", 0, 1), filled(tmp_path / "b", 1, 2)
+
+
+def test_what_is_lacking_is_copied_byte_for_byte(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+    first, second = stores
+    ours, theirs = held(first), held(second)
+    ended = bench("merge", str(first), str(second), "--json")
+    assert ended.code == 0, ended.err
+    assert held(second) == {**ours, **theirs}
+    assert held(first) == ours
+    found = json.loads(ended.out)
+    assert sorted(found["copied"]) == sorted(set(ours) - set(theirs))
+    assert found["same"] == len(set(ours) & set(theirs))
+
+
+def test_again_there_is_nothing_to_do(stores: tuple[Path, Path]) -> None:
+    merge(*stores)
+    assert merge(*stores).copied == []
+
+
+def test_a_dry_run_writes_nothing(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+    before = held(stores[1])
+    assert "would copy 5 files" in bench("merge", *map(str, stores), "--dry-run").out
+    assert held(stores[1]) == before
+
+
+def test_an_empty_target_becomes_the_source(stores: tuple[Path, Path], tmp_path: Path) -> None:
+    merge(stores[0], tmp_path / "new")
+    assert held(tmp_path / "new") == held(stores[0])
+
+
+def test_other_circumstances_are_no_conflict(tmp_path: Path) -> None:
+    first, second = filled(tmp_path / "a", 0, host="here"), filled(tmp_path / "b", 0, host="there")
+    before = held(second)
+    merged = merge(first, second)
+    assert (merged.conflicts, merged.copied) == ([], [])
+    assert held(second) == before
+
+
+def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    first, second = filled(tmp_path / "a", 0), tmp_path / "b"
+    (cell,) = Store(first).cells()
+    other = CellFolder(second / cell.path.relative_to(first))
+    other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
+    before = held(second)
+    ended = bench("merge", str(first), str(second))
+    assert ended.code == 1
+    assert [line.endswith("trained.json: '" + str(second) + "' has another one, which stays")
+            for line in ended.complaints] == [True]  # fmt: skip
+    assert held(second) == before
+
+
+def test_other_rows_keep_their_scores_out(tmp_path: Path) -> None:
+    first, second = filled(tmp_path / "a", 0), filled(tmp_path / "b", 0, bleu=31.0)
+    for cell in Store(first).cells():
+        for name in cell.names("scores-*"):
+            path = cell.path / name
+            content = cell.scores(name[7:-5]) or {}
+            path.unlink()
+            cell.write_scores("cc", {**content, "rows": "aa"}, {})
+    before = held(second)
+    merged = merge(first, second)
+    assert sorted(name.rpartition("/")[2] for name in merged.conflicts) == ["rows-aa.jsonl.gz", "scores-cc.json"]
+    assert [name.rpartition("/")[2][:6] for name in merged.copied] == ["items-"]
+    assert {name: data for name, data in held(second).items() if name in before} == before
+
+
+def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+    first, second = stores
+    damaged = next(path for path in first.rglob("scores-*") if path.parent.name not in str(held(second)))
+    damaged.write_text("{")
+    ended = bench("merge", str(first), str(second))
+    assert ended.code == 1
+    assert f"not copied: stored file '{damaged}'" in ended.err
+    assert not (second / damaged.relative_to(first)).exists()
+    assert Store(second).damaged == {}
+
+
+def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    assert bench("merge", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
+    assert bench("merge", "leaderboards/runs/small.jsonl", str(tmp_path / "b")).code == 2

@@ -1,0 +1,172 @@
+"""Reading a whole store: what is damaged, foreign or of a later version costs its own row, and is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.base.keys import canonical, sha256
+from bench.commands.report import report
+from bench.errors import DamagedError
+from bench.leaderboards.table import tables
+from bench.metrics.sums import Sums, mean
+from bench.store.fields import missing_field
+from bench.store.reading import CellRecords, read_cells, summaries
+from bench.store.store import Store
+from tests.leaderboards.handmade import ready, scored, trained
+
+METHODS = ("face", "mle", "trime")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Three methods, the sums of one column each."""
+    for method in METHODS:
+        ready(tmp_path / "results", method)
+        cell = trained(tmp_path / "results", method)
+        scored(cell, {"rouge-l": 3.0}, items={"rouge-l": Sums(mean(1), [[1, 2], [3, 4], [float(len(method)), 1]])})
+    return tmp_path / "results"
+
+
+def read(root: Path) -> tuple[list[CellRecords], Store]:
+    store = Store(root)
+    return list(read_cells(store)), store
+
+
+def one(root: Path, pattern: str, method: str = "mle") -> Path:
+    """A file of a method's cell."""
+    return min((root / "logicnlg" / method).glob(f"*/{pattern}"))
+
+
+def methods_shown(root: Path) -> dict[str, int]:
+    """How many columns each row has."""
+    (built, *_), _ = tables(Store(root), columns="all")
+    return {row.method: len(row.values) for row in built.rows}
+
+
+WHOLE = dict.fromkeys(METHODS, 4)
+DAMAGES = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "empty": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(b"\0" * path.stat().st_size),
+    "junk": lambda path: path.write_text("[" * 10_000),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "bit": lambda path: path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]),
+    "later": lambda path: rewrite(path, schema=9),
+    "foreign": lambda path: rewrite(path, content={"mine": 1}),
+    "no object": lambda path: path.write_text("[1]"),
+}
+
+
+def rewrite(path: Path, **changes: Any) -> None:
+    """Write a record of another program, whose hash is right."""
+    if path.suffix != ".json":
+        path.write_bytes(b"{}")
+        return
+    record = {**json.loads(path.read_text()), **changes}
+    record["sha256"] = sha256(canonical(record["content"]))
+    path.write_text(json.dumps(record))
+
+
+def test_a_whole_store_is_read_whole(root: Path) -> None:
+    cells, store = read(root)
+    assert [cell.folder.path.parts[-2] for cell in cells] == list(METHODS)
+    assert [len(cell.scores) for cell in cells] == [3] * 3
+    assert store.damaged == {}
+    assert methods_shown(root) == WHOLE
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_scores_cost_their_columns(root: Path, damage: str) -> None:
+    path = next(path for path in (root / "logicnlg" / "mle").rglob("scores-*") if "ppl/word" in path.read_text())
+    DAMAGES[damage](path)
+    _, store = read(root)
+    assert list(store.damaged) == [path]
+    assert methods_shown(root) == {**WHOLE, "mle": 3}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_of_training_costs_its_row(root: Path, damage: str) -> None:
+    path = one(root, "trained.json")
+    DAMAGES[damage](path)
+    cells, store = read(root)
+    assert list(store.damaged) == [path]
+    assert [cell.trained is None for cell in cells] == [False, True, False]
+    assert methods_shown(root) == {"face": 4, "trime": 4}
+    (line,) = [cell for cell in summaries(store) if cell["status"] == "damaged"]
+    assert (line["task"], line["method"], line["scores"]) == ("logicnlg", "mle", 3)
+    assert line["error"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "junk", "bit", "empty", "folder"])
+def test_damaged_sums_cost_the_test_and_not_the_number(root: Path, damage: str) -> None:
+    path = one(root, "items-*")
+    DAMAGES[damage](path)
+    cells, store = read(root)
+    assert list(store.damaged) == [path]
+    assert methods_shown(root) == WHOLE
+    assert [any("items" in score for score in cell.scores) for cell in cells] == [True, False, True]
+    assert report(root, None, "terminal")
+
+
+def test_sums_that_are_gone_are_no_damage(root: Path) -> None:
+    one(root, "items-*").unlink()
+    cells, store = read(root)
+    assert store.damaged == {}
+    assert [any("items" in score for score in cell.scores) for cell in cells] == [True, False, True]
+
+
+def test_columns_with_sums_are_named(root: Path) -> None:
+    (cell, *_), _ = read(root)
+    assert [score.get("sums") for score in cell.scores if "items" in score] == [["rouge-l"]]
+
+
+def test_what_is_said_of_damage(root: Path) -> None:
+    path = one(root, "scores-*")
+    path.write_text("{")
+    error = read(root)[1].damaged[path]
+    assert isinstance(error, DamagedError)
+    assert str(error).startswith(f"stored file '{path}' cannot be read (JSONDecodeError: ")
+    assert error.todo == "bench repair moves it aside, then bench score makes it again"
+    assert "left out: logicnlg/mle/" in report(root, None, "markdown")
+    assert str(root) not in report(root, None, "json")
+
+
+def test_a_file_that_cannot_be_opened_is_told(root: Path) -> None:
+    path = one(root, "scores-*")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    assert list(read(root)[1].damaged) == [path]
+
+
+def test_tasks_that_are_not_wanted_are_not_read(root: Path) -> None:
+    ready(root, "mle", task="xsum")
+    one(root, "scores-*").write_text("{")
+    store = Store(root)
+    assert [cell.folder.path.parts[-3] for cell in read_cells(store, ["xsum"])] == ["xsum"]
+    assert store.damaged == {}
+
+
+@pytest.mark.parametrize("kind", ["trained", "scores"])
+def test_every_missing_field_is_found(root: Path, kind: str) -> None:
+    (cell, *_), _ = read(root)
+    content = cell.trained if kind == "trained" else cell.scores[0]
+    assert content is not None
+    assert missing_field(kind, content) == ""
+    for name in {"key", "status", "method", "config", "data", "of", "values"} & set(content):
+        less = {field: value for field, value in content.items() if field != name}
+        assert missing_field(kind, less).startswith(name)
+
+
+@pytest.mark.parametrize("value", ["5", [5], {"a": 1}])
+def test_a_value_that_is_no_number_is_foreign(value: object) -> None:
+    of = {"kind": "generation", "split": "test", "status": "own", "split_sha256": "x", "batch_size": 1,
+          "whole_split": True, "ids": {"n": 1}, "decoding": None}  # fmt: skip
+    number = {"name": "bleu-1", "signature": "s", "higher_is_better": True}
+    assert missing_field("scores", {"of": of, "values": [{**number, "value": 5.0}]}) == ""
+    assert missing_field("scores", {"of": of, "values": [{**number, "value": value}]}) == "values.value"
