@@ -43,7 +43,12 @@ FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 }
 """By kind of record, fields that every leaderboard reads, and their types."""
 
-VALUE = {"name": str, "value": NUMBER, "signature": str, "higher_is_better": (bool, type(None))}
+VALUE: Mapping[str, type | tuple[type, ...]] = {
+    "name": str,
+    "value": NUMBER,
+    "signature": str,
+    "higher_is_better": (bool, type(None)),
+}
 """Of each number of a scores file."""
 
 

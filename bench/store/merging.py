@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from bench.base.files import write_atomic
 from bench.errors import DamagedError, StoreError
@@ -140,8 +141,8 @@ def _copy(source: Path, target: Path) -> None:
         StoreError: it cannot be read or written.
     """
 
-    def fill(file: object) -> None:
+    def fill(file: BinaryIO) -> None:
         with open(source, "rb") as content:
-            shutil.copyfileobj(content, file)  # type: ignore[misc]
+            shutil.copyfileobj(content, file)
 
     write_atomic(target, fill)
