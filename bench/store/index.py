@@ -44,11 +44,7 @@ class Index:
 
     def __init__(self, connection: sqlite3.Connection | None) -> None:
         self.connection = connection
-        self.stamps: dict[str, bytes] = {}
         self.learned: list[tuple[str, bytes, bytes, bytes]] = []
-        with self._tolerant():
-            if connection is not None:
-                self.stamps = dict(connection.execute("SELECT folder, stamp FROM summary"))
 
     def get(self, table: str, folder: str, stamp: bytes) -> Content | None:
         """Return what is known of a cell; None where nothing is, or its files have changed.
@@ -58,7 +54,7 @@ class Index:
             folder: of the cell, below the store.
             stamp: of its files as they are now.
         """
-        if self.connection is None or self.stamps.get(folder) != stamp:
+        if self.connection is None:
             return None
         with self._tolerant():
             query = f"SELECT content FROM {table} WHERE folder = ? AND stamp = ?"  # noqa: S608
@@ -88,12 +84,14 @@ class Index:
 
     def forget_all_but(self, folders: Iterable[str]) -> None:
         """Forget cells that are gone."""
-        gone = [(folder,) for folder in set(self.stamps).difference(folders)]
-        if self.connection is None or not gone:
+        if self.connection is None:
             return
         with self._tolerant(), self.connection as transaction:
-            for table in TABLES:
-                transaction.executemany(f"DELETE FROM {table} WHERE folder = ?", gone)  # noqa: S608
+            known = {folder for (folder,) in transaction.execute("SELECT folder FROM summary")}
+            gone = [(folder,) for folder in known.difference(folders)]
+            if gone:
+                for table in TABLES:
+                    transaction.executemany(f"DELETE FROM {table} WHERE folder = ?", gone)  # noqa: S608
 
     def close(self) -> None:
         """Write what is left and close the file."""

@@ -160,11 +160,16 @@ def test_a_damaged_index_is_made_anew(root: Path, cache: Path, damage: str) -> N
     assert everything(root) == known
 
 
-def test_content_that_was_changed_in_the_index_is_not_believed(root: Path, cache: Path) -> None:
+@pytest.mark.parametrize("place", [0, 10, -1])
+def test_content_that_was_changed_in_the_index_is_not_believed(root: Path, cache: Path, place: int) -> None:
     known = everything(root)
     with sqlite3.connect(the_file(cache)) as connection:
         for table in index.TABLES:
-            connection.execute(f"UPDATE {table} SET content = substr(content, 1, 9) || 'x' || substr(content, 11)")  # noqa: S608
+            for folder, content in connection.execute(f"SELECT folder, content FROM {table}").fetchall():  # noqa: S608
+                changed = bytearray(content)
+                changed[place] ^= 8
+                values = bytes(changed), folder
+                connection.execute(f"UPDATE {table} SET content = ? WHERE folder = ?", values)  # noqa: S608
     connection.close()
     assert everything(root) == known
 

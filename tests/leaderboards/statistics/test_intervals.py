@@ -53,6 +53,10 @@ def test_the_standard_deviation_is_that_of_the_library_in_every_bit(values):
     assert standard_deviation(values) == statistics.stdev(values)
 
 
+def test_a_root_just_above_the_middle_of_two_floats_is_rounded_up():
+    assert standard_deviation([96.6, 48.1, 44.6]) == 29.064583258667238  # 29.064583258667234 without a sticky bit
+
+
 @pytest.mark.parametrize("df", TABULATED)
 def test_quantiles_are_the_tabulated_ones(df):
     assert (round(student_t(df), 3), round(student_t(df, 0.99), 3)) == TABULATED[df]
