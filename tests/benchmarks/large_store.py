@@ -85,8 +85,8 @@ def turned(sums: Sums, number: int) -> Sums:
     return Sums(sums.form, np.roll(sums.values, number, axis=0))
 
 
-def measured(folder: Path, *words: str, cache: Path) -> tuple[float, int]:
-    """Return seconds and peak megabytes of a command on a store; what it prints is thrown away."""
+def measured(folder: Path, *words: str, cache: Path) -> tuple[float, float, int]:
+    """Return seconds, CPU seconds and peak megabytes of a command on a store; what it prints is thrown away."""
     environment = {**os.environ, "BENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -96,7 +96,7 @@ def measured(folder: Path, *words: str, cache: Path) -> tuple[float, int]:
     seconds = time.perf_counter() - started
     if code:
         raise SystemExit(f"bench {' '.join(words)} ended with {os.waitstatus_to_exitcode(code)}")
-    return seconds, used.ru_maxrss // 1024
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
 def main() -> None:
@@ -120,8 +120,8 @@ def measure(folder: Path, n: int) -> None:
     cache = folder / f"cache-{n}"
     rounds = [("status", "first"), ("status", "again"), ("report", "first"), ("report", "again"), ("report", "third")]
     for command, when in rounds:
-        seconds, megabytes = measured(root, command, cache=cache)
-        print(f"{n:>6} cells  {command:<7}{when:<6} {seconds:7.2f} s {megabytes:6} MB", flush=True)
+        seconds, cpu, megabytes = measured(root, command, cache=cache)
+        print(f"{n:>6} cells  {command:<7}{when:<6} {seconds:7.2f} s, CPU {cpu:7.2f} s {megabytes:6} MB", flush=True)
 
 
 if __name__ == "__main__":
