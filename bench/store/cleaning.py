@@ -16,14 +16,14 @@ from pathlib import Path
 from bench.base.files import abandoned
 from bench.errors import DamagedError, StoreError
 from bench.store.files import DISK
+from bench.store.partial_rows import PARTIAL
+from bench.store.state_files import STATE
 from bench.store.store import CellFolder
 
 __all__ = ["BUSY_S", "Unneeded", "is_busy", "remove", "unneeded", "unneeded_checkpoints"]
 
 BUSY_S = 3600
 """Seconds without a change after which nobody works on a cell: a run keeps its state every few minutes."""
-STATE, PARTIAL = "state", "partial"
-"""Folders of a cell: states of its training, batches of its evaluations."""
 
 
 @dataclass(frozen=True)

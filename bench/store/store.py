@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
