@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bench.base.version import __version__
+
 if TYPE_CHECKING:
     from bench.cells.make import make
 
-__version__ = "0.2.0"
 __all__ = ["__version__", "make"]
 
 

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from bench import __version__
 from bench.base.credentials import learn_words
 from bench.base.lightning import stand_in
 from bench.base.outward import guard_process, guarded
 from bench.base.signals import EXIT_CODES, Stopped, handled
+from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 

@@ -23,9 +23,6 @@ ALLOWED = {
     "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
 }
 EXTRA = {
-    "bench.store.provenance": {"bench"},  # its version
-    "bench.store.migrations": {"bench"},  # likewise
-    "bench.store.index": {"bench"},  # likewise
     # The tables of what there is; nothing is loaded.
     "bench.leaderboards.table": {"bench.tasks"},
     "bench.leaderboards.groups": {"bench.models"},

@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Copy; return 0, or 1 where files are in conflict or damaged."""
-    from bench.leaderboards.render.grid import plain
+    from bench.base.outward import plain
     from bench.store.merging import merge
 
     merged = merge(given.source, given.into, write=not given.dry_run)

@@ -49,7 +49,7 @@ def content(file: Repaired, is_dry: bool) -> dict[str, Any]:
 
 def text(found: Sequence[Repaired], is_dry: bool, results: str) -> str:
     """Return what was done for people, and the commands that make everything again, each once."""
-    from bench.leaderboards.render.grid import plain
+    from bench.base.outward import plain
 
     if not found:
         return f"no damaged files in '{results}'"

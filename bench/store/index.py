@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import bench
 from bench.base.cache import cache_root
 from bench.base.keys import key_of
+from bench.base.version import __version__
 from bench.store.migrations import SCHEMA
 
 __all__ = ["Index", "opened_index"]
@@ -135,7 +135,7 @@ def _path_of(root: Path) -> Path:
 
 def _connected(path: Path) -> sqlite3.Connection | None:
     """Open or make an index file; None where that cannot be done."""
-    about = json.dumps([VERSION, SCHEMA, bench.__version__])
+    about = json.dumps([VERSION, SCHEMA, __version__])
     connection = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """Migrations: a stored record of an older schema becomes one of today's when it is read; its file stays as it is.
 
+from bench.base.version import __version__
 A new schema is a higher `SCHEMA`, one function from the schema before, its line in `MIGRATIONS`, and a test of it. The
 functions are applied one after another, so each knows two schemas only.
 """
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import bench
+from bench.base.version import __version__
 
 __all__ = ["MIGRATIONS", "SCHEMA", "NewerSchema", "check_schema", "migrated"]
 
@@ -40,7 +41,7 @@ class NewerSchema(ValueError):
         if version:
             writer = f", written by version {version}"
         super().__init__(
-            f"it has schema {schema}{writer}; this is version {bench.__version__}, which reads up to schema {SCHEMA}"
+            f"it has schema {schema}{writer}; this is version {__version__}, which reads up to schema {SCHEMA}"
         )
 
     @property
@@ -68,7 +69,7 @@ def check_schema(schema: object, provenance: object) -> int:
         version = None
         if isinstance(provenance, Mapping):
             version = provenance.get("bench")
-        if version == bench.__version__:
+        if version == __version__:
             raise ValueError(f"its schema is {schema}, and version {version}, which wrote it, has none above {SCHEMA}")
         if not isinstance(version, str) or not VERSION.fullmatch(version):
             version = ""

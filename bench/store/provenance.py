@@ -14,7 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import bench
+from bench.base.version import __version__
+
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder of `bench`."""
 
 PACKAGES = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "numpy", "nltk")
 
@@ -31,7 +34,7 @@ def provenance(started: float | None = None) -> dict[str, Any]:
     if started is not None:
         wall = round(time.monotonic() - started, 2)
     return {
-        "bench": bench.__version__,
+        "bench": __version__,
         "code": code_state(),
         "environment": environment(),
         "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
@@ -81,7 +84,7 @@ def installed_hash() -> str:
 @lru_cache(maxsize=1)
 def code_state() -> dict[str, Any]:
     """Return the commit and whether the tree differs from it; a hash of the package's files where there is no git."""
-    root = Path(bench.__file__).resolve().parent.parent
+    root = PACKAGE.parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit and (root / "pyproject.toml").exists():
         diff_sha256 = None
@@ -93,7 +96,7 @@ def code_state() -> dict[str, Any]:
             "diff_sha256": diff_sha256,
         }
     digest = hashlib.sha256()
-    for path in sorted(Path(bench.__file__).resolve().parent.rglob("*.py")):
+    for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.read_bytes())
     return {"commit": None, "files_sha256": digest.hexdigest()[:16]}
 

@@ -1,0 +1,5 @@
+"""Version: of this package, as records say it."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.2.0"
