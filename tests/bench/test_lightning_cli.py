@@ -14,6 +14,8 @@ from bench.errors import BlockedError
 from bench.lightning import CLI
 from bench.store.checkpoints import save_checkpoint
 
+pytestmark = pytest.mark.usefixtures("sample_data")
+
 SETS = {
     "trainer.steps": 3,
     "trainer.batch_size": 6,

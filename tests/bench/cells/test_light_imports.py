@@ -21,7 +21,8 @@ ON_REQUEST = {
     "bench.tasks.exemplars.retrieve": "methods that read exemplars",
     "bench.tasks.fetch.hub": "data of the hub",
 }
-TRAINING = ("build", "evaluation", "evaluators", "generation", "run", "sampling", "score", "training", "work")
+CELLS = ("build", "evaluation", "evaluators", "generation", "run", "sampling", "score", "validation", "work")
+TRAINING = {f"bench.cells.{name}" for name in CELLS} | {"bench.training.training", "bench.training.state_keeper"}
 
 
 def imported_with(start):
@@ -47,8 +48,7 @@ def test_what_few_runs_need_is_imported_where_it_is_needed(start, name):
 
 def test_a_plan_imports_nothing_that_trains_or_scores():
     planned = imported_with("bench.cells.plan") | imported_with("bench.commands.run")
-    assert not planned & {f"bench.cells.{name}" for name in TRAINING}
+    assert not planned & TRAINING
     assert not {name for name in planned if name.startswith("bench.metrics.")}
-    assert {f"bench.cells.{name}" for name in TRAINING} - {"bench.cells.generation", "bench.cells.sampling"} <= (
-        imported_with("bench.cells.run")
-    ), "what trains is found by this test"
+    found = imported_with("bench.cells.run")
+    assert TRAINING - {"bench.cells.generation", "bench.cells.sampling"} <= found, "what trains is found by this test"

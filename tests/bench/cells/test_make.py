@@ -24,6 +24,7 @@ from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
 from bench.tasks import TASKS
 from bench.tasks.logicnlg import LogicNLG
+from tests.conftest import forget_data
 from tests.e2e.resume import ON_BILSTM
 
 STEPS, EVERY = 4, 2
@@ -52,12 +53,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     texts = [f"{name}={value}" for name, value in (SETS | SMALL).items()]
     command = ["run", "--task", "logicnlg", "--method", f"{FINE_TUNED_FROM},histalign,face", "--preset", "small"]
-    assert main([*command, "--limit", "30", "--quiet", "--results", str(folder), "--set", *texts]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        assert main([*command, "--limit", "30", "--quiet", "--results", str(folder), "--set", *texts]) == 0
     return folder
 
 
 @pytest.fixture(autouse=True)
-def lightning_may_advise() -> Iterator[None]:
+def lightning_may_advise(sample_data: None) -> Iterator[None]:
     """Lightning's advice on workers and log intervals is no error here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

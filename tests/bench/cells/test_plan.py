@@ -41,7 +41,8 @@ def keys(*sets, **others):
 
 TRAINER = {"steps": "7", "epochs": "0.5", "batch_size": "16", "lr": "0.5", "warmup": "0.5", "schedule": "constant",
            "weight_decay": "0.5", "clip": "0.5", "precision": "bf16-mixed", "max_source": "30", "max_target": "7",
-           "limit": "7"}  # fmt: skip
+           "limit": "7", "validate": "0.5", "validate_rows": "7", "watch": "rouge", "select": "ppl", "patience": "3",
+           "decay": "0.5", "decay_epochs": "2.0"}  # fmt: skip
 HISTALIGN = {"variant": "released", "base": "trime", "reduction": "sum", "rank_scope": "sequence", "alpha": "0.5",
              "margin": "0.5"}  # fmt: skip
 SMALL = {"vocabulary": "300", "width": "64", "layers": "1", "heads": "2", "context": "128", "dropout": "0.5",
