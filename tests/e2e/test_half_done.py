@@ -14,6 +14,7 @@ from bench.cells.evaluators import EVALUATORS
 from bench.cells.work import tidy, work
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
+from tests.conftest import forget_data
 from tests.e2e import stores
 from tests.e2e.resume import Case
 
@@ -45,9 +46,11 @@ def cell(tmp_path: Path) -> Cell:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The store of a cell that nothing has ended."""
     results = tmp_path_factory.mktemp("undisturbed")
-    cell = Case("mle", STEPS, batch=4).cell(results)
-    work(cell, list(cell.evaluations))
-    return stores.contents(results)
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, results / "no-cache")
+        cell = Case("mle", STEPS, batch=4).cell(results / "results")
+        work(cell, list(cell.evaluations))
+    return stores.contents(results / "results")
 
 
 @pytest.mark.parametrize("after", [0.0, 1000.0], ids=["kept at once", "kept at the end"])

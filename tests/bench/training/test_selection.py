@@ -12,7 +12,10 @@ from bench.cells.cell import Cell
 from bench.cells.work import work
 from bench.errors import UsageError
 from bench.training.training import train
+from tests.conftest import forget_data
 from tests.e2e.resume import Case
+
+pytestmark = pytest.mark.usefixtures("sample_data")
 
 STEPS, EPOCH = 8, 5  # 30 rows in batches of 6
 
@@ -20,7 +23,10 @@ STEPS, EPOCH = 8, 5  # 30 rows in batches of 6
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Cell:
     """A training of mle without anything more."""
-    return Case("mle", STEPS).cell(tmp_path_factory.mktemp("results"))
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        return Case("mle", STEPS).cell(folder)
 
 
 def with_trainer(cell: Cell, **options: Any) -> Cell:
