@@ -24,6 +24,7 @@ __all__ = [
     "positive",
     "results_option",
     "rows_options",
+    "seconds",
     "set_option",
     "set_texts",
     "store_options",
@@ -129,3 +130,14 @@ def whole(text: str, least: int = 0) -> int:
     if not text.isdigit() or int(text) < least:
         raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """Read a time above zero."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"seconds above zero, not '{text}'")
+    return found

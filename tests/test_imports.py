@@ -16,7 +16,16 @@ ALLOWED = {
     "bench.store": ("bench.store", "bench.metrics.sums", "bench.models.core", *GROUND),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.metrics", *GROUND),
     "bench.config": ("bench.config", "bench.tasks", "bench.models", *GROUND),
-    "bench.cells": ("bench.cells", "bench.config", "bench.store", "bench.tasks", "bench.models", "bench.metrics")
+    "bench.processes": ("bench.processes", *GROUND),
+    "bench.cells": (
+        "bench.cells",
+        "bench.processes",
+        "bench.config",
+        "bench.store",
+        "bench.tasks",
+        "bench.models",
+        "bench.metrics",
+    )
     + GROUND,
 }
 EXTRA = {

@@ -6,17 +6,20 @@ import shutil
 import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.files import abandoned
 from bench.cells.cell import Cell
+from bench.cells.memory import Attempt, within_memory
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.score import score_cell
-from bench.cells.work import work
+from bench.cells.work import OnStep, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
+from bench.processes.member import membership
 from bench.store.kept_board import files_at
 from bench.store.provenance import provenance
 
@@ -140,20 +143,8 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
             live.log(step, values)
 
     is_new = cell.folder.trained() is None
-    if arguments.devices > 1 and not cell.method.is_baseline:
-        from bench.cells.workers import share
-
-        share(cell, missing, arguments, progress)
-    else:
-        work(
-            cell,
-            missing,
-            accumulate=arguments.accumulate,
-            workers=arguments.workers,
-            on_step=on_step,
-            on_stage=progress.stage,
-            on_note=progress.warn,
-        )
+    make = attempt_of(cell, missing, arguments, progress, on_step)
+    within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
     progress.stage("scoring")
     scores = score_cell(cell)
     if live is None:
@@ -161,6 +152,45 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     if is_new and (trained := cell.folder.trained()):
         live.curve(trained["train"]["curve"])
     live.scores(scores)
+
+
+def world_of(arguments: RunArguments) -> int:
+    """Return how many processes share a cell."""
+    member = membership()
+    if member is None:
+        return arguments.devices
+    return member.world
+
+
+def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress: Progress, on_step: OnStep) -> Attempt:
+    """Return what does a cell, with a number of micro-batches: as a member of a group, in several processes, or here.
+
+    A cell with a time limit gets a process of its own, which can be ended.
+    """
+    is_watched = bool(arguments.stall_timeout or arguments.cell_timeout)
+    member = membership()
+    if member is not None and not cell.method.is_baseline:
+        from bench.cells.members import share_with_members
+
+        return partial(share_with_members, cell, missing, arguments, progress, member)
+    if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
+        from bench.cells.workers import share
+
+        return partial(share, cell, missing, arguments, progress)
+
+    def alone(accumulate: int, out_of_memory: bool) -> None:
+        work(
+            cell,
+            missing,
+            accumulate=accumulate,
+            workers=arguments.workers,
+            out_of_memory=out_of_memory,
+            on_step=on_step,
+            on_stage=progress.stage,
+            on_note=progress.warn,
+        )
+
+    return alone
 
 
 def check_parent(parent: Cell) -> None:

@@ -1,21 +1,16 @@
-"""Workers: several processes that share one cell. The parent waits, and ends all of them when one dies.
-
-Started as `python -m bench.cells.workers JOB` by `share`, not by people.
-"""
+"""Workers: several processes that share one cell. They leave their rows in a scratch folder; the parent stores them."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.base.files import signature
 from bench.cells.cell import Cell
@@ -24,35 +19,108 @@ from bench.cells.progress import Progress
 from bench.cells.work import store_rows, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError
+from bench.processes.group import run_group
+from bench.processes.heartbeat import OnBeat
+from bench.processes.rank import Rank
+from bench.processes.trainer import GROUP_TIMEOUT_S
+from bench.processes.watch import Limits
 
-GRACE_S = 3
-"""How long a worker may take to end after SIGTERM, before it is killed."""
-
-JOB, NOTES = "job.json", "notes"
-"""Files of a scratch folder: what workers do, and a line for each thing that they want a user to know."""
+NOTES = "notes"
+"""File of a scratch folder: a line for each thing that workers want a user to know."""
 
 
-def share(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, progress: Progress) -> None:
+def share(
+    cell: Cell,
+    rows_keys: Sequence[str],
+    arguments: RunArguments,
+    progress: Progress,
+    accumulate: int = 1,
+    out_of_memory: bool = False,
+) -> None:
     """Give a cell to several processes, and store the rows that they make.
+
+    Args:
+        cell: what.
+        rows_keys: evaluations whose rows are missing.
+        arguments: how many processes, and how long they may take.
+        progress: told what happens.
+        accumulate: micro-batches of an optimiser step on each process.
+        out_of_memory: whether there are more of them than asked for, for want of memory.
 
     Raises:
         BenchError: when a process fails, or the rows are not exactly the wanted ones.
     """
     started = time.monotonic()
-    scratch = arguments.results_folder / ".work" / f"{cell.key}.{signature()}"
-    scratch.mkdir(parents=True, exist_ok=True)
+    world = arguments.devices
+    with scratch_folder(arguments.results_folder, cell) as scratch:
+        progress.stage(f"on {world} processes")
+        job = job_of(cell, rows_keys, arguments, accumulate, out_of_memory)
+        threads = threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
+        limits = Limits(arguments.stall_timeout, arguments.cell_timeout)
+        run_group("bench.cells.workers:do_share", job, world, scratch, threads=threads, limits=limits)
+        finish(cell, rows_keys, scratch, world, started, progress)
+
+
+@contextmanager
+def scratch_folder(results: Path, cell: Cell) -> Iterator[Path]:
+    """Make a folder that the processes of a cell share, and remove it afterwards."""
+    scratch = results / ".work" / f"{cell.key}.{signature()}"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
     try:
-        progress.stage(f"on {arguments.devices} processes")
-        launch(cell, rows_keys, arguments, scratch)
-        for note in notes_of(scratch):
-            progress.warn(note)
-        trained = cell.folder.trained()
-        if trained is not None and trained["status"] == "ok":
-            collect(cell, rows_keys, scratch, arguments.devices, started)
+        yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         with suppress(OSError):  # another run may be using the folder, or removing it too
             scratch.parent.rmdir()
+
+
+def job_of(
+    cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, accumulate: int, out_of_memory: bool
+) -> dict[str, Any]:
+    """Return what each process is to do, as content for JSON."""
+    return {
+        "cell": content_of(cell),
+        "rows": list(rows_keys),
+        "accumulate": accumulate,
+        "workers": arguments.workers,
+        "out_of_memory": out_of_memory,
+        "timeout": max(GROUP_TIMEOUT_S, 2 * arguments.stall_timeout),
+    }
+
+
+def do_share(job: dict[str, Any], rank: Rank) -> None:
+    """Do one process' share of a job."""
+    rank.heartbeat("reading the data")
+    do_work(cell_of(job["cell"]), job, rank.number, rank.world, rank.scratch, rank.heartbeat)
+
+
+def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Path, on_beat: OnBeat) -> None:
+    """Train and evaluate as one of several processes; what a user should know goes to the notes."""
+    with open(scratch / NOTES, "a") as notes:
+        work(
+            cell,
+            job["rows"],
+            rank=rank,
+            world=world,
+            accumulate=job["accumulate"],
+            workers=job["workers"],
+            timeout=job["timeout"],
+            scratch=scratch,
+            out_of_memory=job["out_of_memory"],
+            on_stage=on_beat,
+            on_note=partial(print, file=notes),
+            on_beat=on_beat,
+        )
+
+
+def finish(cell: Cell, rows_keys: Sequence[str], scratch: Path, world: int, started: float, progress: Progress) -> None:
+    """Tell what the processes have noted, and store the rows that they have left."""
+    for note in notes_of(scratch):
+        progress.warn(note)
+    trained = cell.folder.trained()
+    if trained is not None and trained["status"] == "ok":
+        collect(cell, rows_keys, scratch, world, started)
 
 
 def notes_of(scratch: Path) -> list[str]:
@@ -83,140 +151,3 @@ def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, s
         for path in paths:
             with suppress(OSError):
                 path.unlink()
-
-
-# The parent ---------------------------------------------------------------------------------------------------------
-
-
-def launch(cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, scratch: Path) -> None:
-    """Start one worker a device and wait for all of them.
-
-    Raises:
-        BenchError: with the end of the log of the first worker that failed.
-    """
-    job = {
-        "cell": content_of(cell),
-        "rows": list(rows_keys),
-        "accumulate": arguments.accumulate,
-        "workers": arguments.workers,
-        "started_by": os.getpid(),
-    }
-    (scratch / JOB).write_text(json.dumps(job))
-    port, world = free_port(), arguments.devices
-    threads = threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
-    workers: list[subprocess.Popen[bytes]] = []
-    try:
-        for rank in range(world):
-            environment = {
-                **os.environ,
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "WORLD_SIZE": str(world),
-                "NODE_RANK": "0",
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-                "OMP_NUM_THREADS": str(threads),
-            }
-            workers.append(start(scratch, rank, environment))
-        wait(workers, scratch)
-    finally:
-        stop(workers)
-
-
-def start(scratch: Path, rank: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start one worker; what it prints goes to its log."""
-    with open(scratch / f"log.{rank}", "wb") as log:
-        command = [sys.executable, "-m", "bench.cells.workers", str(scratch / JOB)]
-        return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-
-
-def wait(workers: Sequence[subprocess.Popen[bytes]], scratch: Path) -> None:
-    """Wait until all have ended well, or one has not."""
-    while True:
-        codes = [worker.poll() for worker in workers]
-        failed = [(code > 0, rank, code) for rank, code in enumerate(codes) if code]
-        if failed:
-            _, rank, code = min(failed)  # one that was killed explains the others, which have lost it
-            tail = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines()[-12:]
-            raise BenchError(f"process {rank} of {len(workers)} ended with code {code}:\n" + "\n".join(tail))
-        if all(code == 0 for code in codes):
-            return
-        time.sleep(0.05)
-
-
-def stop(workers: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End what is still running: by SIGTERM, then by SIGKILL."""
-    for worker in workers:
-        if worker.poll() is None:
-            worker.terminate()
-    deadline = time.monotonic() + GRACE_S
-    for worker in workers:
-        try:
-            worker.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            worker.kill()
-            worker.wait()
-
-
-def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-# A worker -----------------------------------------------------------------------------------------------------------
-
-
-def main(job_file: str) -> None:
-    """Do this rank's share of a job."""
-    job = json.loads(Path(job_file).read_text())
-    end_with(job["started_by"])
-    if threads := int(os.environ.get("OMP_NUM_THREADS", "0")):
-        import torch
-
-        torch.set_num_threads(threads)
-    cell = cell_of(job["cell"])
-    scratch = Path(job_file).parent
-    with open(scratch / NOTES, "a") as notes, exits_fail():
-        work(
-            cell,
-            job["rows"],
-            rank=int(os.environ["RANK"]),
-            world=int(os.environ["WORLD_SIZE"]),
-            accumulate=job["accumulate"],
-            workers=job["workers"],
-            scratch=scratch,
-            on_note=lambda note: print(note, file=notes),
-        )
-
-
-@contextmanager
-def exits_fail() -> Iterator[None]:
-    """Fail where an objective raises SystemExit: even its code 0 would say that this rank's share is done.
-
-    Raises:
-        RuntimeError: in its place.
-    """
-    try:
-        yield
-    except SystemExit as error:
-        raise RuntimeError(f"SystemExit: {error}") from error
-
-
-def end_with(parent: int) -> None:
-    """End when the parent is gone: nobody would collect what this process makes."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-if __name__ == "__main__":
-    try:
-        main(sys.argv[1])
-    except BenchError as error:
-        sys.exit(str(error))
