@@ -20,6 +20,7 @@ __all__ = [
     "Stopped",
     "asked_to_stop",
     "between_steps",
+    "forget",
     "handled",
     "interrupts_get_out",
     "restore_handlers",
@@ -116,6 +117,13 @@ def stop_if_asked() -> None:
     """Raise `Stopped` if a signal came."""
     if _ASKED.number:
         raise Stopped(_ASKED.number)
+
+
+def forget() -> None:
+    """Begin as a new program: no signal has come, and handlers are the system's. For a process that was forked."""
+    _ASKED.number = _ASKED.in_steps = 0
+    for number in EXIT_CODES:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from bench.cells.evaluation import evaluate, merge
 from bench.cells.score import score_cell
 from bench.cells.wanted import Evaluation
 from bench.cells.work import store_rows
-from bench.cells.workers import free_port
 from bench.config.decoding import parse
 from bench.errors import BenchError
 from bench.models.mle import MLE
@@ -54,7 +53,7 @@ def on_ranks(
     training: Training, environment: dict[str, str], out: Path
 ) -> list[tuple[dict[str, Tensor], dict[str, Any]]]:
     """Train in as many processes as `world` says; return what each has left."""
-    port = free_port()
+    port = children.free_port()
     ranks = [children.start(children.run_rank, training, r, port, environment, str(out)) for r in range(training.world)]
     for rank, child in enumerate(ranks):
         assert children.ended(child, 60)
@@ -250,7 +249,7 @@ class TestDeath:
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert "process 1 of 2 ended with code -9" in children.read(log)
-        assert not children.alive(child.pid)
+        assert children.users(tmp_path) == []
         assert not (results / ".work").exists()
         (folder,) = results.glob("*/dies-on-second-rank/*")
         assert [path.name for path in folder.iterdir()] == ["failed.json"]
@@ -265,7 +264,7 @@ class TestDeath:
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
-        assert children.wait_until(lambda: not children.alive(child.pid), 10)
+        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
 
 
 class TestPrecision:
