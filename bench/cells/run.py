@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.files import abandoned
 from bench.cells.cell import Cell
-from bench.cells.memory import Attempt, within_memory
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.score import score_cell
+from bench.cells.shared.memory import Attempt, within_memory
 from bench.cells.work import OnStep, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
@@ -170,11 +170,11 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
     is_watched = bool(arguments.stall_timeout or arguments.cell_timeout)
     member = membership()
     if member is not None and not cell.method.is_baseline:
-        from bench.cells.members import share_with_members
+        from bench.cells.shared.members import share_with_members
 
         return partial(share_with_members, cell, missing, arguments, progress, member)
     if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
-        from bench.cells.workers import share
+        from bench.cells.shared.workers import share
 
         return partial(share, cell, missing, arguments, progress)
 

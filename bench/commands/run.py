@@ -103,7 +103,7 @@ def run(given: argparse.Namespace) -> int:
         return run_here(given, arguments)
     if arguments.devices > 1:
         raise UsageError("torchrun has started the processes: leave --devices out")
-    from bench.cells.members import follow
+    from bench.cells.shared.members import follow
 
     if member.rank:
         return follow(member)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError
-from bench.processes.endings import log_tail
 from bench.processes.heartbeat import Beat, read_beat
 
 LEAST_S = 900.0
@@ -23,7 +22,7 @@ TIMES_LONGEST = 10
 STACK_S = 2.0
 """How long a rank may take to write its stack."""
 
-STACK_LINES = 40
+STACK_LINES = 20
 
 
 class StalledError(BenchError):
@@ -130,7 +129,15 @@ class Watch:
             size = log.stat().st_size
         if log.stat().st_size == before:
             return "\n(it wrote no stack)"
-        return "\n" + "\n".join(log_tail(self.scratch, rank, STACK_LINES))
+        with open(log, errors="replace") as file:
+            file.seek(before)
+            return "\n" + main_stack(file.read())
+
+
+def main_stack(text: str) -> str:
+    """Return the first lines of the stack of the main thread, of what `faulthandler` wrote of all threads."""
+    _, found, stack = text.rpartition("Current thread")
+    return "\n".join((found + stack).strip().splitlines()[:STACK_LINES])
 
 
 def is_stopped(process: int) -> bool:

@@ -27,8 +27,8 @@ from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_han
 
 import bench.cells.generation
 import bench.cells.run
+import bench.cells.shared.workers
 import bench.cells.work
-import bench.cells.workers
 import bench.commands.report
 import bench.commands.run
 import bench.metrics.overlap.table_bleu

@@ -73,6 +73,19 @@ def sleep(ranks: str) -> None:
         time.sleep(0.02)
 
 
+class Large(Objective):
+    """Runs out of memory with micro-batches of more rows than `FITS` says."""
+
+    name: ClassVar[str] = "large"
+    paper: ClassVar[str] = "for tests"
+
+    def step_loss(self, batch: Any) -> LossSum:
+        rows = len(batch["labels"])
+        if self.training and rows > int(os.environ.get("FITS", "99")):
+            raise torch.OutOfMemoryError(f"no memory for {rows} rows")
+        return super().step_loss(batch)
+
+
 class Nan(Objective):
     """Its loss is not a number in one step; gradients and later losses are as ever."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of
 from bench.cells.progress import Progress
-from bench.cells.workers import do_work, finish, job_of, scratch_folder
+from bench.cells.shared.workers import do_work, finish, job_of, scratch_folder
 from bench.config.arguments import RunArguments, threads_of
 from bench.processes.heartbeat import no_beat
 from bench.processes.member import Member

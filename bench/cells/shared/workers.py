@@ -57,7 +57,7 @@ def share(
         job = job_of(cell, rows_keys, arguments, accumulate, out_of_memory)
         threads = threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
         limits = Limits(arguments.stall_timeout, arguments.cell_timeout)
-        run_group("bench.cells.workers:do_share", job, world, scratch, threads=threads, limits=limits)
+        run_group("bench.cells.shared.workers:do_share", job, world, scratch, threads=threads, limits=limits)
         finish(cell, rows_keys, scratch, world, started, progress)
 
 
