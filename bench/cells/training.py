@@ -106,6 +106,7 @@ def train(
             trainer.fit(objective, datamodule=task, ckpt_path=state, weights_only=True)
     finally:
         task.setup_run(None)
+        task.trainer = None  # it holds the model, and the process group
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
 

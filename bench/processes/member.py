@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -147,20 +148,23 @@ class Member:
     def take_part(self, number: int, act: Callable[[], None], timeout: float) -> Ending:
         """Do this process' part of a job in a process group of its own; say how it ended, and return it."""
         error: BaseException | None = None
+        self._join(number, timeout)
         try:
-            with self._process_group(number, timeout):
-                act()
+            act()
         except BaseException as raised:
             error = raised
         ending = ending_of(self.rank, error)
-        if ending.kind == "failed" and self.rank and error is not None:
-            traceback.print_exception(error)
+        if error is not None:
+            if ending.kind == "failed" and self.rank:
+                traceback.print_exception(error)
+            let_go(error)
+            error = None
+        self._leave()
         self.store.set(f"said/{number}/{self.rank}", json.dumps(asdict(ending)))
         return ending
 
-    @contextmanager
-    def _process_group(self, number: int, timeout: float) -> Iterator[None]:
-        """Join the process group of a job, which Lightning then finds, and leave it."""
+    def _join(self, number: int, timeout: float) -> None:
+        """Join the process group of a job; Lightning then finds it there."""
         import torch
         from torch import distributed
 
@@ -174,11 +178,22 @@ class Member:
             world_size=self.world,
             timeout=timedelta(seconds=timeout),
         )
-        try:
-            yield
-        finally:
-            if distributed.is_initialized():
-                distributed.destroy_process_group()
+
+    def _leave(self) -> None:
+        """Leave the process group; processes that wait for this one there get an error when nothing holds it here."""
+        from torch import distributed
+
+        gc.collect()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+def let_go(error: BaseException) -> None:
+    """Forget what the functions held that an exception came through, such as a model and its process group."""
+    found: BaseException | None = error
+    while found is not None:
+        traceback.clear_frames(found.__traceback__)
+        found = found.__cause__ or found.__context__
 
 
 @lru_cache(maxsize=1)

@@ -31,6 +31,15 @@ class Raises(Objective):
         return super().loss(states)
 
 
+class RaisesOnSecondRank(Raises):
+    """Only one of several processes raises."""
+
+    name: ClassVar[str] = "raises-on-second-rank"
+
+    def loss(self, states: States) -> LossSum:
+        return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)
+
+
 class Exits(Objective):
     """Leaves the program in its second step, as a library may that calls `sys.exit`."""
 
