@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.strategies import Strategy
 
 from bench.base.signals import between_steps, interrupts_get_out
 from bench.cells.recorder import OnStep, Recorder
@@ -32,7 +33,7 @@ def train(
     *,
     world: int = 1,
     accumulate: int = 1,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
     timeout: float = 0.0,
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars,
     workers: int = 0,

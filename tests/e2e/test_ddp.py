@@ -201,6 +201,16 @@ class TestCommandLine:
         assert run([*plain, "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
         assert stores.contents(results) == held
 
+    @pytest.mark.parametrize("devices", ["1", "2"])
+    def test_a_scheduler_changes_nothing(self, start: Start, run: Run, log: Path, tmp_path: Path, devices: str) -> None:
+        """In a job of SLURM, with one task or two: its variables say nothing about the processes of a cell."""
+        slurm = {"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_NAME": "job", "SLURM_JOB_ID": "7",
+                 "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_NODEID": "0", "SLURM_NODELIST": "n[1-2]"}  # fmt: skip
+        for folder, variables in (("plain", {}), ("slurm", slurm)):
+            asked = stores.arguments(tmp_path / folder, "--devices", devices, task="ambiguous_template", method="mle")
+            assert run(asked, children.ForkedWorkers(), **variables) == 0, children.read(log)
+        assert stores.contents(tmp_path / "slurm") == stores.contents(tmp_path / "plain")
+
     def test_real_processes(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
         """Two interpreters train and evaluate a cell as one does, and leave nothing for one device to do."""
         both = {n: tmp_path / str(n) for n in (1, 2)}
