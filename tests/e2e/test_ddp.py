@@ -103,6 +103,14 @@ class TestTraining:
         (found, _) = on_ranks(replace(training, world=2, accumulate=2), environment, tmp_path / "out")
         assert_same_training(weights_of(training), found, "64-true")
 
+    def test_a_scheduler_changes_nothing(self, environment: dict[str, str], tmp_path: Path) -> None:
+        """Variables of SLURM, of a job of one task, say nothing about the processes of a cell."""
+        slurm = {"SLURM_NTASKS": "1", "SLURM_JOB_NAME": "job", "SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}
+        slurm |= {"SLURM_LOCALID": "0", "SLURM_NODEID": "0", "SLURM_NODELIST": "node"}
+        training = Training("mle", world=2)
+        for found in on_ranks(training, {**environment, **slurm}, tmp_path / "out"):
+            assert_same_training(weights_of(replace(training, world=1)), found, "32-true")
+
     def test_shares_are_uneven(self) -> None:
         """Else a mean over ranks of their means would pass the tests above."""
         _, task, codec = small(MLE)
@@ -200,16 +208,6 @@ class TestCommandLine:
         held = without_rows(results)
         assert run([*plain, "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
         assert stores.contents(results) == held
-
-    @pytest.mark.parametrize("devices", ["1", "2"])
-    def test_a_scheduler_changes_nothing(self, start: Start, run: Run, log: Path, tmp_path: Path, devices: str) -> None:
-        """In a job of SLURM, with one task or two: its variables say nothing about the processes of a cell."""
-        slurm = {"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_NAME": "job", "SLURM_JOB_ID": "7",
-                 "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_NODEID": "0", "SLURM_NODELIST": "n[1-2]"}  # fmt: skip
-        for folder, variables in (("plain", {}), ("slurm", slurm)):
-            asked = stores.arguments(tmp_path / folder, "--devices", devices, task="ambiguous_template", method="mle")
-            assert run(asked, children.ForkedWorkers(), **variables) == 0, children.read(log)
-        assert stores.contents(tmp_path / "slurm") == stores.contents(tmp_path / "plain")
 
     def test_real_processes(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
         """Two interpreters train and evaluate a cell as one does, and leave nothing for one device to do."""
