@@ -59,7 +59,8 @@ class Member:
     @cached_property
     def store(self) -> Any:
         """What the processes tell each other, by name."""
-        from torch.distributed import PrefixStore, rendezvous
+        from torch._C._distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
 
         store, _, _ = next(iter(rendezvous("env://")))
         return PrefixStore("bench", store)
@@ -167,13 +168,14 @@ class Member:
         """Join the process group of a job; Lightning then finds it there."""
         import torch
         from torch import distributed
+        from torch._C._distributed_c10d import PrefixStore
 
         backend = "gloo"
         if torch.cuda.is_available():
             backend = "nccl"
         distributed.init_process_group(
             backend,
-            store=distributed.PrefixStore(f"group/{number}", self.store),
+            store=PrefixStore(f"group/{number}", self.store),
             rank=self.rank,
             world_size=self.world,
             timeout=timedelta(seconds=timeout),

@@ -135,9 +135,9 @@ class Watch:
 
 
 def main_stack(text: str) -> str:
-    """Return the first lines of the stack of the main thread, of what `faulthandler` wrote of all threads."""
-    _, found, stack = text.rpartition("Current thread")
-    return "\n".join((found + stack).strip().splitlines()[:STACK_LINES])
+    """Return the first lines of the stack of the main thread, the last of those that `faulthandler` has written."""
+    stack = text.strip().rpartition("\n\n")[2]
+    return "\n".join(stack.splitlines()[:STACK_LINES])
 
 
 def is_stopped(process: int) -> bool:

@@ -265,10 +265,24 @@ class TestDeath:
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
 
-    def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
-        """Killed alone, it takes its workers along: they see that it is gone."""
+    @pytest.mark.parametrize("workers", ["0", "1"])
+    def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:
+        """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
+        asked = [*self.arguments(tmp_path / "results"), "--workers", workers]
+        child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+        assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        assert len(children.users(tmp_path)) >= 3 + 2 * int(workers)
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
+
+    @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
+    def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
+        """It cannot see that the parent is gone."""
         child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
         assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()

@@ -195,6 +195,20 @@ def test_ranks_that_do_not_end_are_ended(
     assert stores.contents(results) == of_two
 
 
+@pytest.mark.ddp
+def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    asked = [*arguments(results), "--devices", "2"]
+    child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+    asleep(tmp_path, "0,1")
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGTERM)
+    assert not children.ended(child, 0.5)
+    os.kill(child.pid, signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}", seconds=5)
+    assert not (results / ".work").exists()
+
+
 @pytest.mark.parametrize("devices", ["1", pytest.param("2", marks=pytest.mark.ddp)])
 @pytest.mark.parametrize("code", [0, 7])
 def test_an_objective_that_exits_fails_its_cell_only(

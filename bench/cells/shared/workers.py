@@ -108,7 +108,7 @@ def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Pat
             timeout=job["timeout"],
             scratch=scratch,
             out_of_memory=job["out_of_memory"],
-            on_stage=on_beat,
+            on_stage=lambda stage: on_beat(stage, 0),
             on_note=partial(print, file=notes),
             on_beat=on_beat,
         )
