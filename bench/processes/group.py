@@ -172,7 +172,7 @@ class Group:
         if died or kinds & {"failed", "memory"}:
             return GRACE_S
         if asked_to_stop() or "stopped" in kinds:
-            return STOP_S + 2 * self.watch.longest
+            return STOP_S + 2 * self.watch.longest_step
         return None
 
     def tell(self, number: int) -> None:

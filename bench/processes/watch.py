@@ -58,6 +58,7 @@ class Watch:
         self.beats: dict[int, Beat] = {}
         self.at = dict.fromkeys(range(world), now)  # of the last change that was seen
         self.longest = 0.0  # silence that a rank has come back from
+        self.longest_step = 0.0  # the same within training and evaluation, where steps are counted
 
     @property
     def processes(self) -> dict[int, int]:
@@ -82,15 +83,22 @@ class Watch:
         for rank in range(self.world):
             beat = read_beat(self.scratch / f"heartbeat.{rank}")
             if beat is not None and beat != self.beats.get(rank):
-                if rank in self.beats:
-                    self.longest = max(self.longest, now - self.at[rank])
-                self.beats[rank], self.at[rank] = beat, now
+                self._heard(rank, beat, now)
         if self.limits.cell and now - self.started > self.limits.cell:
             return f"stalled: the cell took longer than {self.limits.cell:g} s (--cell-timeout)"
         silences = {rank: now - at for rank, at in self.at.items() if rank not in ended}
         if not silences or max(silences.values()) <= self.limit:
             return None
         return self._named(self._culprit(silences), silences)
+
+    def _heard(self, rank: int, beat: Beat, now: float) -> None:
+        """Take note of a sign of life."""
+        before, silence = self.beats.get(rank), now - self.at[rank]
+        if before is not None:
+            self.longest = max(self.longest, silence)
+            if before.step:
+                self.longest_step = max(self.longest_step, silence)
+        self.beats[rank], self.at[rank] = beat, now
 
     def _culprit(self, silences: dict[int, float]) -> int:
         """Return the rank that the other silent ones wait for: a stopped one, or the one that is behind."""

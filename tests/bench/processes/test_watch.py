@@ -116,3 +116,14 @@ def test_a_cell_has_a_limit_of_its_own(tmp_path, clock):
 def test_no_process_is_stopped_that_is_not_there():
     assert not watch.is_stopped(2**30)
     assert not watch.is_stopped(os.getpid())
+
+
+def test_reading_data_is_no_step(tmp_path, clock):
+    """It says nothing of how long a rank may take to stop."""
+    beat = Heartbeat(tmp_path / "heartbeat.0")
+    found = Watch(tmp_path, 1, Limits())
+    for stage, step, seconds in (("reading", 0, 100), ("training", 1, 7), ("training", 2, 1), ("generation", 1, 1)):
+        beat(stage, step)
+        looks(found, clock, seconds)
+    assert found.longest >= 99
+    assert found.longest_step == pytest.approx(7, abs=1)
