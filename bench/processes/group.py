@@ -29,6 +29,9 @@ STOP_S = 10.0
 LOOK_S = 0.1
 """From one look at the ranks to the next."""
 
+NO_LIMITS = Limits()
+NO_CHANGE: Mapping[str, str] = {}
+
 JOB = "job.json"
 """File of a scratch folder: what the ranks do."""
 
@@ -40,7 +43,8 @@ def run_group(
     scratch: Path,
     *,
     threads: int = 0,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = NO_LIMITS,
+    environment: Mapping[str, str] = NO_CHANGE,
 ) -> None:
     """Run a function in several processes of their own and wait for all of them; none is left behind.
 
@@ -54,6 +58,7 @@ def run_group(
         scratch: folder of job, logs and heartbeats, which all of them share.
         threads: CPU threads of a process; 0 for what the environment says.
         limits: how long a rank may be silent, and the whole may take.
+        environment: variables that are set in the ranks.
 
     Raises:
         Stopped: a signal came, to this process or to a rank.
@@ -65,6 +70,7 @@ def run_group(
         "target": target,
         "content": content,
         "threads": threads,
+        "environment": dict(environment),
         "parent": os.getpid(),
         "path": [path or os.getcwd() for path in sys.path],
     }

@@ -53,6 +53,7 @@ def main(job_file: str) -> int:
     faulthandler.register(signal.SIGQUIT, file=sys.stderr, all_threads=True)
     job = json.loads(Path(job_file).read_text())
     end_with(job["parent"])
+    os.environ.update(job["environment"])
     sys.path += [path for path in job["path"] if path not in sys.path]
     error: BaseException | None = None
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from dataclasses import replace
 from functools import partial
@@ -54,7 +53,15 @@ def ranks(subject: Subject) -> str:
             "sets": subject.sets,
         }
         try:
-            run_group("bench.testing.ranks:train_both", job, WORLD, scratch, threads=1, limits=Limits(cell=SECONDS))
+            run_group(
+                "bench.testing.ranks:train_both",
+                job,
+                WORLD,
+                scratch,
+                threads=1,
+                limits=Limits(cell=SECONDS),
+                environment={"CUDA_VISIBLE_DEVICES": ""},
+            )
         except GroupError as error:
             raise failed(error) from error
         except BenchError as error:
@@ -135,7 +142,6 @@ def same(alone: Training, shared: Training, rank: int) -> None:
 
 def train_both(job: dict[str, Any], rank: Rank) -> None:
     """Be one of the processes; the first trains alone before."""
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
     given = method_of(job["method"]), job["backbone"], job["seed"], tuple(job["sets"])
     if rank.number == 0:
         rank.heartbeat("alone")
