@@ -86,7 +86,10 @@ def test_a_cell_that_fails_in_one_of_them_stops_nobody(tmp_path: Path, environme
     assert "the second step went wrong" in logs(tmp_path)[1]
 
 
-@pytest.mark.parametrize(("who", "number", "code"), [(1, signal.SIGTERM, 143), (0, signal.SIGUSR1, 75)])
+@pytest.mark.parametrize(
+    ("who", "number", "code"),
+    [(1, signal.SIGTERM, 143), pytest.param(0, signal.SIGUSR1, 75, marks=pytest.mark.slow)],
+)
 def test_a_signal_to_one_stops_all(
     run: Run, log: Path, tmp_path: Path, environment: dict[str, str], who: int, number: signal.Signals, code: int
 ) -> None:

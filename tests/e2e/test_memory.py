@@ -131,11 +131,12 @@ def test_other_errors_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.ddp
-def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, Any]) -> None:
+@pytest.mark.parametrize("large", ["01", "1"], ids=["both", "one, for which the other waits"])
+def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, Any], large: str) -> None:
     """Each has two rows of a step; the group is started again."""
     results = tmp_path / "results"
     asked = arguments(results, "--devices", "2")
-    assert run(asked, children.ForkedWorkers(), FITS="1") == 0, children.read(log)
+    assert run(asked, children.ForkedWorkers(), FITS="1", LARGE=large) == 0, children.read(log)
     assert f"{NOTE} 2 micro-batches" in children.read(log)
     ((provenance, weights),) = left(results)
     assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)

@@ -59,6 +59,7 @@ def test_a_rank_that_hangs(start: Start, log: Path, tmp_path: Path) -> None:
     assert not (results / ".work").exists()
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_stopped(start: Start, log: Path, tmp_path: Path) -> None:
     """Both are in the same step; the one that the system says is stopped is named."""
     results = tmp_path / "results"
@@ -73,6 +74,7 @@ def test_a_rank_that_is_stopped(start: Start, log: Path, tmp_path: Path) -> None
     assert children.users(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_rank_that_hangs_in_evaluation(start: Start, log: Path, tmp_path: Path) -> None:
     """The other one ends its share and waits for nobody."""
     results = tmp_path / "results"
