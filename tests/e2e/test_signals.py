@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.base.signals import EXIT_CODES
+from bench.base.signals import EXIT_CODES, TOGETHER_S
 from bench.cells.training import train
 from bench.config.config import TrainerConfig
 from bench.models.mle import MLE
@@ -82,7 +82,7 @@ def test_a_second_signal_does_not_wait_for_the_step(start: Start, log: Path, tmp
     child = start(arguments(results), SLEEPS="0", BED=str(tmp_path))
     process = asleep(tmp_path, "0")[0]
     os.kill(process, signal.SIGTERM)
-    assert not children.ended(child, 0.5)
+    assert not children.ended(child, TOGETHER_S + 0.2)
     os.kill(process, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert kinds(results) == set()
@@ -142,8 +142,7 @@ def test_two_processes_agree(
     processes = {"parent": [child.pid], "all": [child.pid, *ranks.values()]}.get(who) or [ranks[int(who)]]
     for process in processes:
         os.kill(process, number)
-    if who == "parent":  # it tells its ranks at its next look
-        time.sleep(0.3)
+    time.sleep(0.4)  # the parent tells its ranks at its next look; those that know already take it for the same
     (tmp_path / "go").touch()
     assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
     assert kinds(results) == {"step"}
@@ -203,7 +202,7 @@ def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: P
     asleep(tmp_path, "0,1")
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
-    assert not children.ended(child, 0.5)
+    assert not children.ended(child, TOGETHER_S + 0.2)
     os.kill(child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}", seconds=5)
     assert not (results / ".work").exists()
