@@ -21,7 +21,7 @@ from bench.processes.rank import end_group
 from bench.processes.watch import Limits, StalledError, Watch
 
 GRACE_S = 3.0
-"""How long the others may go on when one rank has failed."""
+"""How long the others may go on when one rank has failed, and all may take to end when they have said so."""
 
 STOP_S = 10.0
 """How long ranks may take to stop when a signal came, beside the longest step that was seen, with its save."""
@@ -175,7 +175,7 @@ class Group:
         kinds = {ending.kind for ending in endings}
         said = {ending.rank for ending in endings}
         died = any(rank not in said and not lives(process) for rank, process in self.watch.processes.items())
-        if died or kinds & {"failed", "memory"}:
+        if died or kinds & {"failed", "memory"} or len(said) == self.world:
             return GRACE_S
         if asked_to_stop() or "stopped" in kinds:
             return STOP_S + 2 * self.watch.longest_step
@@ -215,7 +215,7 @@ class Group:
         if self.agent.error is not None:
             error = self.agent.error
             raise BenchError(f"processes could not be started ({type(error).__name__}: {error})") from error
-        if self.agent.codes or self.agent.is_alive():
+        if len(self.endings()) < self.world:
             raise BenchError(f"ranks {sorted(self.killed)} of {self.world} did not end by themselves")
 
 

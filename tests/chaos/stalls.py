@@ -47,15 +47,16 @@ def disturb(
     log = children.read(folder / "log")
     found.expect(ended, f"rank {rank}: it did not end\n{log}")
     children.kill(child)
+    if child.exitcode == 0:
+        return f"rank {rank} had done its share: code 0 after {found.seconds[-1]:.1f} s"
     notes = [json.loads(path.read_text())["content"]["error"] for path in results.rglob("failed.json")]
     failed = [note for note in notes if not note.startswith("is fine-tuned from")]  # a child is blocked
     named = len(failed) == 1 and failed[0].startswith(f"stalled: rank {rank} of {DEVICES}")
     found.expect(child.exitcode == 1 and named, f"rank {rank}: code {child.exitcode}, {notes}\n{log}")
     left = children.users(folder)
     found.expect(left == [], f"rank {rank}: processes {left} are left")
-    return (
-        f"rank {rank} stopped: noted after {found.seconds[-1]:.1f} s, {[note.partition(chr(10))[0] for note in failed]}"
-    )
+    first_lines = [note.partition("\n")[0] for note in failed]
+    return f"rank {rank} stopped: noted after {found.seconds[-1]:.1f} s, {first_lines}"
 
 
 def main() -> int:

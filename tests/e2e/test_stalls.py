@@ -101,3 +101,14 @@ def test_a_cell_that_takes_too_long(start: Start, log: Path, tmp_path: Path) -> 
     assert stalled(results) == f"stalled: the cell took longer than {LIMIT} s (--cell-timeout)"
     assert trained(results) == ["mle"]
     assert children.users(tmp_path) == []
+
+
+def test_a_rank_that_is_stopped_at_its_very_end(start: Start, log: Path, tmp_path: Path) -> None:
+    """It has done its share."""
+    results = tmp_path / "results"
+    trouble = children.All((children.ForkedWorkers(), children.StopsAtItsEnd()))
+    child = start([*arguments(results), "--devices", "2"], trouble)
+    assert children.ended(child, 40)
+    assert child.exitcode == 0, children.read(log)
+    assert trained(results) == ["mle", "sleeps"]
+    assert children.users(tmp_path) == []
