@@ -13,7 +13,7 @@ import inspect
 import sys
 from typing import Any
 
-from jsonargparse import ActionConfigFile
+from jsonargparse import ActionConfigFile  # type: ignore[attr-defined]
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from bench.cells.cell import Cell

@@ -16,9 +16,18 @@ ALLOWED = {
     "bench.store": ("bench.store", "bench.metrics.sums", "bench.models.core", *GROUND),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.metrics", *GROUND),
     "bench.config": ("bench.config", "bench.tasks", "bench.models", *GROUND),
-    "bench.training": ("bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models", *GROUND),
-    "bench.cells": ("bench.cells", "bench.training", "bench.config", "bench.store", "bench.tasks", "bench.models")
-    + ("bench.metrics", *GROUND),
+    "bench.processes": ("bench.processes", *GROUND),
+    "bench.training": (
+        "bench.training",
+        "bench.processes",
+        "bench.config",
+        "bench.store",
+        "bench.tasks",
+        "bench.models",
+    )
+    + GROUND,
+    "bench.cells": ("bench.cells", "bench.training", "bench.processes", "bench.config", "bench.store", "bench.tasks")
+    + ("bench.models", "bench.metrics", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
 }

@@ -1,7 +1,8 @@
 """Signals: one handler for the whole program, and one flag that work in steps looks at between two steps.
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
-flag; the work calls `stop_if_asked` when a step is whole and its state can be kept. A second signal raises at once.
+flag; the work calls `stop_if_asked` when a step is whole and its state can be kept. A second signal raises at once; one
+that comes together with the first is no second one: a scheduler signals every process, and a parent passes it on.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ __all__ = [
     "Stopped",
     "asked_to_stop",
     "between_steps",
+    "forget",
     "handled",
     "interrupts_get_out",
     "restore_handlers",
@@ -29,6 +32,10 @@ __all__ = [
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signal.SIGUSR2: 75}
 """How a program ends after each signal: 75 says to an engine that it should try again."""
+
+
+TOGETHER_S = 1.0
+"""Signals that come within so many seconds are one."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -53,6 +60,7 @@ class _Asked:
     """What signals have asked of this process; plain values, since a handler may run between any two instructions."""
 
     number: int = 0  # of the first signal, 0 for none
+    at: float = 0.0  # when it came, in seconds
     in_steps: int = 0  # how many `between_steps()` we are inside
 
 
@@ -72,7 +80,11 @@ def handled() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
-        is_second = _ASKED.number != 0
+        now = time.monotonic()
+        is_first = _ASKED.number == 0
+        is_second = not is_first and now - _ASKED.at > TOGETHER_S
+        if is_first:
+            _ASKED.at = now
         _ASKED.number = number
         if is_second or not _ASKED.in_steps:
             raise Stopped(number)
@@ -116,6 +128,13 @@ def stop_if_asked() -> None:
     """Raise `Stopped` if a signal came."""
     if _ASKED.number:
         raise Stopped(_ASKED.number)
+
+
+def forget() -> None:
+    """Begin as a new program: no signal has come, and handlers are the system's. For a process that was forked."""
+    _ASKED.number = _ASKED.in_steps = 0
+    for number in EXIT_CODES:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

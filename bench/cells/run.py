@@ -6,6 +6,7 @@ import shutil
 import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress, Reports
 from bench.cells.score import score_cell
-from bench.cells.work import tidy, work
+from bench.cells.shared.memory import Attempt, within_memory
+from bench.cells.work import OnStep, tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
+from bench.processes.member import membership
 from bench.store.kept_board import files_at
 from bench.store.provenance import provenance
 
@@ -156,21 +159,8 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
 
     check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
-    if arguments.devices > 1 and not cell.method.is_baseline:
-        from bench.cells.workers import share
-
-        share(cell, missing, arguments, progress)
-    else:
-        work(
-            cell,
-            missing,
-            accumulate=arguments.accumulate,
-            workers=arguments.workers,
-            seconds=arguments.state_every,
-            on_step=on_step,
-            on_stage=progress.stage,
-            on_note=progress.warn,
-        )
+    make = attempt_of(cell, missing, arguments, progress, on_step)
+    within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
     progress.stage("scoring")
     scores = score_cell(cell)
     if live is None:
@@ -178,6 +168,46 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     if is_new and (trained := cell.folder.trained()):
         live.curve(trained["train"]["curve"])
     live.scores(scores)
+
+
+def world_of(arguments: RunArguments) -> int:
+    """Return how many processes share a cell."""
+    member = membership()
+    if member is None:
+        return arguments.devices
+    return member.world
+
+
+def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, on_step: OnStep) -> Attempt:
+    """Return what does a cell, with a number of micro-batches: as a member of a group, in several processes, or here.
+
+    A cell with a time limit gets a process of its own, which can be ended.
+    """
+    is_watched = bool(arguments.stall_timeout or arguments.cell_timeout)
+    member = membership()
+    if member is not None and not cell.method.is_baseline:
+        from bench.cells.shared.members import share_with_members
+
+        return partial(share_with_members, cell, missing, arguments, progress, member)
+    if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
+        from bench.cells.shared.workers import share
+
+        return partial(share, cell, missing, arguments, progress)
+
+    def alone(accumulate: int, out_of_memory: bool) -> None:
+        work(
+            cell,
+            missing,
+            accumulate=accumulate,
+            workers=arguments.workers,
+            seconds=arguments.state_every,
+            out_of_memory=out_of_memory,
+            on_step=on_step,
+            on_stage=progress.stage,
+            on_note=progress.warn,
+        )
+
+    return alone
 
 
 def check_parent(parent: Cell) -> None:

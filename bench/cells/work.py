@@ -18,6 +18,8 @@ from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.validation import is_lower_better, measure_of
 from bench.cells.wanted import evaluation_content
 from bench.models.core.objective import Objective
+from bench.processes.heartbeat import OnBeat, beating, no_beat
+from bench.processes.trainer import Beats
 from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.store.partial_rows import PARTIAL, PartialRows, forget
 from bench.store.provenance import provenance
@@ -40,13 +42,15 @@ def work(
     rank: int = 0,
     world: int = 1,
     accumulate: int = 1,
-    strategy: str | None = None,
     workers: int = 0,
     seconds: float = SECONDS,
+    timeout: float = 0.0,
     scratch: Path | None = None,
+    out_of_memory: bool = False,
     on_step: OnStep | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
     on_note: Callable[[str], None] = lambda note: None,
+    on_beat: OnBeat = no_beat,
 ) -> None:
     """Train a cell unless it is trained, then make the rows it misses.
 
@@ -56,13 +60,15 @@ def work(
         rank: this process; rank 0 stores what was trained.
         world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
         accumulate: micro-batches of an optimiser step on each process.
-        strategy: a Lightning strategy; by default one process or `ddp`.
         workers: processes beside each of them that prepare batches.
         seconds: from one state of the training to the next.
+        timeout: seconds that a process waits for the others in a collective; 0 for the default.
         scratch: folder for shares of rows.
+        out_of_memory: whether there are more micro-batches than asked for, for want of memory.
         on_step: told about training steps.
         on_stage: told what comes next.
         on_note: told what a user should know.
+        on_beat: told that this process goes on.
     """
     if cell.method.is_baseline:
         write_baseline(cell, rows_keys, on_stage)
@@ -84,7 +90,7 @@ def work(
             cell.config.seed,
             world=world,
             accumulate=accumulate,
-            strategy=strategy,
+            timeout=timeout,
             exemplars=partial(exemplars_of, cell),
             workers=workers,
             on_step=on_step,
@@ -92,9 +98,13 @@ def work(
             lower_is_better=is_lower_better(cell),
             states=states,
             seconds=seconds,
+            callbacks=[Beats(on_beat)],
         )
         if rank == 0:
-            store_trained(cell, objective, codec, result, world, started)
+            how = {"world": world, "accumulate": accumulate}
+            if out_of_memory:
+                how["out_of_memory"] = True
+            store_trained(cell, objective, codec, result, how, started)
             states.remove()
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
@@ -105,7 +115,7 @@ def work(
         decoding = cell.evaluations[key].decoding
         if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
             on_note(f"{cell.label}: {note}")
-        make_rows(cell, key, objective, codec, rank, world, scratch, on_stage)
+        make_rows(cell, key, objective, codec, rank, world, scratch, on_stage, on_beat)
 
 
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
@@ -153,6 +163,7 @@ def make_rows(
     world: int,
     scratch: Path | None,
     on_stage: Callable[[str], None],
+    on_beat: OnBeat,
 ) -> None:
     """Evaluate this rank's share; store it, or leave it in `scratch`."""
     started = time.monotonic()
@@ -165,7 +176,7 @@ def make_rows(
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
     kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
-    rows = list(evaluate(objective, cell.task, codec, what, rank, world, kept))
+    rows = list(beating(evaluate(objective, cell.task, codec, what, rank, world, kept), what.kind, on_beat))
     if scratch is None:
         store_rows(cell, key, [rows], started, cut)
     else:
@@ -210,12 +221,13 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 
 
 def store_trained(
-    cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], world: int, started: float
+    cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], how: Mapping[str, Any], started: float
 ) -> None:
     """Put the checkpoint in its place, then the record that vouches for it.
 
     Args:
         result: what `train` returned.
+        how: on how many processes and micro-batches, for the provenance.
     """
     folder = cell.folder
     data = save_checkpoint(objective)
@@ -238,7 +250,7 @@ def store_trained(
             "checkpoint_sha256": digest,
         },
     }
-    folder.write_trained(content, {**provenance(started), "world": world})
+    folder.write_trained(content, {**provenance(started), **how})
 
 
 def tidy(cell: Cell) -> None:

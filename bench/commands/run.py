@@ -21,6 +21,7 @@ from bench.cli_options import (
 )
 from bench.config.arguments import RunArguments, collect
 from bench.errors import BenchError, UsageError
+from bench.processes.member import membership
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +78,17 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         metavar="SECONDS",
         help="keep the state of a training so often, to go on from; 0 for after each step; default 300",
     )
+    group.add_argument(
+        "--cell-timeout", type=seconds, default=0.0, metavar="SECONDS", help="a cell that takes longer fails"
+    )
+    group.add_argument(
+        "--stall-timeout",
+        type=seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
+        "default: 900, or 10 times the longest silence it came back from",
+    )
     data_dir_option(group)
     group.add_argument(
         "--on-bad-row",
@@ -93,8 +105,24 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Run what was asked for; return the exit code."""
+    """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
     arguments = collect(given)
+    member = membership()
+    if member is None:
+        return run_here(given, arguments)
+    if arguments.devices > 1:
+        raise UsageError("torchrun has started the processes: leave --devices out")
+    from bench.cells.shared.members import follow
+
+    if member.rank:
+        return follow(member)
+    with member.leading() as end:
+        end.code = run_here(given, arguments)
+    return end.code
+
+
+def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
+    """Run what was asked for; return the exit code."""
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 

@@ -31,6 +31,8 @@ class RunArguments:
         limit: rows kept of each split; keeps results out of leaderboards.
         controls: whether `all` includes the controls that methods declare.
         kinds: kinds of evaluation to make; all that a task has when empty.
+        cell_timeout: seconds that a cell may take; 0 for no limit.
+        stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
     """
 
     tasks: tuple[str, ...]
@@ -50,6 +52,8 @@ class RunArguments:
     threads: int = 0
     workers: int = 0
     state_every: float = 300.0  # seconds
+    cell_timeout: float = 0.0
+    stall_timeout: float = 0.0
     on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
@@ -120,6 +124,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         threads=given.threads,
         workers=given.workers,
         state_every=given.state_every,
+        cell_timeout=given.cell_timeout,
+        stall_timeout=given.stall_timeout,
         on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.parents import end_with_parent
-from bench.base.signals import EXIT_CODES, Stopped, handled
+from bench.base.signals import EXIT_CODES, Stopped, forget, handled
 from bench.config.arguments import RunArguments, threads_of
 from bench.queue.outcome import CellOutcome
 from bench.queue.progress_file import ProgressFile
@@ -32,8 +32,7 @@ def main(job_file: Path) -> int:
     """Run the cell of a job file; return the exit code."""
     job = json.loads(job_file.read_text())
     end_with_parent(os.getppid())  # the fork server, which ends with the worker
-    for number in EXIT_CODES:  # the process this one is a copy of has handlers of its own
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    forget()  # the process this one is a copy of has handlers of its own
     try:
         with handled():
             return run_job(job)

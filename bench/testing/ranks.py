@@ -1,14 +1,9 @@
-"""Ranks: two processes train together and end with what one process ends with. Each is started as this module."""
+"""Ranks: two processes train together and end with what one process ends with."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,11 +13,13 @@ import torch
 from safetensors.torch import load
 
 from bench.base.entries import load as load_target
-from bench.base.outward import guard_process
 from bench.cells.build import exemplars_of, optimiser_of
-from bench.cells.workers import end_with, free_port, stop
 from bench.config.resolve import Method
 from bench.errors import BenchError
+from bench.processes.endings import GroupError
+from bench.processes.group import run_group
+from bench.processes.rank import Rank
+from bench.processes.watch import Limits
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.method_of import method_of
 from bench.testing.report import Failed, NotApplicable
@@ -54,15 +51,21 @@ def ranks(subject: Subject) -> str:
             "backbone": subject.backbone,
             "seed": subject.seed,
             "sets": subject.sets,
-            "parent": os.getpid(),
         }
-        (scratch / "job.json").write_text(json.dumps(job))
-        port, workers = free_port(), list[subprocess.Popen[bytes]]()
         try:
-            workers += [start(rank, port, scratch) for rank in range(WORLD)]
-            wait(workers, scratch)
-        finally:
-            stop(workers)
+            run_group(
+                "bench.testing.ranks:train_both",
+                job,
+                WORLD,
+                scratch,
+                threads=1,
+                limits=Limits(cell=SECONDS),
+                environment={"CUDA_VISIBLE_DEVICES": ""},
+            )
+        except GroupError as error:
+            raise failed(error) from error
+        except BenchError as error:
+            raise Failed(f"{WORLD} processes to end well", str(error), "let all take part in `reduce`") from error
         for rank in range(WORLD):
             same(left(scratch, "alone"), left(scratch, str(rank)), rank)
     return f"{STEPS} steps of {BATCH} rows"
@@ -101,45 +104,14 @@ def train_and_leave(subject: Subject, world: int, scratch: Path, name: str) -> N
     (scratch / f"curve.{name}").write_text(json.dumps(trained["curve"]))
 
 
-def start(rank: int, port: int, scratch: Path) -> subprocess.Popen[bytes]:
-    """Start one process."""
-    environment = {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(WORLD),
-        "NODE_RANK": "0",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "OMP_NUM_THREADS": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-        "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
-    }
-    return run(environment, scratch, scratch / f"log.{rank}")
-
-
-def run(environment: dict[str, str], scratch: Path, log: Path) -> subprocess.Popen[bytes]:
-    """Run this module in an interpreter of its own, its output in a file."""
-    with open(log, "wb") as out:
-        command = [sys.executable, "-m", "bench.testing.ranks", str(scratch)]
-        return subprocess.Popen(command, env={**os.environ, **environment}, stdout=out, stderr=subprocess.STDOUT)
-
-
-def wait(workers: Sequence[subprocess.Popen[bytes]], scratch: Path) -> None:
-    """Wait until all have ended well."""
-    deadline = time.monotonic() + SECONDS
-    while any(worker.poll() is None for worker in workers) and not any(worker.poll() for worker in workers):
-        if time.monotonic() > deadline:
-            raise Failed(f"{WORLD} processes to end", f"none within {SECONDS} s", "let all take part in `reduce`")
-        time.sleep(0.02)
-    codes = [worker.poll() for worker in workers]
-    if failed := [(code > 0, rank, code) for rank, code in enumerate(codes) if code]:  # killed ones first
-        _, rank, code = min(failed)
-        lines = (scratch / f"log.{rank}").read_text(errors="replace").strip().splitlines() or ["nothing"]
-        raise Failed(
-            f"{WORLD} processes to end well",
-            f"code {code} from process {rank}, which said last: {lines[-1]}",
-            "let every parameter and every process take part in each step",
-        )
+def failed(error: GroupError) -> Failed:
+    """Return what to say of a process that failed."""
+    lines = [line for line in error.log if line.strip()] or ["nothing"]
+    return Failed(
+        f"{WORLD} processes to end well",
+        f"code {error.code} from process {error.rank}, which said last: {lines[-1]}",
+        "let every parameter and every process take part in each step",
+    )
 
 
 def left(scratch: Path, name: str) -> Training:
@@ -168,18 +140,11 @@ def same(alone: Training, shared: Training, rank: int) -> None:
         )
 
 
-def main(folder: str) -> None:
+def train_both(job: dict[str, Any], rank: Rank) -> None:
     """Be one of the processes; the first trains alone before."""
-    scratch, rank = Path(folder), int(os.environ["RANK"])
-    job: dict[str, Any] = json.loads((scratch / "job.json").read_text())
-    end_with(job["parent"])
-    torch.set_num_threads(1)
     given = method_of(job["method"]), job["backbone"], job["seed"], tuple(job["sets"])
-    if rank == 0:
-        train_and_leave(Subject(*given), 1, scratch, "alone")
-    train_and_leave(Subject(*given), WORLD, scratch, str(rank))
-
-
-if __name__ == "__main__":
-    guard_process()
-    main(sys.argv[1])
+    if rank.number == 0:
+        rank.heartbeat("alone")
+        train_and_leave(Subject(*given), 1, rank.scratch, "alone")
+    rank.heartbeat("together")
+    train_and_leave(Subject(*given), WORLD, rank.scratch, str(rank.number))

@@ -9,11 +9,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.strategies import Strategy
 
 from bench.base.signals import between_steps, interrupts_get_out
 from bench.config.config import TrainerConfig
 from bench.errors import StoreError
 from bench.models.core.objective import Objective
+from bench.processes.trainer import placed
 from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
@@ -32,7 +34,8 @@ def train(
     *,
     world: int = 1,
     accumulate: int = 1,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
+    timeout: float = 0.0,
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars,
     workers: int = 0,
     on_step: OnStep | None = None,
@@ -54,6 +57,7 @@ def train(
         world: processes; the global batch is shared among them.
         accumulate: micro-batches of an optimiser step on each process.
         strategy: a Lightning strategy; by default one process or `ddp`.
+        timeout: seconds that a process waits for the others in a collective; 0 for the default.
         exemplars: returns the exemplars of a split by row id, for methods that read exemplars.
         workers: processes that prepare batches; the batches are the same for any number.
         on_step: called with step, steps and the logged values, on the first rank.
@@ -90,15 +94,13 @@ def train(
                 precision=config.precision,
                 gradient_clip_val=config.clip or None,
                 callbacks=[recorder, *callbacks, selection, keeper],
-                plugins=[io],
+                **placed(world, strategy, io, timeout),
                 **validation_of(interval * accumulate),
                 logger=False,
                 enable_checkpointing=False,
                 enable_progress_bar=False,
                 enable_model_summary=False,
                 use_distributed_sampler=False,
-                devices=world,
-                strategy=strategy or ("ddp" if world > 1 else "auto"),
                 accelerator="auto",
                 num_sanity_val_steps=0,
                 detect_anomaly=False,
@@ -109,6 +111,7 @@ def train(
         with suppress(StoreError):  # what else went wrong comes first
             io.wait()
         task.setup_run(None)
+        task.trainer = None  # it holds the model, and the process group
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
 

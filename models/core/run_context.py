@@ -56,6 +56,10 @@ class RunContext:
     continue_greedily: Continue | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:
+        """Return itself: a copy of an objective is of the same run, whose cell and data are not copied."""
+        return self
+
 
 def lr_factor(step: int, settings: Optimiser, epoch: int = 0) -> float:
     """Return the learning rate of a step as a share of its peak.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from bench.testing import ranks
+from bench.processes import rank
 from tests.e2e import children
 
 
 class Forked:
-    """What `bench.testing.ranks` waits for and stops."""
+    """What the elastic agent waits for and stops."""
 
-    def __init__(self, environment: dict[str, str], scratch: Path, log: Path) -> None:
-        self.process = children.start(be_rank, environment, str(scratch), str(log))
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.process = children.start(be_rank, command[-1], dict(environment))
+        self.pid = self.process.pid
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -23,16 +24,9 @@ class Forked:
         if not children.ended(self.process, timeout or 0):
             raise subprocess.TimeoutExpired("rank", timeout or 0)
 
-    def terminate(self) -> None:
-        self.process.terminate()
 
-    def kill(self) -> None:
-        self.process.kill()
-
-
-def be_rank(environment: dict[str, str], scratch: str, log: str) -> None:
+def be_rank(job: str, environment: dict[str, str]) -> None:
     """Be one of the processes; a forked one has the fork server for its parent."""
-    children.enter(environment, log)
-    ranks.end_with = lambda parent: None  # type: ignore[attr-defined]
-    ranks.main(scratch)
-    os._exit(0)
+    children.enter(environment, os.devnull)
+    rank.end_with = lambda parent: None  # type: ignore[attr-defined]
+    os._exit(rank.main(job))

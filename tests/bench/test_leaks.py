@@ -265,9 +265,10 @@ def test_records_lose_them_and_keep_their_hash(tmp_path: Path, known: None) -> N
         "def listing(*_): raise RuntimeError('password=' + CANARY + chr(27) + '[31m')\n"
         "m.listing = listing; sys.argv[1:] = ['list']; sys.exit(program())",
         "import runpy; sys.argv[1:] = ['/no/folder?token=' + CANARY + chr(27) + '[31m']\n"
-        "runpy.run_module('bench.cells.workers', run_name='__main__')",
+        "import os; os.environ |= {'RANK': '0', 'WORLD_SIZE': '1'}\n"
+        "runpy.run_module('bench.processes.rank', run_name='__main__')",
     ],
-    ids=["program", "worker"],
+    ids=["program", "rank"],
 )
 def test_the_trace_of_a_whole_process(tmp_path: Path, code: str) -> None:
     """What Python itself prints when a process dies goes through the same outlet, into a terminal or a log."""

@@ -5,10 +5,12 @@ A fork server imports everything once, so that a child costs milliseconds where 
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,24 +23,29 @@ from typing import Any
 import torch
 import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
+from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
 import bench.cells.generation
 import bench.cells.run
+import bench.cells.shared.workers
 import bench.cells.work
-import bench.cells.workers
 import bench.commands.report
 import bench.commands.run
 import bench.metrics.overlap.table_bleu
+import bench.processes.group
 import bench.queue.child
 import bench.queue.children
 import bench.queue.jobs
 import bench.queue.local_workers
 import bench.queue.process_runner
 import bench.queue.work
+from bench.base import signals
 from bench.base.parents import end_with_parent
 from bench.cli import main
+from bench.processes import rank
 from bench.queue.protocol.timing import LOCAL, Timing
 from bench.store.store import CellFolder
+from tests.e2e.methods import sleep
 from tests.e2e.tiny import Training
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -105,17 +112,20 @@ class Rival:
 
 
 class Forked:
-    """A worker of `bench.cells.workers`, forked from its parent in place of a fresh interpreter, for speed."""
+    """A rank of a group, forked from its parent in place of a fresh interpreter, for speed."""
 
-    def __init__(self, scratch: Path, rank: int, environment: dict[str, str]) -> None:
-        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(scratch, rank, environment))
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(command[-1], environment))
         self.process.start()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
 
     @staticmethod
-    def work(scratch: Path, rank: int, environment: dict[str, str]) -> None:
-        redirect(scratch / f"log.{rank}")
+    def work(job: str, environment: Mapping[str, str]) -> None:
+        os.setsid()
+        signals.forget()
         os.environ |= environment
-        bench.cells.workers.main(str(scratch / "job.json"))
+        os._exit(rank.main(job))
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -123,20 +133,66 @@ class Forked:
     def wait(self, timeout: float | None = None) -> None:
         self.process.join(timeout)
         if self.process.exitcode is None:
-            raise subprocess.TimeoutExpired("worker", timeout or 0)
-
-    def terminate(self) -> None:
-        self.process.terminate()
-
-    def kill(self) -> None:
-        self.process.kill()
+            raise subprocess.TimeoutExpired("rank", timeout or 0)
 
 
 class ForkedWorkers:
     """Let `--devices` fork its workers."""
 
     def arm(self) -> None:
-        bench.cells.workers.start = Forked  # type: ignore[assignment]
+        SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
+
+
+@dataclass(frozen=True)
+class WaitsIn:
+    """Let a function of a module wait, as `tests.e2e.methods:sleep` does, where the ranks `WAITS` call it."""
+
+    module: str
+    function: str
+
+    def arm(self) -> None:
+        module = importlib.import_module(self.module)
+        real = getattr(module, self.function)
+
+        def waiting(*given: Any, **named: Any) -> Any:
+            sleep(os.environ.get("WAITS", ""))
+            return real(*given, **named)
+
+        setattr(module, self.function, waiting)
+
+
+@dataclass(frozen=True)
+class Hasty:
+    """Let the parent of several processes wait a second only for those that are to stop."""
+
+    def arm(self) -> None:
+        bench.processes.group.STOP_S = 1.0
+
+
+@dataclass(frozen=True)
+class StopsAtItsEnd:
+    """Let the second rank be stopped when it has said how it ends, before it does."""
+
+    def arm(self) -> None:
+        real = rank.leave
+
+        def stopping(scratch: Path, ending: Any) -> None:
+            real(scratch, ending)
+            if ending.rank == 1:
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+        rank.leave = stopping  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class All:
+    """Several troubles."""
+
+    troubles: tuple[Any, ...]
+
+    def arm(self) -> None:
+        for trouble in self.troubles:
+            trouble.arm()
 
 
 @dataclass(frozen=True)
@@ -211,6 +267,26 @@ def alive(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def users(folder: Path) -> list[int]:
+    """Processes that have a file of a folder open: whoever runs there prints into one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            files = [os.readlink(file) for file in (process / "fd").iterdir()]
+        except OSError:  # it has ended, or belongs to somebody else
+            continue
+        if any(file.startswith(f"{folder}/") for file in files):
+            found.append(int(process.name))
+    return found
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> bool:

@@ -39,6 +39,15 @@ class FromRaises(Objective):
     parent: ClassVar[str] = "tests.e2e.methods:Raises"
 
 
+class RaisesOnSecondRank(Raises):
+    """Only one of several processes raises."""
+
+    name: ClassVar[str] = "raises-on-second-rank"
+
+    def loss(self, states: States) -> LossSum:
+        return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)
+
+
 class Exits(Objective):
     """Leaves the program in its second step, as a library may that calls `sys.exit`."""
 
@@ -57,7 +66,7 @@ class Exits(Objective):
 
 
 class Sleeps(Objective):
-    """Where `SLEEPS` lists its rank (0 of one process) it stays in its second step, and leaves its pid in `BED`."""
+    """Where `SLEEPS` lists its rank (0 of one process) it stays in its second step, until it may go on."""
 
     name: ClassVar[str] = "sleeps"
     paper: ClassVar[str] = "for tests"
@@ -65,11 +74,34 @@ class Sleeps(Objective):
 
     def loss(self, states: States) -> LossSum:
         self.step += 1
-        rank = os.environ.get("RANK", "0")
-        if self.step == 2 and rank in os.environ.get("SLEEPS", ""):
-            Path(os.environ["BED"], f"asleep.{rank}").write_text(str(os.getpid()))
-            time.sleep(600)
+        if self.step == 2:
+            sleep(os.environ.get("SLEEPS", ""))
         return super().loss(states)
+
+
+def sleep(ranks: str) -> None:
+    """If this is one of these ranks, leave its process id in the folder `BED`, and wait there for a file `go`."""
+    rank = os.environ.get("RANK", "0")
+    if rank not in ranks:
+        return
+    bed = Path(os.environ["BED"])
+    Path(bed, f"asleep.{rank}").write_text(str(os.getpid()))
+    while not Path(bed, "go").exists():
+        time.sleep(0.02)
+
+
+class Large(Objective):
+    """Runs out of memory with micro-batches of more rows than `FITS` says, on the ranks that `LARGE` lists, or all."""
+
+    name: ClassVar[str] = "large"
+    paper: ClassVar[str] = "for tests"
+
+    def step_loss(self, batch: Any) -> LossSum:
+        rows = len(batch["labels"])
+        is_large = os.environ.get("RANK", "0") in os.environ.get("LARGE", "01")
+        if self.training and is_large and rows > int(os.environ.get("FITS", "99")):
+            raise torch.OutOfMemoryError(f"no memory for {rows} rows")
+        return super().step_loss(batch)
 
 
 class Nan(Objective):
@@ -125,7 +157,7 @@ class NanOnSecondRank(Nan):
 
 
 class DiesOnSecondRank(Objective):
-    """Its second process is killed in the step that `DIES` says; those that `SLEEPS` lists wait for ever."""
+    """Its second process is killed in the step that `DIES` says; those that `SLEEPS` lists wait."""
 
     name: ClassVar[str] = "dies-on-second-rank"
     paper: ClassVar[str] = "for tests"
@@ -133,9 +165,7 @@ class DiesOnSecondRank(Objective):
 
     def loss(self, states: States) -> LossSum:
         self.step += 1
-        if os.environ.get("RANK", "-") in os.environ.get("SLEEPS", ""):
-            Path(os.environ["BED"], f"asleep.{os.environ['RANK']}").touch()
-            time.sleep(600)
+        sleep(os.environ.get("SLEEPS", "-"))
         dies = {"at once": 1, "in step 2": 2}.get(os.environ.get("DIES", ""))
         if self.step == dies and os.environ.get("RANK") == "1":
             os.kill(os.getpid(), signal.SIGKILL)

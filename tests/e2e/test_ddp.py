@@ -21,7 +21,6 @@ from bench.cells.evaluation import evaluate, merge
 from bench.cells.score import score_cell
 from bench.cells.wanted import Evaluation
 from bench.cells.work import store_rows
-from bench.cells.workers import free_port
 from bench.config.decoding import parse
 from bench.errors import BenchError
 from bench.models.mle import MLE
@@ -54,7 +53,7 @@ def on_ranks(
     training: Training, environment: dict[str, str], out: Path
 ) -> list[tuple[dict[str, Tensor], dict[str, Any]]]:
     """Train in as many processes as `world` says; return what each has left."""
-    port = free_port()
+    port = children.free_port()
     ranks = [children.start(children.run_rank, training, r, port, environment, str(out)) for r in range(training.world)]
     for rank, child in enumerate(ranks):
         assert children.ended(child, 60)
@@ -103,6 +102,14 @@ class TestTraining:
         training = Training(batch=7, precision="64-true")
         (found, _) = on_ranks(replace(training, world=2, accumulate=2), environment, tmp_path / "out")
         assert_same_training(weights_of(training), found, "64-true")
+
+    def test_a_scheduler_changes_nothing(self, environment: dict[str, str], tmp_path: Path) -> None:
+        """Variables of SLURM, of a job of one task, say nothing about the processes of a cell."""
+        slurm = {"SLURM_NTASKS": "1", "SLURM_JOB_NAME": "job", "SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}
+        slurm |= {"SLURM_LOCALID": "0", "SLURM_NODEID": "0", "SLURM_NODELIST": "node"}
+        training = Training("mle", world=2)
+        for found in on_ranks(training, {**environment, **slurm}, tmp_path / "out"):
+            assert_same_training(weights_of(replace(training, world=1)), found, "32-true")
 
     def test_shares_are_uneven(self) -> None:
         """Else a mean over ranks of their means would pass the tests above."""
@@ -250,7 +257,7 @@ class TestDeath:
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert "process 1 of 2 ended with code -9" in children.read(log)
-        assert not children.alive(child.pid)
+        assert children.users(tmp_path) == []
         assert not (results / ".work").exists()
         (folder,) = results.glob("*/dies-on-second-rank/*")
         assert [path.name for path in folder.iterdir()] == ["failed.json"]
@@ -258,14 +265,28 @@ class TestDeath:
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
 
-    def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
-        """Killed alone, it takes its workers along: they see that it is gone."""
-        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+    @pytest.mark.parametrize("workers", ["0", "1"])
+    def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:
+        """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
+        asked = [*self.arguments(tmp_path / "results"), "--workers", workers]
+        child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
         assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        assert len(children.users(tmp_path)) >= 3 + 2 * int(workers)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
-        assert children.wait_until(lambda: not children.alive(child.pid), 10)
+        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
+
+    @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
+    def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
+        """It cannot see that the parent is gone."""
+        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+        assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
 
 
 class TestPrecision:

@@ -1,9 +1,10 @@
-"""SIGTERM and Ctrl-C in training: the exit code of the signal, one line, nothing stored; the same command goes on."""
+"""Signals: the exit code of each, one line, the last step kept, no process left; the same command goes on."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bench.base.signals import EXIT_CODES, TOGETHER_S
 from bench.config.config import TrainerConfig
 from bench.models.mle import MLE
 from bench.training.training import train
@@ -26,11 +28,8 @@ OURS = "tests.e2e.methods"
 AGAIN = "; run the same command again to go on\n"
 SIGNALS = pytest.mark.parametrize(
     ("number", "code", "line"),
-    [
-        (signal.SIGTERM, 143, f"bench: stopped by SIGTERM{AGAIN}"),
-        (signal.SIGINT, 130, f"bench: stopped by SIGINT{AGAIN}"),
-    ],
-    ids=["SIGTERM", "SIGINT"],
+    [(number, code, f"bench: stopped by {number.name}{AGAIN}") for number, code in EXIT_CODES.items()],
+    ids=[number.name for number in EXIT_CODES],
 )
 
 
@@ -39,16 +38,11 @@ def arguments(results: Path, *more: str) -> list[str]:
     return stores.arguments(results, *more, task="ambiguous_template", method=f"{OURS}:Sleeps,mle")
 
 
-def asleep(folder: Path, ranks: str) -> dict[str, int]:
-    """Wait until these ranks are in their second step; return their processes."""
-    beds = {rank: folder / f"asleep.{rank}" for rank in ranks.split(",")}
+def asleep(folder: Path, ranks: str) -> dict[int, int]:
+    """Wait until these ranks wait; return their processes."""
+    beds = {int(rank): folder / f"asleep.{rank}" for rank in ranks.split(",")}
     assert children.wait_until(lambda: all(children.read(bed) for bed in beds.values()), 60)
     return {rank: int(bed.read_text()) for rank, bed in beds.items()}
-
-
-def files(results: Path) -> list[str]:
-    """Names of all files of a store."""
-    return [path.name for path in results.rglob("*") if path.is_file()]
 
 
 def trained(results: Path) -> list[str]:
@@ -56,55 +50,162 @@ def trained(results: Path) -> list[str]:
     return sorted(path.parts[-3] for path in results.rglob("trained.json"))
 
 
+def kinds(results: Path) -> set[str]:
+    """Files of a store, without what is behind the name of their kind."""
+    return {path.name.partition("-")[0] for path in results.rglob("*") if path.is_file()}
+
+
+def assert_ended(child: BaseProcess, code: int, log: Path, line: str, seconds: float = 15) -> None:
+    """The run ends in time, says how to go on and nothing else, and leaves no process."""
+    assert children.ended(child, seconds), children.read(log)
+    assert (child.exitcode, children.read(log)) == (code, line)
+    assert children.users(log.parent) == []
+
+
 @SIGNALS
-def test_one_process(
+def test_one_process_keeps_its_step(
     start: Start, run: Run, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str
 ) -> None:
-    results = tmp_path / "results"
+    """The step in which the signal comes is kept; the same command gives what an undisturbed run gives."""
+    results, undisturbed = tmp_path / "results", tmp_path / "undisturbed"
     child = start(arguments(results), children.ControlC(), SLEEPS="0", BED=str(tmp_path))
-    asleep(tmp_path, "0")
-    assert child.pid is not None
-    os.kill(child.pid, number)
-    assert children.ended(child, 20)
-    assert (child.exitcode, children.read(log)) == (code, line)
-    assert files(results) == []
-    assert run(arguments(results)) == 0, children.read(log)
-    assert trained(results) == ["mle", "sleeps"]
+    os.kill(asleep(tmp_path, "0")[0], number)
+    (tmp_path / "go").touch()
+    assert_ended(child, code, log, line)
+    assert [path.name for path in results.rglob("*") if path.is_file()] == ["step-000000002.ckpt"]
+    assert run(arguments(results)) == run(arguments(undisturbed)) == 0, children.read(log)
+    assert stores.contents(results) == stores.contents(undisturbed)
+
+
+def test_a_second_signal_does_not_wait_for_the_step(start: Start, log: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    child = start(arguments(results), SLEEPS="0", BED=str(tmp_path))
+    process = asleep(tmp_path, "0")[0]
+    os.kill(process, signal.SIGTERM)
+    assert not children.ended(child, TOGETHER_S + 0.2)
+    os.kill(process, signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
+    assert kinds(results) == set()
+
+
+MOMENTS = {
+    "evaluation": ("bench.cells.work", "evaluate"),
+    "scoring": ("bench.cells.run", "score_cell"),
+    "report": ("bench.commands.run", "show"),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_one_process_at_other_moments(start: Start, run: Run, log: Path, tmp_path: Path, moment: str) -> None:
+    results, undisturbed = tmp_path / "results", tmp_path / "undisturbed"
+    asked = [word for word in arguments(results) if word != "--json"]
+    child = start(asked, children.WaitsIn(*MOMENTS[moment]), WAITS="0", BED=str(tmp_path))
+    os.kill(asleep(tmp_path, "0")[0], signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
+    assert run(arguments(results)) == run(arguments(undisturbed)) == 0, children.read(log)
+    assert stores.contents(results) == stores.contents(undisturbed)
+
+
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[str, bytes]:
+    """What two processes store that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("of-two")
+    asked = [*arguments(folder / "results"), "--devices", "2"]
+    child = children.start(children.run_bench, asked, environment, str(folder / "log"), children.ForkedWorkers())
+    assert children.ended(child, 60)
+    assert child.exitcode == 0, children.read(folder / "log")
+    return stores.contents(folder / "results")
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize("sleeps", ["0,1", "1"], ids=["all sleep", "one waits for the other"])
-@SIGNALS
-def test_the_parent_of_two(
-    start: Start, run: Run, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str, sleeps: str
+@pytest.mark.parametrize(
+    ("who", "number"),
+    [
+        ("parent", signal.SIGINT),
+        ("parent", signal.SIGTERM),
+        ("parent", signal.SIGUSR2),
+        ("0", signal.SIGUSR1),
+        ("1", signal.SIGTERM),
+        ("all", signal.SIGTERM),
+    ],
+)
+def test_two_processes_agree(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], who: str, number: signal.Signals
 ) -> None:
-    """It takes its workers along, whatever they are doing."""
+    """Whoever gets the signal, all end behind the same step, and the run ends with the signal's code."""
     results = tmp_path / "results"
+    asked = [*arguments(results), "--devices", "2"]
     trouble = children.ControlC(children.ForkedWorkers())
-    child = start(arguments(results, "--devices", "2"), trouble, SLEEPS=sleeps, BED=str(tmp_path))
+    child = start(asked, trouble, SLEEPS="0,1", BED=str(tmp_path))
+    ranks = asleep(tmp_path, "0,1")
+    assert child.pid is not None
+    processes = {"parent": [child.pid], "all": [child.pid, *ranks.values()]}.get(who) or [ranks[int(who)]]
+    for process in processes:
+        os.kill(process, number)
+    time.sleep(0.4)  # the parent tells its ranks at its next look; those that know already take it for the same
+    (tmp_path / "go").touch()
+    assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
+    assert kinds(results) == {"step"}
+    assert not (results / ".work").exists()
+    assert run(asked, children.ForkedWorkers()) == 0, children.read(log)
+    assert stores.contents(results) == of_two
+
+
+@pytest.mark.ddp
+@pytest.mark.parametrize(
+    ("who", "moment"), [("parent", "evaluation"), ("rank", "evaluation"), ("parent", "scoring"), ("parent", "report")]
+)
+def test_two_processes_at_other_moments(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], moment: str, who: str
+) -> None:
+    """One rank in evaluation ends the other one, which has no need to wait for it."""
+    results = tmp_path / "results"
+    asked = [*(word for word in arguments(results) if word != "--json"), "--devices", "2"]
+    trouble = children.All((children.ForkedWorkers(), children.WaitsIn(*MOMENTS[moment])))
+    child = start(asked, trouble, WAITS="0", BED=str(tmp_path))
+    sleeper = asleep(tmp_path, "0")[0]
+    assert child.pid is not None
+    os.kill(sleeper if who == "rank" else child.pid, signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
+    assert run(asked, children.ForkedWorkers()) == 0, children.read(log)
+    assert without_page(stores.contents(results)) == of_two
+
+
+def without_page(contents: dict[str, bytes]) -> dict[str, bytes]:
+    """A store without the page, which a run with --json does not write."""
+    return {name: content for name, content in contents.items() if not name.endswith(".html")}
+
+
+@pytest.mark.ddp
+@pytest.mark.parametrize("sleeps", ["0,1", "1"], ids=["all are stuck", "one waits for the other"])
+def test_ranks_that_do_not_end_are_ended(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], sleeps: str
+) -> None:
+    results = tmp_path / "results"
+    asked = [*arguments(results), "--devices", "2"]
+    trouble = children.All((children.ForkedWorkers(), children.Hasty()))
+    child = start(asked, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
     assert child.pid is not None
-    os.kill(child.pid, number)
-    assert children.ended(child, 20)
-    assert (child.exitcode, children.read(log)) == (code, line)
-    assert not children.alive(child.pid)
-    assert files(results) == []
-    assert not (results / ".work").exists()
-    assert run(arguments(results, "--devices", "2"), children.ForkedWorkers()) == 0, children.read(log)
-    assert trained(results) == ["mle", "sleeps"]
+    os.kill(child.pid, signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
+    assert kinds(results) == set()
+    assert run(asked, children.ForkedWorkers()) == 0, children.read(log)
+    assert stores.contents(results) == of_two
 
 
 @pytest.mark.ddp
-def test_one_worker_of_two(start: Start, log: Path, tmp_path: Path) -> None:
-    """Its end fails the cell; the other worker, which waits for it, is ended, and the next cell is run."""
+def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    child = start(arguments(results, "--devices", "2"), children.ForkedWorkers(), SLEEPS="1", BED=str(tmp_path))
-    os.kill(asleep(tmp_path, "1")["1"], signal.SIGTERM)
-    assert children.ended(child, 60)
-    assert child.exitcode == 1, children.read(log)
-    assert "process 1 of 2 ended with code -15" in children.read(log)
-    assert trained(results) == ["mle"]
-    assert not children.alive(child.pid)  # type: ignore[arg-type]
+    asked = [*arguments(results), "--devices", "2"]
+    child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+    asleep(tmp_path, "0,1")
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGTERM)
+    assert not children.ended(child, TOGETHER_S + 0.2)
+    os.kill(child.pid, signal.SIGTERM)
+    assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}", seconds=5)
+    assert not (results / ".work").exists()
 
 
 @pytest.mark.parametrize("devices", ["1", pytest.param("2", marks=pytest.mark.ddp)])

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from bench.cells.evaluation import merge
-from bench.cells.workers import free_port
 from bench.errors import BenchError
 from bench.metrics import METRICS, columns
 from bench.metrics.classes import class_named, names
@@ -309,7 +308,7 @@ def test_nothing_written(family, case):
 def test_processes_give_the_scorers_bits(tmp_path, ends):
     """One, two and three with unequal shares; of three, one has no row."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("BENCH_")}
-    port, out, world = free_port(), str(tmp_path / "rank"), len(ends)
+    port, out, world = children.free_port(), str(tmp_path / "rank"), len(ends)
     shares = [slice(start, end) for start, end in zip((0, *ends), ends, strict=False)]
     ranks = [children.start(as_rank, n, world, port, share, environment, out) for n, share in enumerate(shares)]
     for rank, child in enumerate(ranks):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from bench.base.signals import Stopped, handled, interrupts_get_out
+from bench.base.signals import TOGETHER_S, Stopped, between_steps, handled, interrupts_get_out
 from bench.cli import main
 from tests.bench.forks import in_child
 
@@ -116,3 +116,21 @@ class TestInterruptsGetOut:
         with interrupts_get_out():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_signals_that_come_together_are_one(monkeypatch):
+    """A scheduler signals every process, and a parent passes its signal on."""
+    now = [100.0]
+    monkeypatch.setattr("bench.base.signals.time.monotonic", lambda: now[0])
+
+    def work():
+        with between_steps():
+            terminate()
+            now[0] += TOGETHER_S
+            terminate()
+            now[0] += 0.01
+            with pytest.raises(Stopped):
+                terminate()
+
+    with handled(), pytest.raises(Stopped):
+        work()

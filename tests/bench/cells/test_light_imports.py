@@ -12,8 +12,10 @@ TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MOD
 ON_REQUEST = {
     "bench.cells.grid": "--grid",
     "bench.cells.job": "--devices",
+    "bench.cells.shared.members": "torchrun",
     "bench.cells.wandb_logger": "--wandb",
-    "bench.cells.workers": "--devices",
+    "bench.cells.shared.workers": "--devices",
+    "bench.processes.group": "--devices",
     "bench.metrics.diversity.frequency_groups": "open-ended tasks",
     "bench.metrics.likelihood.matrix_rank": "a spectrum",
     "bench.models.backbones.hub": "pretrained backbones",

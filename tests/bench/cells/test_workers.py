@@ -9,8 +9,8 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
+from bench.cells.shared.workers import NOTES, notes_of, share
 from bench.cells.work import config_yaml
-from bench.cells.workers import NOTES, notes_of, share
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from tests.bench.cells.test_run import Quiet
@@ -92,10 +92,10 @@ def test_what_bad_rows_become_reaches_a_worker():
 
 
 def test_what_workers_have_to_say_is_told(tmp_path, monkeypatch):
-    def launch(cell, missing, arguments, scratch):
+    def run_group(target, job, world, scratch, **_):
         (scratch / NOTES).write_text("one\ntwo\n")
 
-    monkeypatch.setattr("bench.cells.workers.launch", launch)
+    monkeypatch.setattr("bench.cells.shared.workers.run_group", run_group)
     arguments = RunArguments(("ambiguous_template",), ("mle",), limit=8, preset="small", results=str(tmp_path))
     (cell,), progress = make_plan(arguments).cells, Quiet()
     share(dataclasses.replace(cell, evaluations={}), [], arguments, progress)

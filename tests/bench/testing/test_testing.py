@@ -63,7 +63,8 @@ def test_so_does_every_variant(name: str) -> None:
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the two-process check fork its processes, which takes a second where interpreters take ten."""
-    monkeypatch.setattr("bench.testing.ranks.run", Forked)
+    handler = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
+    monkeypatch.setattr(f"{handler}._popen", lambda _, command, environment: Forked(command, environment))
 
 
 @pytest.mark.ddp
@@ -147,7 +148,7 @@ def test_so_it_is_in_interpreters_of_its_own(bench: Bench) -> None:
 
 @pytest.mark.ddp
 def test_a_process_that_fails_is_told_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.testing.ranks.sys.executable", "/bin/false")
+    monkeypatch.setattr("bench.processes.group.sys.executable", "/bin/false")
     found = result_of(CHECKS[-1], Subject(method_of("mle"), CAUSAL))
     assert found.detail.startswith(
         "expected 2 processes to end well; got code 1 from process 0, which said last: nothing; let every parameter "

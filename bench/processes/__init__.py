@@ -1,0 +1,1 @@
+"""Processes: the only place that starts, watches and ends the several processes of a cell."""

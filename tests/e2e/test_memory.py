@@ -1,0 +1,143 @@
+"""Too little memory: smaller micro-batches of the same step give the same weights; what was needed is remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load
+
+from bench.cells.shared import memory
+from bench.errors import BenchError
+from bench.store.state_files import STATE
+from tests.conftest import Ended
+from tests.e2e import children, stores
+
+Bench = Callable[..., Ended]
+Run = Callable[..., int]
+
+LARGE = "tests.e2e.methods:Large"
+NOTE = "out of memory; it is trained with"
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    """What other tests have needed is forgotten."""
+    memory._REMEMBERED.clear()
+    yield
+    memory._REMEMBERED.clear()
+
+
+def arguments(results: Path, *more: str) -> list[str]:
+    """A cell with batches of four rows."""
+    return stores.arguments(results, *more, task="ambiguous_template", method=LARGE)
+
+
+def left(results: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Provenance and weights of every trained cell, in order of their folders."""
+    found = []
+    for path in sorted(results.rglob("trained.json")):
+        record = json.loads(path.read_text())
+        (checkpoint,) = path.parent.glob("model-*")
+        found.append((record["provenance"], load(checkpoint.read_bytes())))
+    return found
+
+
+@pytest.fixture
+def whole(bench: Bench, tmp_path: Path) -> dict[str, Any]:
+    """The weights of a run with memory enough."""
+    assert bench(*arguments(tmp_path / "whole")).code == 0
+    ((provenance, weights),) = left(tmp_path / "whole")
+    assert provenance["accumulate"] == 1
+    assert "out_of_memory" not in provenance
+    return weights
+
+
+def assert_close(weights: dict[str, Any], others: dict[str, Any]) -> None:
+    """Equal but for rounding."""
+    assert weights.keys() == others.keys()
+    for name, weight in weights.items():
+        assert float((weight - others[name]).abs().max()) <= 1e-6, name
+
+
+@pytest.mark.parametrize(("fits", "micro_batches"), [(2, 2), (1, 4)])
+def test_micro_batches_are_halved(
+    bench: Bench,
+    tmp_path: Path,
+    whole: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    fits: int,
+    micro_batches: int,
+) -> None:
+    monkeypatch.setenv("FITS", str(fits))
+    results = tmp_path / "results"
+    ended = bench(*arguments(results, "--seeds", "0,1"))
+    assert ended.code == 0, ended.err
+    assert ended.err.count(NOTE) == micro_batches.bit_length() - 1  # the second cell knows
+    assert f"{NOTE} {micro_batches} micro-batches" in ended.err
+    for provenance, _ in left(results):
+        assert (provenance["accumulate"], provenance["out_of_memory"]) == (micro_batches, True)
+    weights = next(w for p, w in left(results) if json_seed(results, w) == 0)
+    assert_close(weights, whole)
+    assert not list(results.rglob(STATE))
+
+
+def json_seed(results: Path, weights: dict[str, Any]) -> int:
+    """The seed of the cell that has these weights."""
+    for path in results.rglob("trained.json"):
+        (checkpoint,) = path.parent.glob("model-*")
+        found = load(checkpoint.read_bytes())
+        if all(bool((found[name] == weight).all()) for name, weight in weights.items()):
+            return int(json.loads(path.read_text())["content"]["config"]["seed"])
+    raise AssertionError("no cell has these weights")
+
+
+def test_not_even_one_row_fits(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FITS", "0")
+    ended = bench(*arguments(tmp_path / "results"))
+    assert ended.code == 1
+    (said,) = json.loads(ended.out)["failed"].values()
+    assert said.startswith("out of memory with 4 micro-batches of 4 rows on 1 processes, which cannot be halved again")
+    assert "no memory for 1 rows" in said
+
+
+def test_the_next_try_knows(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a run that ended for another reason, the note lies beside the states."""
+    (cell,) = stores.planned(arguments(tmp_path / "results"))
+    memory.remember(cell, 1, 2)
+    memory._REMEMBERED.clear()
+    assert memory.needed(cell, 1) == 2
+    assert memory.needed(cell, 2) == 1, "two processes have half of the rows each"
+    monkeypatch.setenv("FITS", "2")
+    ended = bench(*arguments(tmp_path / "results"))
+    assert (ended.code, ended.err.count(NOTE)) == (0, 0)
+    memory.file_of(cell).parent.mkdir()
+    memory.file_of(cell).write_text("[")
+    memory._REMEMBERED.clear()
+    assert memory.needed(cell, 1) == 1
+
+
+def test_other_errors_pass(tmp_path: Path) -> None:
+    (cell,) = stores.planned(arguments(tmp_path / "results"))
+
+    def attempt(micro_batches: int, out_of_memory: bool) -> None:
+        raise BenchError(f"{micro_batches} {out_of_memory}")
+
+    with pytest.raises(BenchError, match="^3 False$"):
+        memory.within_memory(cell, 1, 3, attempt, print)
+
+
+@pytest.mark.ddp
+@pytest.mark.parametrize("large", ["01", "1"], ids=["both", "one, for which the other waits"])
+def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, Any], large: str) -> None:
+    """Each has two rows of a step; the group is started again."""
+    results = tmp_path / "results"
+    asked = arguments(results, "--devices", "2")
+    assert run(asked, children.ForkedWorkers(), FITS="1", LARGE=large) == 0, children.read(log)
+    assert f"{NOTE} 2 micro-batches" in children.read(log)
+    ((provenance, weights),) = left(results)
+    assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
+    assert_close(weights, whole)
