@@ -9,6 +9,7 @@ Kept are the records and sums that a leaderboard is made of: no weights, no gene
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -19,11 +20,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
+MEASURED = ROOT / "tests" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"
 SAMPLE = "first-screen"
 """What `make run` makes of built-in rows: the last on the page."""
 EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
+SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are kept."""
 COLUMNS = "150"
@@ -76,8 +79,17 @@ def claims() -> str:
     return f"Made by `{EVIDENCE}`; `make boards` makes it again.\n{shown(EVIDENCE)}"
 
 
+def survivals() -> str:
+    """Return the table of what `make chaos` has measured."""
+    lines = ["| what happens | goal | measured |", "|---|---|---|"]
+    for part in json.loads(MEASURED.read_text(encoding="utf-8")).values():
+        lines += [f"| {line['what']} | {line['goal']} | {line['measured']} |" for line in part["lines"]]
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
 def readme(text: str) -> str:
-    """Return README.md with the output of every command it shows."""
+    """Return README.md with the output of every command it shows, and what was measured of faults."""
+    text = SURVIVES.sub(lambda _: f"<!-- chaos -->\n{survivals()}<!-- end -->", text)
     return BLOCK.sub(lambda found: f"<!-- output: {found[1]} -->\n{shown(found[1])}<!-- end -->", text)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.base.signals import EXIT_CODES
-from tests.chaos import runs
+from tests.chaos import _runs as runs
 from tests.e2e import children
 
 LIMIT_S = 15.0
@@ -73,7 +73,7 @@ def main() -> int:
             found.expect(runs.kept(folder / "results") == contents, f"{said}: other results")
             found.done += 1
             print(f"{number + 1}/{given.runs} {said}", flush=True)
-    return found.show("signals", given.runs, LIMIT_S)
+    return found.show("signals at random moments, to any process", given.runs, LIMIT_S)
 
 
 if __name__ == "__main__":

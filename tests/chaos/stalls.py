@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.chaos import runs
+from tests.chaos import _runs as runs
 from tests.e2e import children
 
 STALL_S = 4.0
@@ -81,7 +81,7 @@ def main() -> int:
             found.expect(runs.kept(folder / "results") == contents, f"{said}: other results")
             found.done += 1
             print(f"{number + 1}/{given.runs} {said}", flush=True)
-    return found.show("stalls", given.runs, LIMIT_S)
+    return found.show("a stopped process is named and ended", given.runs, LIMIT_S)
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ class Findings:
     def show(self, name: str, runs: int, limit: float) -> int:
         """Print goal and measured; return the exit code of the program."""
         slowest = max(self.seconds, default=0.0)
-        print(f"{name}: goal {runs} of {runs} as wanted, each ended in {limit:g} s")
-        print(f"{name}: measured {self.done - len(self.wrong)} of {self.done}, the slowest ended in {slowest:.1f} s")
+        found = f"{self.done - len(self.wrong)} of {self.done}, the slowest in {slowest:.1f} s"
+        print(f"{name} · goal: {runs} of {runs} as wanted, each ended in {limit:g} s · measured: {found}")
         return int(bool(self.wrong) or self.done < runs or slowest > limit)
 
 
