@@ -14,7 +14,7 @@ from typing import Any
 from tests.chaos._methods import HEALED
 from tests.e2e import stores
 
-METHODS = "mle,trime,histalign,ul_token,ul_seq,f2softmax,trime.released,histalign.released,ul_token.released"
+METHODS = "mle,face,trime,histalign,ul_token,f2softmax,trime.released,histalign.released,ul_token.released"
 TROUBLE = "tests.chaos._methods:Trouble"
 SEEDS = "0,1,2,3,4,5,6,7,8,9"
 STALL_S = "6"

@@ -149,6 +149,7 @@ class TestOneTraining:
         }
         assert "Controls, which would explain a gain away: mle.decoupled for f2softmax" in ended.out
 
+    @pytest.mark.slow
     def test_two_devices_evaluate_as_one(self, run: Run, log: Path, shared: Path, tmp_path: Path) -> None:
         results = Path(shutil.copytree(shared, tmp_path / "results"))
         for path in (*results.rglob("rows-*"), *results.rglob("scores-*")):
@@ -159,6 +160,7 @@ class TestOneTraining:
 
 
 class TestFineTuned:
+    @pytest.mark.slow
     def test_two_devices_train_a_parent_and_its_child(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
         """Each rank starts from the stored parent; the cells are those of one process."""
         arguments = {n: transformer(tmp_path / n, "mle.continued,face") for n in ("one", "two")}

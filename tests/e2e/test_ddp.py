@@ -265,7 +265,7 @@ class TestDeath:
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
 
-    @pytest.mark.parametrize("workers", ["0", "1"])
+    @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.slow)])
     def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:
         """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
         asked = [*self.arguments(tmp_path / "results"), "--workers", workers]

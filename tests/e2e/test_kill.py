@@ -72,7 +72,9 @@ class TestEveryPoint:
 
     SEEN: ClassVar[set[frozenset[tuple[str, bytes]]]] = set()
 
-    @pytest.mark.parametrize(("function", "after"), [("fsync", False), ("link", True), ("replace", True)])
+    @pytest.mark.parametrize(
+        ("function", "after"), [pytest.param("fsync", False, marks=pytest.mark.slow), ("link", True), ("replace", True)]
+    )
     def test_crash(self, run: Run, tmp_path: Path, one_cell: dict[str, bytes], function: str, after: bool) -> None:
         for call in range(1, 100):
             results = tmp_path / f"{call}"

@@ -103,6 +103,7 @@ def test_a_cell_that_takes_too_long(start: Start, log: Path, tmp_path: Path) -> 
     assert children.users(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_stopped_at_its_very_end(start: Start, log: Path, tmp_path: Path) -> None:
     """It has done its share."""
     results = tmp_path / "results"

@@ -28,6 +28,7 @@ def rows_of(results: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.ddp
 def test_two_processes_make_the_rows_of_one(bench: Callable[..., Ended], tmp_path: Path) -> None:
     made = {}
