@@ -77,13 +77,11 @@ def main() -> int:
         missed = undetected(Path(folder) / "small")
     share = stands / SECONDS
     print(f"state of {given.gigabytes} GB · the training stands still for {stands:.1f} s; written after {write:.1f} s")
-    print(
-        f"a training stands still for its states, every {SECONDS:.0f} s, {given.gigabytes} GB · goal: <= {SHARE:.0%} · measured: {share:.1%}"
-    )
+    what = f"a training stands still for its states, every {SECONDS:.0f} s, {given.gigabytes} GB"
+    print(f"{what} · goal: <= {SHARE:.0%} · measured: {share:.1%}")
     for kind, number in DAMAGES.items():
-        print(
-            f"a damaged state: {kind} · goal: {number} of {number} found · measured: {number - missed[kind]} of {number}"
-        )
+        found = f"{number - missed[kind]} of {number}"
+        print(f"a damaged state: {kind} · goal: {number} of {number} found · measured: {found}")
     return int(share > SHARE or any(missed.values()))
 
 
