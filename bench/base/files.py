@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bench.base.outward import refuse
+from bench.base.parents import is_alive
 from bench.errors import StoreError
 
 DAY_S = 86_400
@@ -111,7 +112,7 @@ def abandoned(path: Path) -> bool:
     """
     where, _, process = path.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
     if where == _where() and process.isdigit():
-        return int(process) == os.getpid() or not _alive(int(process))
+        return int(process) == os.getpid() or not is_alive(int(process))
     try:
         days = 1
         if path.is_dir():
@@ -131,17 +132,6 @@ def _last_touched(path: Path) -> float:
     if path.is_dir():
         inside = list(path.rglob("*"))
     return max(part.stat().st_mtime for part in [path, *inside])
-
-
-def _alive(process: int) -> bool:
-    """Return whether a process of this host runs, whoever started it."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _publish(temporary: Path, path: Path, replace: bool) -> bool:

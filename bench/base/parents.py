@@ -1,4 +1,4 @@
-"""Parents: a process that ends with the one that started it."""
+"""Parents: a process that ends with the one that started it, and whether a process is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 
-__all__ = ["end_with_parent"]
+__all__ = ["end_with_parent", "is_alive"]
 
 PR_SET_PDEATHSIG = 1
 """The option of Linux's `prctl` (linux/prctl.h) for a signal at the parent's death."""
@@ -36,3 +36,14 @@ def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
         os.kill(os.getpid(), number)
 
     threading.Thread(target=watch, daemon=True, name="parent").start()
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process of this host runs, whoever started it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

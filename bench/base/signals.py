@@ -108,15 +108,18 @@ def handled() -> Iterator[None]:
 def between_steps() -> Iterator[None]:
     """Let a first signal wait until the work inside calls `stop_if_asked`, or ends.
 
+    Work in steps may hold other such work, as a training holds an evaluation: the outer one decides then.
+
     Raises:
-        Stopped: at the end, when a signal came that the work has not looked at.
+        Stopped: at the end of the outermost, when a signal came that the work has not looked at.
     """
     _ASKED.in_steps += 1
     try:
         yield
     finally:
         _ASKED.in_steps -= 1
-    stop_if_asked()
+    if not _ASKED.in_steps:
+        stop_if_asked()
 
 
 def asked_to_stop() -> int:

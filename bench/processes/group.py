@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.base.parents import is_alive
 from bench.base.signals import asked_to_stop, between_steps
 from bench.errors import BenchError
 from bench.processes.endings import Ending, raise_cause, read_ending
@@ -174,7 +175,7 @@ class Group:
         """Return for how many seconds ranks may go on now; None for no limit."""
         kinds = {ending.kind for ending in endings}
         said = {ending.rank for ending in endings}
-        died = any(rank not in said and not lives(process) for rank, process in self.watch.processes.items())
+        died = any(rank not in said and not is_alive(process) for rank, process in self.watch.processes.items())
         if died or kinds & {"failed", "memory"} or len(said) == self.world:
             return GRACE_S
         if asked_to_stop() or "stopped" in kinds:
@@ -193,7 +194,7 @@ class Group:
         """End what is left of the ranks, and of what they have started."""
         said = {ending.rank for ending in self.endings()}
         for rank, process in self.watch.processes.items():
-            if rank not in said and lives(process):
+            if rank not in said and is_alive(process):
                 self.killed.add(rank)
             end_group(process)
 
@@ -217,17 +218,6 @@ class Group:
             raise BenchError(f"processes could not be started ({type(error).__name__}: {error})") from error
         if len(self.endings()) < self.world:
             raise BenchError(f"ranks {sorted(self.killed)} of {self.world} did not end by themselves")
-
-
-def lives(process: int) -> bool:
-    """Return whether a process is there."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def quiet_logs() -> None:

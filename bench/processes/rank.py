@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import json
 import os
@@ -18,13 +17,11 @@ from pathlib import Path
 
 from bench.base.entries import load
 from bench.base.outward import guard_process
+from bench.base.parents import end_with_parent
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.errors import BenchError
 from bench.processes.endings import ending_of, leave
 from bench.processes.heartbeat import Heartbeat
-
-PR_SET_PDEATHSIG = 1
-"""Of Linux' prctl: the signal that comes when the parent dies."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,7 @@ def exits_fail() -> Iterator[None]:
 
 def end_with(parent: int) -> None:
     """End, with all processes of this one's group, when the parent is gone: nobody would collect what they make."""
-    if sys.platform == "linux":  # also when this process is stopped
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent(parent)  # also when this process is stopped
 
     def watch() -> None:
         while os.getppid() == parent:

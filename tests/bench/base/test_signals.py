@@ -82,6 +82,25 @@ class TestHandled:
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+@pytest.mark.usefixtures("default_action")
+def test_work_in_steps_that_is_part_of_other_such_work_lets_that_decide():
+    """A rank that stopped in an evaluation inside its training would leave the others waiting."""
+    reached = []
+
+    def training():
+        with between_steps():
+            terminate()
+        reached.append("behind the inner work")
+
+    def outer():
+        with handled(), between_steps():
+            training()
+
+    with pytest.raises(Stopped):
+        outer()
+    assert reached == ["behind the inner work"]
+
+
 def exit_instead(interrupt):
     """Do what Lightning's trainer does."""
     try:
