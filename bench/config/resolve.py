@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.credentials import blanked_content
-from bench.base.entries import all_names, expand, load
+from bench.base.entries import NAME, expand, find
 from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
 from bench.config.decoding import parse
 from bench.config.options import fill, options_of
@@ -25,7 +22,21 @@ from bench.tasks.core.task import Task
 if TYPE_CHECKING:
     from bench.models.baselines import Baseline
 
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+__all__ = [
+    "NAME",
+    "EvaluationVariant",
+    "Method",
+    "ancestors",
+    "backbone_of",
+    "cell_config",
+    "check_method",
+    "check_overrides",
+    "find_method",
+    "known",
+    "method_names",
+    "refuse_credentials",
+    "scopes_of",
+]
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,7 @@ class Method:
         code: what makes its code this code: class and version, or class and the hash of its source.
         parent: the method it is fine-tuned from, or nothing.
         evaluation_variant: how it evaluates another method's cell differently, if nothing is trained for it.
+        asked: what to type after --method to get it again.
     """
 
     name: str
@@ -62,6 +74,7 @@ class Method:
     code: Mapping[str, Any]
     parent: str = ""
     evaluation_variant: EvaluationVariant = EvaluationVariant()
+    asked: str = ""
 
     @property
     def base(self) -> str:
@@ -83,14 +96,6 @@ class Method:
         """The name it is trained and stored under: a control that only reads shares the cell of what it reads."""
         if self.only_reads:
             return self.base
-        return self.name
-
-    @property
-    def asked(self) -> str:
-        """What to type after --method to get it again."""
-        target = str(self.code["class"])
-        if ":" in target:
-            return target
         return self.name
 
     def objective(self, backbone: Backbone, **options: Any) -> Objective:
@@ -115,27 +120,21 @@ class Method:
 
 
 def find_method(name: str) -> Method:
-    """Return a built-in method (`histalign`, `histalign.released`) or a user's class (`package.module:Class`).
+    """Return a method: built in (`histalign`, `histalign.released`), a user's class, or one that a package registered.
 
     Raises:
         UsageError: when there is none of this name, or the class is no method.
+        MissingError: its module or file is not there.
     """
-    if ":" in name:
-        kind = load(name)
-        if not (inspect.isclass(kind) and issubclass(kind, Objective)):
-            raise UsageError(f"'{name}' is not a subclass of bench.models.core.objective.Objective")
-        _check_name(getattr(kind, "name", ""), name)
-        source = Path(inspect.getfile(kind)).read_bytes()
-        code = {"class": name, "source_sha256": hashlib.sha256(source).hexdigest()}
-        return Method(kind.name, kind, dict(kind.settings), code, kind.parent)
-    if name not in all_names(METHODS):
-        raise UsageError(f"no method '{name}'{did_you_mean(name, all_names(METHODS))}")
+    loaded = find(name, METHODS, "method", check=check_method)
+    kind = loaded.value
+    if loaded.code:
+        settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
+        return Method(loaded.name, kind, settings, loaded.code, parent, asked=loaded.asked)
     base, _, variant = name.partition(".")
-    entry = METHODS[base]
-    kind = entry.load()
     given: dict[str, Any] = {}
     if variant:
-        given = dict((entry.variants or {})[variant])
+        given = dict((METHODS[base].variants or {})[variant])
     parent = str(given.pop("parent", getattr(kind, "parent", "")))
     evaluation_variant = EvaluationVariant(**_section(given, "reading"))
     settings = {key: value for key, value in given.items() if not key.startswith("reading.")}
@@ -146,7 +145,22 @@ def find_method(name: str) -> Method:
         {"class": kind.name, "version": kind.version},
         parent,
         evaluation_variant,
+        name,
     )
+
+
+def check_method(asked: str, value: Any) -> None:
+    """Refuse what is no method.
+
+    Raises:
+        UsageError: it is neither a subclass of Objective nor of Baseline.
+    """
+    from bench.models.baselines import Baseline
+
+    if not (inspect.isclass(value) and issubclass(value, (Objective, Baseline))):
+        raise UsageError(
+            f"'{asked}' is not a subclass of bench.models.core.objective.Objective or bench.models.baselines.Baseline"
+        )
 
 
 def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -181,16 +195,6 @@ def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
         every = list(dict.fromkeys([*every, *declared]))
     groups = {**ALIASES, "all": every}
     return expand(wanted, METHODS, "method", own=True, groups=groups)
-
-
-def _check_name(name: Any, where: str) -> None:
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise UsageError(
-            f"'{where}' should have a class attribute `name` of letters, digits, '.', '_' and '-', "
-            f"starting with a lower-case letter or digit; it is '{name}'"
-        )
-    if name in all_names(METHODS):
-        raise UsageError(f"'{where}' is named '{name}', which is a built-in method; choose another name")
 
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from bench.base.own_code import make_current_folder_importable
 from bench.errors import UsageError
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
@@ -45,6 +46,7 @@ def work(file: Path) -> int:
     if not Path(plan.folder).is_dir():
         raise UsageError(f"the plan was made in '{plan.folder}', which is not here: its relative paths start there")
     os.chdir(plan.folder)
+    make_current_folder_importable()
     queue = open_queue(plan)
     worker = Worker(plan.jobs, DiskFiles(queue), ProcessRunner(plan), plan.timing, is_trained, time.monotonic)
     with stopped_by_signals(worker), BeatThread(worker.beat):
