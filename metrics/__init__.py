@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.entries import Entry, load
+from bench.base.entries import Entry, Loaded, find
+from bench.base.own_code import load
+from bench.errors import UsageError
 from bench.metrics import classes
 from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
@@ -269,6 +271,39 @@ METRICS: dict[str, MetricEntry] = {
 }
 
 
+KINDS = ("likelihood", "probe", "spectrum", "generation")
+"""Kinds of rows that a metric reads."""
+
+
+def find_metric(name: str) -> Loaded:
+    """Return the entry of a metric family: built in, a user's own, or one that a package registered.
+
+    Raises:
+        UsageError: there is none of this name, or it is no MetricEntry.
+        MissingError: its module or file is not there.
+    """
+    if name in METRICS:
+        return Loaded(name, METRICS[name], name, {})
+    return find(name, METRICS, "metric", check=check_metric)
+
+
+def check_metric(asked: str, value: Any) -> None:
+    """Refuse what is no entry of a metric, or says too little.
+
+    Raises:
+        UsageError: it is no MetricEntry, or lacks what every metric has.
+    """
+    if not isinstance(value, MetricEntry):
+        raise UsageError(f"'{asked}' is not a bench.metrics.MetricEntry; see metrics/README.md")
+    if value.kind not in KINDS:
+        raise UsageError(f"'{asked}' should have a kind, one of {', '.join(KINDS)}; it is '{value.kind}'")
+    if not value.columns or not all(pattern[:1] in ("+", "-", "=") for pattern in value.columns):
+        raise UsageError(
+            f"'{asked}' should have columns, each after '+' (higher is better), '-' (lower is) or '=' (neither); they "
+            f"are: {', '.join(value.columns)}"
+        )
+
+
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
     if name not in classes.names(METRICS):
@@ -280,4 +315,4 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *classes.names(METRICS)])
 
 
-__all__ = ["METRICS", "MetricEntry"]
+__all__ = ["METRICS", "MetricEntry", "check_metric", "find_metric"]

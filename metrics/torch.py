@@ -23,7 +23,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from bench.base.entries import load
+from bench.base.own_code import load
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.classes import MetricClass, class_named
 from bench.metrics.columns import direction_of, expand, is_named

@@ -38,7 +38,6 @@ EXTRA = {
     "bench.leaderboards.controls": {"bench.models"},
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},
-    "bench.leaderboards.statistics.overall": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.models.core.objective": {"bench.config.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.config.decoding"},  # likewise

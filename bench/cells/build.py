@@ -11,11 +11,11 @@ import torch
 
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
-from bench.config.config import TrainerConfig
+from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import Decoding
 from bench.errors import UsageError
-from bench.models.backbones import backbone_factory, is_pretrained
-from bench.models.backbones.backbone import Batch
+from bench.models.backbones import find_backbone, is_pretrained
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, Optimiser, RunContext
@@ -35,10 +35,12 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
     """
     config = cell.config
-    factory, options = backbone_factory(config.backbone), dict(config.backbone_options)
+    entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
-    backbone = factory(config.backbone, cell.task, config.seed, **options)
+    backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
+    if "backbone" in config.own:
+        check_made(backbone, config, entry.architecture)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
@@ -48,6 +50,22 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     if config.trainer.precision in TYPES:
         objective = objective.to(TYPES[config.trainer.precision])
     return objective, codec
+
+
+def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
+    """Refuse what a factory of the user's own has made, where it is not what the cell was planned with.
+
+    Raises:
+        UsageError: it is no Backbone, or has another architecture.
+    """
+    where = config.own["backbone"].code["class"]
+    if not isinstance(backbone, Backbone):
+        raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")
+    if backbone.architecture != architecture:
+        raise UsageError(
+            f"'{where}' returned a backbone that is {backbone.architecture}, where {architecture} was expected; say "
+            f"architecture=... in a BackboneEntry"
+        )
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
@@ -66,7 +84,8 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     """Return what the objective of a cell is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
     options = {**cell.method.values("method"), **config.method_options}
-    return made_of(objective, config.backbone, config.backbone_options, options, config.seed, cell.task.markers)
+    backbone = config.own_code().get("backbone", {}).get("class", config.backbone)
+    return made_of(objective, backbone, config.backbone_options, options, config.seed, cell.task.markers)
 
 
 def optimiser_of(config: TrainerConfig) -> Optimiser:
@@ -99,7 +118,7 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
         UsageError: when they are of another model, or of one with another vocabulary.
     """
     if cell.start is None:
-        is_new = is_pretrained(cell.config.backbone)
+        is_new = is_pretrained(cell.config.asked("backbone"))
     else:
         content = cell.start.trained()
         assert content is not None

@@ -81,6 +81,8 @@ def trained_key_of(
         "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
+    if config.own:
+        content["own"] = config.own_code()
     if parent_key:
         content["parent"] = parent_key
     return key_of(content)
@@ -142,8 +144,8 @@ def checkpoint_of(donor: CellFolder | None) -> str:
 
 
 def weights(config: CellConfig) -> dict[str, Any]:
-    """Return what a pretrained backbone is; nothing for one trained from scratch."""
-    if not is_pretrained(config.backbone):
+    """Return what a pretrained backbone is; nothing for one trained from scratch, or one's own, whose code says it."""
+    if "backbone" in config.own or not is_pretrained(config.backbone):
         return {}
     from bench.models.backbones.hub import identity
 

@@ -10,12 +10,16 @@ from bench.cells.cell import Cell, trained_key_of
 from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import Decoding
-from bench.config.resolve import find_method
+from bench.config.resolve import find_method, own_part
 from bench.errors import BenchError
+from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
-from bench.tasks import TASKS
+from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
+
+FIND = {"task": find_task, "backbone": find_backbone}
+"""How a part of the user's own is found again."""
 
 
 def content_of(cell: Cell) -> dict[str, Any]:
@@ -52,7 +56,7 @@ def cell_of(content: dict[str, Any]) -> Cell:
         BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
     """
     config, data = config_of(content["config"]), content["data"]
-    kind: type[Task] = TASKS[config.task].load()
+    kind: type[Task] = find_task(config.asked("task")).value
     task = kind(**config.task_options)
     source = Source(path_of(data["folder"]), data["why"])
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"])
@@ -85,11 +89,12 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
 
 
 def config_of(content: dict[str, Any]) -> CellConfig:
-    """Return a configuration from its content."""
+    """Return a configuration from its content; code of one's own is what it is in this process."""
     sections: dict[str, Any] = {
         "trainer": TrainerConfig(**content["trainer"]),
         "evaluation": EvaluationConfig(**content["evaluation"]),
         "decodings": tuple(Decoding(**decoding) for decoding in content["decodings"]),
+        "own": {part: own_part(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
     }
     return CellConfig(**{**content, **sections})
 

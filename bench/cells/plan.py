@@ -8,17 +8,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.base.entries import expand
+from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
 from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, Override, parse_sets
-from bench.config.resolve import Method, ancestors, backbone_of, cell_config, check_overrides, find_method, method_names
+from bench.config.resolve import (
+    Method,
+    ancestors,
+    backbone_of,
+    cell_config,
+    check_overrides,
+    find_method,
+    method_names,
+    own_part,
+)
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import find_backbone
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 from bench.tasks.core.task import OnSearch, Task
 from bench.tasks.fetch.sources import resolve
 
@@ -79,14 +88,16 @@ def make_plan(
     """
     preset = chosen_preset(arguments.preset)
     given = parse_sets(arguments.sets)
-    kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
+    tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
+    kinds: list[type[Task]] = [task.value for task in tasks]
+    check_metrics(arguments, kinds)
     methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
     concerned = [relative for method in methods for relative in (method, *ancestors(method))]
     backbones = dict.fromkeys(
         backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
     )
     check_overrides(given, kinds, concerned, list(backbones))
-    builder = PlanBuilder(arguments, preset, given, say, on_search)
+    builder = PlanBuilder(arguments, preset, given, tasks, say, on_search)
     for kind, method in itertools.product(kinds, methods):
         for seed in arguments.seeds:
             if reason := builder.add(kind, method, seed):
@@ -104,6 +115,7 @@ class PlanBuilder:
         arguments: of the run.
         preset: `small` or `paper`.
         given: the overrides, as `arguments.sets` says them.
+        found: the tasks of the run, as they were looked up.
         say: told where data comes from.
         on_search: told about searches for exemplars.
     """
@@ -113,10 +125,12 @@ class PlanBuilder:
         arguments: RunArguments,
         preset: str,
         given: list[Override],
+        found: Sequence[Loaded],
         say: Callable[[str], None],
         on_search: OnSearch | None,
     ) -> None:
         self.arguments, self.preset, self.given = arguments, preset, given
+        self.found = {task.name: task for task in found}
         self.say, self.on_search = say, on_search
         self.plan = Plan(preset)
         self.store = Store(arguments.results_folder)
@@ -158,12 +172,15 @@ class PlanBuilder:
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""
         backbone = backbone_of(kind, method, self.arguments.backbone, self.preset)
-        self.plan.skips.append(Skip(kind.name, method.name, backbone, reason))
+        self.plan.skips.append(Skip(kind.name, method.name, find_backbone(backbone).name, reason))
 
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
         asked = self.arguments
-        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit)
+        own = {}
+        if self.found[kind.name].code:
+            own["task"] = own_part(self.found[kind.name])
+        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
@@ -210,11 +227,32 @@ class PlanBuilder:
 def architecture_of(config: CellConfig) -> str:
     """Return the architecture of a cell's backbone; a pretrained one is asked, without loading its weights."""
     path = str(config.backbone_options.get("path", ""))
-    if config.backbone in BACKBONES and not path:
-        return BACKBONES[config.backbone].architecture
+    known = str(find_backbone(config.asked("backbone")).value.architecture)
+    if known and not path:
+        return known
     from bench.models.backbones.hub import architecture
 
-    return architecture(config.backbone, path)
+    return architecture(config.asked("backbone"), path)
+
+
+def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
+    """Refuse a metric beside those of the tasks that would read nothing.
+
+    Raises:
+        UsageError: it is none, or no task of the run has rows of its kind.
+        MissingError: its module or file is not there.
+    """
+    if not arguments.metrics:
+        return
+    from bench.metrics import find_metric
+
+    evaluations = {evaluation for kind in kinds for evaluation in kind.info.evaluations}
+    for name in arguments.metrics:
+        metric = find_metric(name)
+        if metric.value.kind not in evaluations:
+            raise UsageError(
+                f"--metrics names '{metric.name}', which reads {metric.value.kind} rows; no task of this run makes them"
+            )
 
 
 def undecodable(method: Method, config: CellConfig) -> str | None:

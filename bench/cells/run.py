@@ -125,7 +125,7 @@ def run_cell(
     is_stored = trained is not None and (not missing or trained["status"] != "ok")
     if is_stored:
         progress.stage("scoring")
-        score_cell(cell)
+        score_cell(cell, arguments.metrics)
     else:
         with nullcontext() if logger is None else logger.run(cell) as live:
             complete(cell, missing, arguments, progress, live)
@@ -162,7 +162,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     make = attempt_of(cell, missing, arguments, progress, on_step)
     within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
     progress.stage("scoring")
-    scores = score_cell(cell)
+    scores = score_cell(cell, arguments.metrics)
     if live is None:
         return
     if is_new and (trained := cell.folder.trained()):

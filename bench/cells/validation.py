@@ -14,7 +14,7 @@ from bench.cells.evaluation import cut_rows, evaluate, merge
 from bench.cells.score import gold_of, values_of
 from bench.cells.wanted import Evaluation, evaluation_content, wanted
 from bench.errors import UsageError, did_you_mean
-from bench.metrics import METRICS
+from bench.metrics import find_metric
 from bench.metrics.columns import direction_of
 from bench.models.core.objective import Objective
 from bench.store.store import StoredRows
@@ -36,7 +36,7 @@ def families_of(cell: Cell) -> list[str]:
             "trainer.watch, select and patience need trainer.validate: epochs from one validation to the next"
         )
     names = split_names([trainer.watch])
-    texts = [name for name in cell.task.info.metrics if METRICS[name].kind == "generation"]
+    texts = [name for name in cell.task.info.metrics if find_metric(name).value.kind == "generation"]
     for name in names:
         if name not in texts:
             near = did_you_mean(name, texts)
@@ -53,7 +53,7 @@ def is_lower_better(cell: Cell) -> bool:
     column = cell.config.trainer.select
     if not column or column in LOWER_IS_BETTER:
         return LOWER_IS_BETTER.get(column, True)
-    patterns = [pattern for family in families_of(cell) for pattern in METRICS[family].columns]
+    patterns = [pattern for family in families_of(cell) for pattern in find_metric(family).value.columns]
     try:
         higher_is_better = direction_of(column, patterns)
     except KeyError:
@@ -85,7 +85,7 @@ def measure_of(cell: Cell, objective: Objective, codec: Codec, rank: int, world:
         stored = StoredRows("validation", evaluation_content(what), rows, "")
         named: dict[str, float] = {}
         for family in families:
-            metric = METRICS[family]
+            metric = find_metric(family).value
             values = values_of(metric, stored, gold_of(cell.task, stored, metric.gold))["values"]
             named |= {value["name"]: value["value"] for value in values if value["value"] is not None}
         return named

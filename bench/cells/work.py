@@ -264,7 +264,7 @@ def tidy(cell: Cell) -> None:
 
 def about(cell: Cell) -> dict[str, Any]:
     """Return what a record of a trained cell says of any method."""
-    return {
+    content = {
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
@@ -272,6 +272,18 @@ def about(cell: Cell) -> dict[str, Any]:
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
     }
+    if cell.config.own:
+        content["own"] = own_of(cell)
+    return content
+
+
+def own_of(cell: Cell) -> dict[str, Any]:
+    """Return what a record says of a task or backbone of the user's own, so that no reader needs their code."""
+    own: dict[str, Any] = cell.config.own_code()
+    if "task" in own:
+        info = cell.task.info
+        own["task"] |= {"columns": list(info.columns), "primary": info.primary}
+    return own
 
 
 def origin(cell: Cell) -> dict[str, Any] | None:
@@ -280,13 +292,16 @@ def origin(cell: Cell) -> dict[str, Any] | None:
     if record is None:
         return None
     config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
-    return {
+    content = {
         "key": record["key"],
         "config": config,
         "method": record["method"],
         "data": {"train": record["data"]["train"]},
         "start": record.get("start"),
     }
+    if "own" in record:
+        content["own"] = record["own"]
+    return content
 
 
 def config_yaml(cell: Cell) -> str:
@@ -298,11 +313,11 @@ def config_yaml(cell: Cell) -> str:
 
     config, method = cell.config.as_dict(), cell.method
     content = {
-        "task": config["task"],
+        "task": cell.config.asked("task"),
         "method": method.trained_name if method.only_reads else method.asked,
         "seeds": [cell.config.seed],
         "preset": config["preset"],
-        "backbone": config["backbone"],
+        "backbone": cell.config.asked("backbone"),
         "decode": ",".join(config["decodings"]),
         "set": as_sets(cell),
     }

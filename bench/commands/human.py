@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.cli_options import data_options, json_option, positive, tasks_of, whole
+from bench.cli_options import data_options, json_option, positive, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
 from bench.store.store import CellFolder, StoredRows
 
@@ -146,7 +146,7 @@ def make(given: argparse.Namespace) -> None:
         by_method = {method: texts[method][name] for method in methods}
         rated.append(Rated(name, contexts[name], by_method))
     about = {
-        "task": given.task,
+        "task": task_name(given.task),
         "settings": dict(zip(SETTINGS, first.settings, strict=True)),
         "cells": {method: source_of(rows) for method, rows in chosen.items()},
     }
@@ -191,7 +191,7 @@ def chosen_rows(given: argparse.Namespace, methods: Sequence[str]) -> dict[str, 
         UsageError: several fit.
     """
     by_settings: BySettings = {}
-    for rows in generated(given.results, given.task):
+    for rows in generated(given.results, task_name(given.task)):
         if rows.method in methods and fits(given, rows):
             seeds = by_settings.setdefault(rows.settings, {})
             seeds.setdefault(rows.seed, {}).setdefault(rows.method, []).append(rows)

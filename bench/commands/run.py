@@ -32,12 +32,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def what_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that are in the keys of results."""
-    group.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
-    group.add_argument(
-        "--method", action="append", metavar="NAMES", help="names with commas, 'all', globs, or package.module:Class"
-    )
+    own = "module:Name or file.py:Name"
+    group.add_argument("--task", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
+    group.add_argument("--method", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
     group.add_argument("--seeds", metavar="N,N", help="default 0")
-    group.add_argument("--backbone", metavar="NAME", help="name, hub id or folder; default: the task's own")
+    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
+    group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
     group.add_argument("--preset", choices=["auto", "small", "paper"], help="auto: small without a CUDA GPU")
     set_option(group, "section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50")
     group.add_argument(

@@ -12,9 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import all_names, split_names
+from bench.base.entries import all_names, split_names, unknown
 from bench.base.outward import plain, write_styled
-from bench.cli_options import data_options, positive, results_option, say_damaged, task_names, tasks_of
+from bench.cli_options import (
+    METHOD,
+    data_options,
+    positive,
+    results_option,
+    say_damaged,
+    stored_names,
+    task_names,
+    tasks_of,
+)
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 from bench.leaderboards.published.needs import sample_plans
 from bench.leaderboards.published.paper_files import address_of
@@ -95,13 +104,11 @@ def run(given: argparse.Namespace) -> int:
     if given.plan:
         plan = plan_of(given.plan)
     methods = split_names(given.methods) or list(plan.get("methods", ()))
-    for name in methods:
-        if name not in all_names(METHODS) and ":" not in name:
-            raise UsageError(f"no method '{name}'{did_you_mean(name, all_names(METHODS))}")
-    tasks = task_names([given.task or str(plan.get("task", "all"))])
+    store = Store(Path(given.results))
+    methods = [method_name(name, store) for name in methods]
+    tasks = task_names([given.task or str(plan.get("task", "all"))], store)
     decoding = given.decoding or str(plan.get("decoding", ""))
     modes = tuple(plan.get("modes", ()))
-    store = Store(Path(given.results))
     held = [rows for rows in holding(store, tasks) if fits(rows, methods, decoding, modes)]
     side, more_cells = side_by_side(held)
     if not side:
@@ -112,6 +119,22 @@ def run(given: argparse.Namespace) -> int:
     chosen, remarks = picked(samples, given, plan)
     write_styled(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
     return say_damaged(store)
+
+
+def method_name(asked: str, store: Store) -> str:
+    """Return the name that a method is stored under: built in, of one that the store has, or as its class says it.
+
+    Raises:
+        UsageError: there is no such method, here or in the store.
+    """
+    built_in, stored = all_names(METHODS), stored_names(store, METHOD)
+    if asked in built_in or asked in stored:
+        return asked
+    if ":" in asked:
+        from bench.config.resolve import find_method
+
+        return find_method(asked).name
+    raise unknown(asked, [*built_in, *stored], "method")
 
 
 # What there is to show ----------------------------------------------------------------------------------------------

@@ -142,8 +142,26 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True)
+class OwnPart:
+    """A task or backbone of the user's own.
+
+    Args:
+        asked: what to type to get it again, from another process too.
+        code: its class and the hash of its source, for keys.
+    """
+
+    asked: str
+    code: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class CellConfig:
-    """One cell of the matrix, every default written out."""
+    """One cell of the matrix, every default written out.
+
+    Args:
+        own: `task` and `backbone`, where they are the user's own. Their code is in the key and in the record; how they
+            were asked for names folders of a machine, and is in neither.
+    """
 
     task: str
     method: str
@@ -156,10 +174,22 @@ class CellConfig:
     task_options: Mapping[str, Any] = field(default_factory=dict)
     method_options: Mapping[str, Any] = field(default_factory=dict)
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, OwnPart] = field(default_factory=dict)
+
+    def asked(self, part: str) -> str:
+        """Return what to type to get its `task` or `backbone` again."""
+        if part in self.own:
+            return self.own[part].asked
+        return str(getattr(self, part))
+
+    def own_code(self) -> dict[str, dict[str, str]]:
+        """Return class and hash of the source of each part that is the user's own."""
+        return {part: dict(own.code) for part, own in self.own.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for keys and `config.yaml`."""
         content = {**asdict(self), "trainer": self.trainer.content()}
+        del content["own"]
         content["decodings"] = [decoding.name for decoding in self.decodings]
         return content
 

@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.base.credentials import blanked_content
-from bench.base.entries import NAME, expand, find
-from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
+from bench.base.entries import NAME, Loaded, expand, find
+from bench.config.config import (
+    CellConfig,
+    EvaluationConfig,
+    Override,
+    OwnPart,
+    TrainerConfig,
+    override,
+    section_values,
+    typed,
+)
 from bench.config.decoding import parse
 from bench.config.options import fill, options_of
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
-from bench.models.backbones import backbone_factory
+from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -34,6 +43,8 @@ __all__ = [
     "find_method",
     "known",
     "method_names",
+    "own_part",
+    "recipe_of",
     "refuse_credentials",
     "scopes_of",
 ]
@@ -199,7 +210,27 @@ def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:
     """Return the name of a cell's backbone: the method's own, else the one asked for, else the recipe's."""
-    return method.own_backbone or backbone or str(task.recipes[preset]["backbone"])
+    return method.own_backbone or backbone or str(recipe_of(task, preset)["backbone"])
+
+
+def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
+    """Return the recipe of a task for a preset.
+
+    Raises:
+        UsageError: a task of one's own has none for it, or its recipe names no backbone.
+    """
+    if preset not in task.recipes:
+        raise UsageError(
+            f"task '{task.name}' has no recipe '{preset}'{did_you_mean(preset, task.recipes)}; say --preset, or add one"
+        )
+    if "backbone" not in task.recipes[preset]:
+        raise UsageError(f"the recipe '{preset}' of task '{task.name}' should name a 'backbone'; it does not")
+    return task.recipes[preset]
+
+
+def own_part(loaded: Loaded) -> OwnPart:
+    """Return what a configuration says of a task or backbone of one's own."""
+    return OwnPart(loaded.asked, loaded.code)
 
 
 def scopes_of(method: Method) -> set[str]:
@@ -218,10 +249,19 @@ def cell_config(
     given: Sequence[Override],
     decode: str | None,
     limit: int | None,
+    own: Mapping[str, OwnPart] | None = None,
 ) -> CellConfig:
-    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides."""
-    recipe = [override(key, value) for key, value in task.recipes[preset].items() if "." in key]
-    name = backbone_of(task, method, backbone, preset)
+    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides.
+
+    Args:
+        own: `task`, where it is the user's own.
+    """
+    chosen = recipe_of(task, preset)
+    recipe = [override(key, value) for key, value in chosen.items() if "." in key]
+    found = find_backbone(backbone_of(task, method, backbone, preset))
+    name, parts = found.name, dict(own or {})
+    if found.code:
+        parts["backbone"] = own_part(found)
     scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
@@ -243,10 +283,11 @@ def cell_config(
         preset=preset,
         trainer=typed(TrainerConfig, training, "trainer"),
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
-        decodings=tuple(parse(decode or str(task.recipes[preset].get("decode", "greedy")))),
+        decodings=tuple(parse(decode or str(chosen.get("decode", "greedy")))),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
-        backbone_options=options("backbone", f"backbone '{name}'", backbone_factory(name)),
+        backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
+        own=parts,
     )
     refuse_credentials(config)
     return config
@@ -288,9 +329,10 @@ def check_overrides(
     owners: dict[str, list[tuple[set[str], dict[str, Any]]]] = {
         "task": [({task.name}, options_of(task)) for task in tasks],
         "method": [({method.base, method.trained_name}, options_of(method.kind)) for method in methods],
-        "backbone": [({name}, options_of(backbone_factory(name))) for name in backbones],
+        "backbone": [({found.name}, options_of(found.value.load())) for found in map(find_backbone, backbones)],
     }
-    scopes = {task.name for task in tasks}.union(backbones, *map(scopes_of, methods))
+    names = {task.name for task in tasks}.union(find_backbone(name).name for name in backbones)
+    scopes = names.union(*map(scopes_of, methods))
     for item in given:
         if item.scope is not None and item.scope not in scopes:
             raise UsageError(
@@ -299,7 +341,7 @@ def check_overrides(
         if item.section not in owners:
             continue  # trainer and evaluation are checked when they are built
         every = owners[item.section]
-        meant = [options for names, options in every if item.scope in names]
+        meant = [options for owners_of, options in every if item.scope in owners_of]
         if not meant:  # without a scope, or scoped to something else: to a task, say, for an option of the method
             meant = [options for _, options in every]
         options = set().union(*meant)

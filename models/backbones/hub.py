@@ -11,7 +11,7 @@ import torch
 
 from bench.base.network import hub_reachable, within
 from bench.errors import MissingError
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
@@ -73,8 +73,9 @@ def architecture(name: str, path: str = "") -> str:
     Raises:
         MissingError: when the configuration of a hub id or folder cannot be had.
     """
-    if name in BACKBONES and not path:
-        return BACKBONES[name].architecture
+    known = str(find_backbone(name).value.architecture)
+    if known and not path:
+        return known
     place = path or location(name)
     try:
         config, _ = _configuration(place, _download_options(place))

@@ -43,6 +43,8 @@ class TaskInfo:
         language: ISO 639-1 code.
         hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
         folders: names its folder may have below a data folder, beside the task's own.
+        columns: of its leaderboard, in this order, for a task of one's own; a built-in one has them in its entry.
+        primary: the column that rows are sorted by, likewise.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
     """
 
@@ -57,6 +59,8 @@ class TaskInfo:
     hub: str = ""
     open_ended: bool = False
     folders: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    primary: str = ""
 
     @property
     def all_fields(self) -> frozenset[str]:

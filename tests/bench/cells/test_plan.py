@@ -314,7 +314,7 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
     ("change", "error", "says"),
     [
         ({"task": "logicnl"}, UsageError, "no task 'logicnl'; did you mean 'logicnlg'?"),
-        ({"task": "my.tasks:Mine"}, UsageError, "no task 'my.tasks:Mine'; there are: "),
+        ({"task": "my.tasks:Mine"}, MissingError, "cannot import 'my.tasks' for 'my.tasks:Mine': No module"),
         ({"method": "histaling"}, UsageError, "no method 'histaling'; did you mean 'histalign'?"),
         ({"preset": "smal"}, UsageError, "no preset 'smal'; did you mean 'small'?"),
         ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
