@@ -132,11 +132,14 @@ def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
     if not names or "all" in names:
         return None
     chosen: dict[str, None] = {}
+    stored: set[str] = set()
+    if any(name not in TASKS for name in names):
+        stored = stored_names(store, TASK)
     for name in names:
-        if name not in TASKS and name in stored_names(store, TASK):
+        if name in stored:
             chosen[name] = None
         else:
-            chosen |= dict.fromkeys(map(task_name, expand([name], TASKS, "task", own=True)))
+            chosen |= dict.fromkeys(map(task_name, expand([name], TASKS, "task", own=True, stored=stored)))
     return list(chosen)
 
 

@@ -103,6 +103,7 @@ def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
             yield from _flat("configuration", name, value)
     yield from _flat("decodings", "evaluation", config.get("evaluation", {}))
     yield from _flat(OBJECTIVE, "code", content.get("method", {}))
+    yield from _flat("code", "own", content.get("own", {}))
     yield from _flat("start", "start", _start(content.get("start")))
     for split, manifest in content.get("data", {}).items():
         yield from _flat("data", split, manifest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,6 +184,7 @@ def expand(
     *,
     own: bool = False,
     groups: Mapping[str, Sequence[str]] | None = None,
+    stored: Collection[str] = (),
 ) -> list[str]:
     """Turn names, `all` and globs into names, in table order for groups, without repeats.
 
@@ -193,6 +194,7 @@ def expand(
         kind: for messages.
         own: whether `module:Name`, `file.py:Name` and what packages have registered passes through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
+        stored: names that a store has besides, for messages.
 
     >>> table = {"mle": Entry("m:M", ""), "trime": Entry("t:T", "", variants={"released": {}})}
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")
@@ -212,7 +214,7 @@ def expand(
         elif name in known or (own and (":" in name or name in installed(kind, table))):
             chosen[name] = None
         elif own:
-            raise unknown(name, [*known, *groups, *installed(kind, table)], kind)
+            raise unknown(name, [*known, *groups, *installed(kind, table), *stored], kind)
         else:
             raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")
     return list(chosen)
