@@ -15,7 +15,8 @@ from bench.config.config import TrainerConfig
 from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones import backbone_factory, is_pretrained
-from bench.models.backbones.backbone import Batch
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.backbones.forward_check import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, Optimiser, RunContext
@@ -33,12 +34,17 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     """Return the objective with its initial weights, and the codec.
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
+
+    Raises:
+        UsageError: a pretrained backbone has not the distribution of the library's own model.
     """
     config = cell.config
     factory, options = backbone_factory(config.backbone), dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
     backbone = factory(config.backbone, cell.task, config.seed, **options)
+    if is_pretrained(config.backbone):
+        check_exact(backbone, config.backbone)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
@@ -48,6 +54,13 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     if config.trainer.precision in TYPES:
         objective = objective.to(TYPES[config.trainer.precision])
     return objective, codec
+
+
+def check_exact(backbone: Backbone, name: str) -> None:
+    """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
+    from bench.cells.generation import new_cache
+
+    refuse_inexact(backbone, name, new_cache)
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
