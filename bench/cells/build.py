@@ -16,7 +16,7 @@ from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones import backbone_factory, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.backbones.forward_check import refuse_inexact
+from bench.models.backbones.exactness import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, Optimiser, RunContext

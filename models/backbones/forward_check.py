@@ -15,17 +15,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.states import IGNORED
 
-__all__ = ["TOLERANCE", "cached_difference", "forward_differences", "refuse_inexact", "why_inexact"]
-
-TOLERANCE = 1e-4
-"""Largest difference of log-probabilities of float32 weights, in nats."""
+__all__ = ["DRAWS", "NewCache", "cached_difference", "forward_differences"]
 
 LENGTH, SHORT = 6, 4
 """Tokens of a whole row, and of the beginning of it that is padded."""
+
+DRAWS = (0, 1)
+"""Sets of tokens to compare on."""
 
 NewCache = Callable[[Any], Any]
 """Makes the empty cache of `Step.cache` from a model's configuration."""
@@ -34,78 +33,31 @@ Pair = tuple[list[int], list[int]]
 """Tokens of a source and of its target."""
 
 
-def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
-    """Refuse a backbone whose distribution is not that of its model of `transformers`.
-
-    Args:
-        backbone: over a model of `transformers`, in float32.
-        name: of the backbone, for the message.
-        new_cache: makes the cache of generation.
-
-    Raises:
-        UsageError: it differs by more than `TOLERANCE`, or the model does not run as states and a head.
-    """
-    why = why_inexact(backbone, new_cache)
-    if why is None:
-        return
-    config = backbone.model.config
-    raise UsageError(
-        f"backbone '{name}' (family {config.model_type}, {type(backbone.model).__name__}) is refused: {why}; expected "
-        f"the log-probabilities of the library's own model, to {TOLERANCE:.0e} nats. Take a family that "
-        "docs/families.md calls exact, or bring an adapter of your own (models/backbones/README.md)"
-    )
-
-
-def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
-    """Return why a backbone is not exact, or None.
-
-    Args:
-        backbone: over a model of `transformers`.
-        new_cache: makes the cache of generation.
-    """
-    try:
-        differences = forward_differences(backbone)
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:  # whatever a family's own code says to arguments it does not know
-        return f"its model does not run as states and a head ({first_line(error)})"
-    situation = max(differences, key=differences.__getitem__)
-    if differences[situation] > TOLERANCE:
-        return f"{differences[situation]:.2g} nats of difference in {situation}"
-    try:
-        cached = cached_difference(backbone, new_cache)
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:
-        return f"generation with its cache is not ours ({first_line(error)})"
-    if cached > TOLERANCE:
-        return f"generation with its cache is not ours ({cached:.2g} nats from a full forward pass)"
-    return None
-
-
-def forward_differences(backbone: Backbone) -> dict[str, float]:
+def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
     """Return how far `head(states)` is from the logits of the library's own forward, by situation.
 
     The library sees every row alone and without padding. The backbone sees all rows in one batch, padded.
 
     Args:
         backbone: over a model of `transformers`.
+        draw: which set of tokens, 0 or 1.
 
     Returns:
         The largest difference of log-probabilities at a real position in nats; infinity where one is not a number.
     """
     with undisturbed(backbone):
         if backbone.architecture == "encoder-decoder":
-            return _differences_of_pairs(backbone)
-        return _differences_of_rows(backbone)
+            return _differences_of_pairs(backbone, draw)
+        return _differences_of_rows(backbone, draw)
 
 
-def cached_difference(backbone: Backbone, new_cache: NewCache) -> float:
+def cached_difference(backbone: Backbone, new_cache: NewCache, draw: int = 0) -> float:
     """Return how far `extend`, token by token, is from `states` over the whole text.
 
     Args:
         backbone: any.
         new_cache: makes the cache of generation.
+        draw: which set of tokens, 0 or 1.
 
     Returns:
         The largest difference of log-probabilities in nats; infinity where one is not a number.
@@ -113,8 +65,8 @@ def cached_difference(backbone: Backbone, new_cache: NewCache) -> float:
     cache = new_cache(backbone.model.config)
     with undisturbed(backbone):
         if backbone.architecture == "encoder-decoder":
-            return _cached_pairs(backbone, cache)
-        return _cached_rows(backbone, cache)
+            return _cached_pairs(backbone, cache, draw)
+        return _cached_rows(backbone, cache, draw)
 
 
 @contextmanager
@@ -133,9 +85,9 @@ def undisturbed(module: nn.Module) -> Iterator[None]:
 # Decoder-only -------------------------------------------------------------------------------------------------------
 
 
-def _differences_of_rows(backbone: Backbone) -> dict[str, float]:
+def _differences_of_rows(backbone: Backbone, draw: int) -> dict[str, float]:
     """A whole row, and its beginning padded on either side: the whole row alone is the truth of all three."""
-    tokens, device = plain_tokens(backbone, LENGTH), backbone.embedding().device
+    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
     whole = torch.tensor([tokens], device=device)
     true = log_probs(backbone.model(input_ids=whole, use_cache=False).logits[0])  # [T, V]
     gap = LENGTH - SHORT
@@ -153,9 +105,9 @@ def _differences_of_rows(backbone: Backbone) -> dict[str, float]:
     }
 
 
-def _cached_rows(backbone: Backbone, cache: Any) -> float:
+def _cached_rows(backbone: Backbone, cache: Any, draw: int) -> float:
     """Two prompts, one of them padded on the left, continued token by token from one text."""
-    tokens, device = plain_tokens(backbone, LENGTH), backbone.embedding().device
+    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
     whole = torch.tensor([tokens], device=device)
     full = backbone.states({"input_ids": whole, "attention_mask": torch.ones_like(whole), "labels": whole})
     true = log_probs(backbone.head(full.hidden[0]))  # [T-1, V]
@@ -177,20 +129,20 @@ def _cached_rows(backbone: Backbone, cache: Any) -> float:
 # Encoder-decoder ----------------------------------------------------------------------------------------------------
 
 
-def pairs_of(backbone: Backbone) -> tuple[Pair, Pair]:
+def pairs_of(backbone: Backbone, draw: int) -> tuple[Pair, Pair]:
     """Return a long source with a short target, and a short source with a long target.
 
     Targets end with the token that decoding starts from: a family that moves the last label to the front, as mBART
     does, finds there what its own tokenizer would have put.
     """
-    tokens = plain_tokens(backbone, 2 * LENGTH)
+    tokens = plain_tokens(backbone, 2 * LENGTH, draw)
     start = backbone.model.config.decoder_start_token_id
     return (tokens[:LENGTH], [*tokens[-SHORT:], start]), (tokens[-SHORT:], [*tokens[:LENGTH], start])
 
 
-def _differences_of_pairs(backbone: Backbone) -> dict[str, float]:
+def _differences_of_pairs(backbone: Backbone, draw: int) -> dict[str, float]:
     """Each pair alone by the library, which moves the labels itself; both in one padded batch by the backbone."""
-    pairs, device = pairs_of(backbone), backbone.embedding().device
+    pairs, device = pairs_of(backbone, draw), backbone.embedding().device
     states = backbone.states(padded(pairs, device))
     found = log_probs(backbone.head(states.hidden))  # [2, T, V]
     differences = []
@@ -201,9 +153,9 @@ def _differences_of_pairs(backbone: Backbone) -> dict[str, float]:
     return {"a pair whose target is padded": differences[0], "a pair whose source is padded": differences[1]}
 
 
-def _cached_pairs(backbone: Backbone, cache: Any) -> float:
+def _cached_pairs(backbone: Backbone, cache: Any, draw: int) -> float:
     """Two targets of one length, read token by token; one of the sources is padded."""
-    pairs = [(source, target[:SHORT]) for source, target in pairs_of(backbone)]
+    pairs = [(source, target[:SHORT]) for source, target in pairs_of(backbone, draw)]
     batch = padded(pairs, backbone.embedding().device)
     true = log_probs(backbone.head(backbone.states(batch).hidden))  # [2, T, V]
     sources, mask = batch["input_ids"], batch["attention_mask"]
@@ -238,19 +190,22 @@ def padded(pairs: tuple[Pair, ...] | list[Pair], device: torch.device) -> Batch:
 # Tokens and numbers -------------------------------------------------------------------------------------------------
 
 
-def plain_tokens(backbone: Backbone, number: int) -> list[int]:
-    """Return different tokens, spread over the vocabulary, that a configuration gives no special meaning."""
+def plain_tokens(backbone: Backbone, number: int, draw: int) -> list[int]:
+    """Return different tokens, spread over the vocabulary, that a configuration gives no special meaning.
+
+    Args:
+        backbone: with a vocabulary of a few dozen tokens at least.
+        number: how many.
+        draw: which set of them, 0 or 1; the sets have no token in common.
+    """
     special: set[Any] = set()
     for name, value in vars(backbone.model.config).items():
         if name.endswith(("token_id", "token_index")):
             special.update(value if isinstance(value, list) else [value])
     size = min(backbone.vocabulary_size, len(backbone.embedding()))
-    spread = range(size - 1, 0, -max(1, size // (number + 3)))
-    tokens = [token for token in spread if token not in special]
-    others = (token for token in range(size) if token not in special and token not in spread)
-    while len(tokens) < number:
-        tokens.append(next(others))
-    return tokens[:number]
+    plain = [token for token in range(size) if token not in special]
+    step = len(plain) // (number * len(DRAWS))
+    return plain[step * number * draw :][:: max(1, step)][:number]
 
 
 def log_probs(logits: Tensor) -> Tensor:
@@ -262,9 +217,3 @@ def largest(found: Tensor, true: Tensor) -> float:
     """Largest difference; infinity where it is not a number, or where one of the two alone is infinite."""
     apart = torch.where(found == true, 0.0, (found - true).abs())
     return float(apart.max().nan_to_num(torch.inf))
-
-
-def first_line(error: Exception) -> str:
-    """Name an error and what it says first."""
-    said = str(error).strip() or "no message"
-    return f"{type(error).__name__}: {said.splitlines()[0][:120]}"
