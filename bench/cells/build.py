@@ -16,6 +16,7 @@ from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.backbones.exactness import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, Optimiser, RunContext
@@ -33,6 +34,9 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     """Return the objective with its initial weights, and the codec.
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
+
+    Raises:
+        UsageError: a pretrained backbone has not the distribution of the library's own model.
     """
     config = cell.config
     entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
@@ -41,6 +45,8 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
     if "backbone" in config.own:
         check_made(backbone, config, entry.architecture)
+    if entry.hub:
+        check_exact(backbone, config.backbone)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
@@ -66,6 +72,13 @@ def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
             f"'{where}' returned a backbone that is {backbone.architecture}, where {architecture} was expected; say "
             f"architecture=... in a BackboneEntry"
         )
+
+
+def check_exact(backbone: Backbone, name: str) -> None:
+    """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
+    from bench.cells.generation import new_cache
+
+    refuse_inexact(backbone, name, new_cache)
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:

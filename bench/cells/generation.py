@@ -23,7 +23,7 @@ from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
 
-__all__ = ["Generator", "RowCache", "SharedByBeams", "generate"]
+__all__ = ["Generator", "RowCache", "SharedByBeams", "generate", "new_cache"]
 
 
 def generate(
@@ -123,6 +123,13 @@ class SharedByBeams(DynamicCache):
         """Nothing to do: beams never leave their row."""
 
 
+def new_cache(config: Any) -> Any:
+    """Return the empty cache of generation for a model's configuration."""
+    if config.is_encoder_decoder:
+        return EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
+    return RowCache(config)
+
+
 class Generator(PreTrainedModel, GenerationMixin):
     """An objective as the library wants a model. Built for one call, and never stored on the objective."""
 
@@ -143,15 +150,15 @@ class Generator(PreTrainedModel, GenerationMixin):
     def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
+        cache = new_cache(config)
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
-            cache: Any = EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
             given, start = {"decoder_source_ids": ids}, 1
             if "exemplar_ids" in batch:
                 given["decoder_exemplar_ids"] = batch["exemplar_ids"]
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
-            cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
+            given, start = {"position_ids": positions(mask)}, ids.shape[1]
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypedDict
 
 import torch
 from torch import Tensor, nn
 
+from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.core.states import IGNORED, Rows, States
 
 
@@ -95,14 +97,26 @@ class Backbone(nn.Module, ABC):
         The rows hold what `states` would hold at that position, were the text so far given (teacher forcing).
         """
 
+    @cached_property
+    def logit_rule(self) -> LogitRule:
+        """The scale that `states` and `extend` put on hidden states, and the soft cap that `head` puts on logits."""
+        return logit_rule(getattr(self.model, "config", None))
+
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head, [..., D] -> [..., V]."""
-        return self.model.get_output_embeddings()(hidden)
+        return self.logit_rule.capped(self.model.get_output_embeddings()(hidden))
 
     def linear_head(self) -> LinearHead | None:
-        """Return the head as one matrix product, or None where `head` is anything else."""
+        """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
         if type(self).head is Backbone.head:
-            return output_embedding(self.model)
+            return self.output_embedding()
+        return None
+
+    def output_embedding(self) -> LinearHead | None:
+        """Return the model's output embedding as a head, or None where it is no plain linear layer, or is capped."""
+        output = self.model.get_output_embeddings()
+        if type(output) is nn.Linear and self.logit_rule.soft_cap is None:
+            return LinearHead(output.weight, output.bias)
         return None
 
     def embedding(self) -> Tensor:
@@ -122,14 +136,6 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
-
-
-def output_embedding(model: Any) -> LinearHead | None:
-    """Return a model's output embedding as a head, or None where it is no plain linear layer."""
-    output = model.get_output_embeddings()
-    if type(output) is nn.Linear:
-        return LinearHead(output.weight, output.bias)
-    return None
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

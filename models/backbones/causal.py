@@ -5,7 +5,7 @@ Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -19,12 +19,20 @@ class Causal(Backbone):
 
     architecture: ClassVar[str] = "decoder-only"
 
+    @property
+    def body(self) -> Any:
+        """The model without its head."""
+        if self.model.base_model is not self.model:
+            return self.model.base_model
+        return self.model.model  # Llama 4 of text names its body otherwise than it says
+
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
-        hidden = self.model.base_model(
+        hidden = self.body(
             input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
+        hidden = self.logit_rule.scaled(hidden)
         targets = batch["labels"][:, 1:]
         return States(
             hidden=hidden[:, :-1],
@@ -37,13 +45,14 @@ class Causal(Backbone):
 
     def extend(self, step: Step) -> Rows:
         """Entry m holds state m and token m+1: the last state reads all entries but itself."""
-        hidden = self.model.base_model(
+        hidden = self.body(
             input_ids=step.ids,
             attention_mask=step.mask,
             position_ids=step.positions,
             past_key_values=step.cache,
             use_cache=True,
         ).last_hidden_state
+        hidden = self.logit_rule.scaled(hidden)
         states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)  # [B, T, D], [B, T]
         mask = step.mask
         if mask is None:

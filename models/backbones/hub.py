@@ -14,7 +14,7 @@ from bench.errors import MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.encoder_decoder import EncoderDecoder
+from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 
 CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
@@ -56,15 +56,20 @@ def hub(
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    backbone: Backbone
-    if config.is_encoder_decoder:
-        backbone = EncoderDecoder(model, tokenizer)
-    else:
-        backbone = Causal(model, tokenizer)
+    backbone = adapter_of(model)(model, tokenizer)
     if freeze_embeddings:
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
     return backbone
+
+
+def adapter_of(model: Any) -> type[Backbone]:
+    """Return the class of backbone for a language model of `transformers`."""
+    if not model.config.is_encoder_decoder:
+        return Causal
+    if model.base_model is model:  # no model without a head inside
+        return T5
+    return EncoderDecoder
 
 
 def architecture(name: str, path: str = "") -> str:
