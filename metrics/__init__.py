@@ -21,7 +21,7 @@ class MetricEntry(Entry):
         gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
         columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
         requires: what it cannot do without, beside its rows.
-        answers: `tables` or `summaries`: pairs with known answers that `bench metric-check` tries it on.
+        answers: `tables` or `summaries`: pairs with known answers that `bench check` tries it on.
         human: whether it says something of people's own texts too, which then have a row of their own.
         inputs: what `update` of its torchmetrics class takes: a name in `bench.metrics.inputs`.
     """

@@ -51,7 +51,6 @@ COMMANDS = {
     "merge": Command("bench.commands.merge", "copy the cells of one store into another"),
     "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
     "verify": Command("bench.commands.verify", "compute every stored number again"),
-    "metric-check": Command("bench.commands.metric_check", "a verifier on claims with known answers"),
     "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
     "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
     "reproduce": Command("bench.commands.reproduce", "a paper's table from our cells, with verdicts"),

@@ -6,10 +6,12 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bench.metrics import MetricEntry, check_metric
+from bench.errors import MissingError
+from bench.metrics import KINDS, MetricEntry, check_metric
 from bench.metrics.columns import direction_of
 from bench.metrics.example_rows import example_rows
 from bench.metrics.inputs import INPUTS
@@ -18,6 +20,7 @@ from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score
 from bench.metrics.sums import value_of
 from bench.metrics.torch import class_of_entry
 from bench.testing.checks import Check, OnResult, module_file, run_checks
+from bench.testing.known_answers import judged
 from bench.testing.report import Failed, NotApplicable, Report
 
 __all__ = ["CHECKS", "check_family"]
@@ -34,12 +37,14 @@ LAST_BITS = 1e-12
 
 @dataclass
 class Subject:
-    """A metric family and rows of its kind."""
+    """A metric family and rows of its kind; `data_dir` and `limit` are of claims with known answers."""
 
     name: str
     entry: MetricEntry
     rows: Sequence[Row]
     gold: Gold
+    data_dir: Path | None = None
+    limit: int | None = None
 
     def scores(self, rows: Sequence[Row] | None = None, gold: Gold | None = None) -> list[Score]:
         """Score rows, by default all of them.
@@ -209,6 +214,19 @@ def is_json(subject: Subject) -> str:
     return "every score"
 
 
+def knows_answers(subject: Subject) -> str:
+    """A verifier is better than guessing on claims that people have judged."""
+    if not subject.entry.answers:
+        raise NotApplicable("gives no verdict on a claim")
+    try:
+        result = judged(subject.name, subject.entry, subject.data_dir, subject.limit)
+    except MissingError as error:
+        raise NotApplicable(str(error)) from error
+    if not result.informs:
+        raise Failed("better than guessing", result.text, "is this the right checkpoint, are its labels in order?")
+    return result.text
+
+
 CHECKS = (
     Check("names", "says what it reads, its columns and their direction", named),
     Check("columns", "gives the columns it names, with reasons where there is no value", gives_columns),
@@ -220,24 +238,35 @@ CHECKS = (
     Check("sums", "its value is a form of its sums", is_its_sums),
     Check("ranks", "two or three ranks equal one", is_alike_on_ranks),
     Check("json", "can be stored", is_json),
+    Check("answers", "is right on claims with known answers", knows_answers),
 )
 
 
-def check_family(name: str, entry: MetricEntry, on_result: OnResult = lambda result: None) -> Report:
-    """Check a metric family on example rows of its kind.
+def check_family(
+    name: str,
+    entry: MetricEntry,
+    data_dir: Path | None = None,
+    limit: int | None = None,
+    on_result: OnResult = lambda result: None,
+) -> Report:
+    """Check a metric family on example rows of its kind, and a verifier on claims with known answers.
 
     Args:
         name: of the family.
         entry: of it.
+        data_dir: of the claims.
+        limit: about so many claims; None for all.
         on_result: told each result as soon as it is there.
     """
-    rows, gold = example_rows(entry.kind) if entry.kind else ([], {})
+    rows, gold = list[Any](), dict[str, Any]()
+    if entry.kind in KINDS:
+        rows, gold = example_rows(entry.kind)
     if len(rows) > 1:
         rows, gold = _copied(rows, gold)
     file = None
     if not lacking(entry.requires):
         file = module_file(entry.load())
-    return run_checks(name, CHECKS, Subject(name, replace(entry), rows, gold), file, on_result)
+    return run_checks(name, CHECKS, Subject(name, entry, rows, gold, data_dir, limit), file, on_result)
 
 
 def _copied(rows: Sequence[Row], gold: Gold) -> tuple[list[dict[str, Any]], dict[str, Any]]:

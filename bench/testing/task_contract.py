@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bench.config.options import options_of
+from bench.config.options import fill, options_of
 from bench.metrics import find_metric
 from bench.metrics.requirements import lacking
 from bench.tasks.core.manifest import Manifest
@@ -37,10 +37,11 @@ class Subject:
 
     kind: type[Task]
     source: Source
+    sets: Mapping[str, Any]
 
     def task(self, limit: int | None = None) -> Task:
         """Make the task."""
-        made = self.kind()
+        made = self.kind(**fill(options_of(self.kind), self.sets, f"task '{self.kind.name}'"))
         made.load(self.source, limit)
         return made
 
@@ -84,7 +85,7 @@ def has_splits(subject: Subject) -> str:
             raise Failed(f"rows in the {name} split", "none", "`read` and `sample` should return some")
         if split.status not in STATUSES:
             raise Failed(f"a status among {', '.join(STATUSES)}", f"'{split.status}' of {name}", "correct `read`")
-        if subject.source.folder is None and split.status != "sample":
+        if subject.shared.source.folder is None and split.status != "sample":
             raise Failed("the status `sample` of built-in rows", f"'{split.status}'", "rows of one's own are no data")
         counts.append(f"{len(split.examples):,} {name} ({split.status})")
     return ", ".join(counts)
@@ -235,13 +236,19 @@ CHECKS = (
 )
 
 
-def check_task(kind: type[Task], source: Source | None = None, on_result: OnResult = lambda result: None) -> Report:
+def check_task(
+    kind: type[Task],
+    source: Source | None = None,
+    sets: Mapping[str, Any] | None = None,
+    on_result: OnResult = lambda result: None,
+) -> Report:
     """Check a task on its built-in rows, or on data.
 
     Args:
-        kind: its class, with default options.
+        kind: its class.
         source: where rows come from.
+        sets: options beside its defaults.
         on_result: told each result as soon as it is there.
     """
-    subject: Any = Subject(kind, source or Source(None, "built-in sample"))
+    subject: Any = Subject(kind, source or Source(None, "built-in sample"), sets or {})
     return run_checks(str(getattr(kind, "name", kind.__name__)), CHECKS, subject, module_file(kind), on_result)

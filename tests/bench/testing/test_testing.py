@@ -214,7 +214,7 @@ def test_a_class_that_no_other_process_finds_is_not_run_there() -> None:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("nope", "^no method 'nope'; there are: "),
+        ("nope", "^no method, task, metric or backbone 'nope'; bench list has the names; there are: "),
         ("lead", "^'lead' is a baseline, which is not trained; there is nothing to check$"),
         ("unlikelihood", "^'unlikelihood' stands for ul_token, ul_seq, ul_token_seq; name one of them$"),
         ("json:JSONDecoder", "^'json:JSONDecoder' is not a subclass of bench.models.core.objective.Objective$"),
@@ -277,7 +277,7 @@ def test_a_report_as_lines_and_as_content() -> None:
     ]
     assert report.failed == (broken,)
     content = json.loads(json.dumps(report.as_dict()))
-    assert (content["method"], content["ok"], [c["state"] for c in content["checks"]]) == (
+    assert (content["name"], content["ok"], [c["state"] for c in content["checks"]]) == (
         "x", False, ["passed", "failed", "not applicable", "not applicable"],
     )  # fmt: skip
     assert lines(done, None) == ["on small-causal", "  ok      holds: 3 steps"]
@@ -309,13 +309,13 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "code", "says"),
         [
-            (["nope"], 2, "no method 'nope'"),
+            (["nope"], 2, "no method, task, metric or backbone 'nope'; bench list has the names"),
             (["lead"], 2, "'lead' is a baseline"),
             (["mle", "--backbone", "small-casual"], 2, "no backbone 'small-casual'; did you mean 'small-causal'?"),
             (["mle", "--set", "method.alpha=1"], 2, "no method in this run has the option 'alpha'"),
             (["mle", "--seed", "-1"], 2, "argument --seed: a whole number of at least 0, not '-1'"),
             (["no_such_module:X"], 3, "cannot import 'no_such_module'"),
-            ([], 2, "the following arguments are required: METHOD"),
+            ([], 2, "the following arguments are required: NAME"),
         ],
     )
     def test_usage_is_2_and_what_is_not_there_3(self, bench: Bench, arguments: list[str], code: int, says: str) -> None:

@@ -1,49 +1,24 @@
-"""`bench metric-check`: a verifier on claims with known answers, so that a wrongly loaded checkpoint shows."""
+"""Known answers: a verifier on claims that people have judged, so that a wrongly loaded checkpoint shows."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.entries import expand
-from bench.cli_options import data_dir_of, json_option, positive
-from bench.errors import MissingError, UsageError
-from bench.metrics import METRICS
+from bench.errors import MissingError
+from bench.metrics import MetricEntry
 from bench.tasks.files.known_answers import ANSWERS, Known
+
+__all__ = ["Checked", "judged", "spread"]
 
 if TYPE_CHECKING:
     from bench.metrics.score import Score
 
 Z = 1.959964
 """Of a 95 % interval."""
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `bench metric-check`."""
-    parser.add_argument("metric", metavar="NAME", help="a verifier, e.g. tapas; 'bench list metrics' has the names")
-    parser.add_argument("--limit", type=positive, metavar="N", help="about N claims, evenly spaced; default all")
-    parser.add_argument("--data-dir", metavar="DIR", help="holds logicnlg/, xsum/ or cnndm/ with the known answers")
-    json_option(parser)
-
-
-def run(given: argparse.Namespace) -> int:
-    """Check and print; return 1 if a verifier is no better than guessing."""
-    verifiers = {name: metric for name, metric in METRICS.items() if metric.answers}
-    names = expand([given.metric], METRICS, "metric")
-    if unknown := [name for name in names if name not in verifiers]:
-        raise UsageError(f"'{unknown[0]}' gives no verdict on a claim; those that do: {', '.join(verifiers)}")
-    results = [checked(name, data_dir_of(given), given.limit) for name in names]
-    if given.json:
-        content = [{**asdict(result), "accuracy": result.accuracy, "informs": result.informs} for result in results]
-        print(json.dumps(content, indent=1))
-    else:
-        print("\n".join(result.text for result in results))
-    return int(not all(result.informs for result in results))
 
 
 @dataclass(frozen=True)
@@ -88,36 +63,42 @@ class Checked:
     def text(self) -> str:
         """For people."""
         mean, half = self.balanced
-        verdict = "NO BETTER THAN GUESSING: is this the right checkpoint, are its labels in order?"
+        verdict = "no better than guessing"
         if self.informs:
             verdict = "better than guessing"
         return (
             f"{self.column}: accuracy {self.accuracy:.1f} % of {self.n_true + self.n_false:,} claims; balanced "
             f"{mean:.1f} +- {half:.1f}; holds {self.true_held:.1f} % of {self.n_true:,} true and "
-            f"{self.false_held:.1f} % of {self.n_false:,} false ones for true; {verdict}\n  {self.signature}"
+            f"{self.false_held:.1f} % of {self.n_false:,} false ones for true; {verdict}; {self.signature}"
         )
 
 
-def checked(name: str, data_dir: Path | None, limit: int | None = None) -> Checked:
+def judged(name: str, entry: MetricEntry, data_dir: Path | None, limit: int | None = None) -> Checked:
     """Let a metric family score claims that are true, and claims that are not, as it scores a system's texts.
+
+    Args:
+        name: of the family.
+        entry: of it, which says which claims it judges.
+        data_dir: holds logicnlg/, xsum/ or cnndm/ with the known answers.
+        limit: about so many claims, evenly spaced; None for all.
 
     Raises:
         MissingError: its model or the claims are not here.
     """
-    claims = spread(ANSWERS[METRICS[name].answers](data_dir), limit)
+    claims = spread(ANSWERS[entry.answers](data_dir), limit)
     true = [claim for claim in claims if claim.is_true]
     false = [claim for claim in claims if not claim.is_true]
-    score, true_held = held_of(name, true)
-    _, false_held = held_of(name, false)
+    score, true_held = held_of(name, entry, true)
+    _, false_held = held_of(name, entry, false)
     return Checked(score.name, score.signature, len(true), len(false), true_held, false_held)
 
 
-def held_of(name: str, claims: Sequence[Known]) -> tuple[Score, float]:
+def held_of(name: str, entry: MetricEntry, claims: Sequence[Known]) -> tuple[Score, float]:
     """Return a family's score on claims, and the percent of them that it holds for true."""
     if not claims:
-        raise MissingError("expected true and false claims, found none of one kind; raise --limit")
+        raise MissingError("expected true and false claims, found none of one kind; take more")
     rows = [{"id": claim.id, "text": claim.text} for claim in claims]
-    scores = METRICS[name].load()(rows, {claim.id: claim.gold for claim in claims})
+    scores = entry.load()(rows, {claim.id: claim.gold for claim in claims})
     score: Score = next(score for score in scores if score.higher_is_better is not None)
     if score.value is None:
         raise MissingError(f"{name}: {score.signature.rpartition('not applicable: ')[2]}")

@@ -1,13 +1,14 @@
-"""`bench metric-check`: accuracy of a verifier on claims with known answers, and one that guesses is found."""
+"""Known answers: accuracy of a verifier on claims that people have judged, and one that guesses is found."""
 
 import json
 
 import pytest
 
-from bench.commands.metric_check import Checked, spread
 from bench.metrics import METRICS
 from bench.metrics.score import Score
 from bench.tasks.files.known_answers import Known
+from bench.testing.known_answers import Checked, judged, spread
+from bench.testing.metric_contract import CHECKS
 
 
 def claims(n):
@@ -31,48 +32,45 @@ def verifier(monkeypatch):
             ]
 
         monkeypatch.setattr(type(METRICS["tapas"]), "load", lambda self: scores)
-        monkeypatch.setattr("bench.commands.metric_check.ANSWERS", {"tables": lambda data_dir: claims(400)})
+        monkeypatch.setattr("bench.testing.known_answers.ANSWERS", {"tables": lambda data_dir: claims(400)})
+        monkeypatch.setattr("bench.testing.metric_contract.CHECKS", (CHECKS[0], CHECKS[-1]))
 
     return use
 
 
+def of_tapas(bench):
+    """The check of the answers, as the command prints it."""
+    ended = bench("check", "tapas", "--json")
+    ((_, answers),) = [report["checks"] for report in json.loads(ended.out)]
+    return ended.code, answers["state"], answers["detail"]
+
+
 def test_a_verifier_that_is_right(bench, verifier):
     verifier(lambda text: "true" in text)
-    ended = bench("metric-check", "tapas")
-    assert ended.code == 0
-    assert ended.out.startswith(
+    assert of_tapas(bench) == (0, "passed", (
         "share: accuracy 100.0 % of 400 claims; balanced 100.0 +- 0.0; holds 100.0 % of 200 "
-        "true and 0.0 % of 200 false ones for true; better than guessing\n  share|version:1"
-    )
+        "true and 0.0 % of 200 false ones for true; better than guessing; share|version:1"
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", [lambda text: True, lambda text: "false" in text, lambda text: "3" in text])
 def test_a_verifier_that_guesses_ends_with_1(bench, verifier, rule):
     verifier(rule)
-    ended = bench("metric-check", "tapas", "--json")
-    assert ended.code == 1
-    (found,) = json.loads(ended.out)
-    assert not found["informs"]
-    assert "NO BETTER THAN GUESSING" in bench("metric-check", "tapas").out
+    code, state, detail = of_tapas(bench)
+    assert (code, state) == (1, "failed")
+    assert "expected better than guessing; got share: accuracy" in detail
+    assert "is this the right checkpoint" in detail
 
 
-def test_a_share_of_false_ones_counts_the_other_way(bench, verifier):
+def test_a_share_of_false_ones_counts_the_other_way(verifier):
     verifier(lambda text: "true" in text, up=False)
-    (found,) = json.loads(bench("metric-check", "tapas", "--json").out)
-    assert (found["true_held"], found["false_held"], found["accuracy"]) == (100, 0, 100)
+    result = judged("tapas", METRICS["tapas"], None)
+    assert (result.true_held, result.false_held, result.accuracy) == (100, 0, 100)
 
 
 def test_a_model_that_is_missing_is_no_number(bench, verifier):
     verifier(lambda text: True, value=False)
-    ended = bench("metric-check", "tapas")
-    assert (ended.code, ended.out) == (3, "")
-    assert "tapas: needs owner/x: bench doctor" in ended.err
-
-
-def test_only_verifiers_can_be_checked(bench):
-    ended = bench("metric-check", "rouge")
-    assert ended.code == 2
-    assert "those that do: factcc, dae, tapex, tapas, nli" in ended.err
+    assert of_tapas(bench) == (0, "not applicable", "tapas: needs owner/x: bench doctor")
 
 
 def test_accuracy_weighs_both_kinds():
