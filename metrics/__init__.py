@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.base.entries import Entry, load
-from bench.metrics import classes
 from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
 
@@ -271,12 +270,16 @@ METRICS: dict[str, MetricEntry] = {
 
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
+    from bench.metrics import classes
+
     if name not in classes.names(METRICS):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return load("bench.metrics.torch:metric_class")(name)
 
 
 def __dir__() -> list[str]:
+    from bench.metrics import classes
+
     return sorted([*globals(), *classes.names(METRICS)])
 
 
