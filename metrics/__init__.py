@@ -270,17 +270,17 @@ METRICS: dict[str, MetricEntry] = {
 
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
-    from bench.metrics import classes
+    from bench.metrics.classes import names
 
-    if name not in classes.names(METRICS):
+    if name not in names(METRICS):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return load("bench.metrics.torch:metric_class")(name)
 
 
 def __dir__() -> list[str]:
-    from bench.metrics import classes
+    from bench.metrics.classes import names
 
-    return sorted([*globals(), *classes.names(METRICS)])
+    return sorted([*globals(), *names(METRICS)])
 
 
 __all__ = ["METRICS", "MetricEntry"]
