@@ -3,6 +3,7 @@
 BenchError                1   something failed
 ├── UsageError            2   a name, option or config file is wrong
 ├── BlockedError          1   a cell depends on one that is not there
+├── RunError              1   cells of `bench.run` have failed
 ├── MissingError          3   data, a model or an optional package is not there
 │   └── DataError         3   a data file is there but cannot be read as what it should be
 └── StoreError            1   a result file is unreadable or could not be written
@@ -12,7 +13,7 @@ BenchError                1   something failed
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "DamagedError",
     "DataError",
     "MissingError",
+    "RunError",
     "StoreError",
     "UsageError",
     "did_you_mean",
@@ -41,6 +43,22 @@ class UsageError(BenchError):
 
 class BlockedError(BenchError):
     """A cell depends on another one that failed or diverged."""
+
+
+class RunError(BenchError):
+    """Cells of a run have failed; the others were run and are stored.
+
+    Args:
+        failed: why, by the label of the cell.
+    """
+
+    def __init__(self, failed: Mapping[str, str]) -> None:
+        lines = [f"{label}: {''.join(why.splitlines()[:1])}" for label, why in failed.items()]
+        said = "; ".join(lines[:3])
+        if len(lines) > 3:
+            said += f"; and {len(lines) - 3} more"
+        super().__init__(f"{len(lines)} cells have failed and the others are stored: {said}")
+        self.failed = dict(failed)
 
 
 class MissingError(BenchError):

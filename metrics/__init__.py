@@ -6,7 +6,6 @@ from typing import Any
 from bench.base.entries import Entry, Loaded, find
 from bench.base.own_code import load
 from bench.errors import UsageError
-from bench.metrics import classes
 from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
 
@@ -306,13 +305,17 @@ def check_metric(asked: str, value: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
-    if name not in classes.names(METRICS):
+    from bench.metrics.classes import names
+
+    if name not in names(METRICS):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return load("bench.metrics.torch:metric_class")(name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *classes.names(METRICS)])
+    from bench.metrics.classes import names
+
+    return sorted([*globals(), *names(METRICS)])
 
 
 __all__ = ["METRICS", "MetricEntry", "check_metric", "find_metric"]

@@ -30,6 +30,8 @@ ALLOWED = {
     + ("bench.models", "bench.metrics", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
+    "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
+    + ("bench.page", "bench.tasks", "bench.models", *GROUND),
 }
 EXTRA = {
     # The tables of what there is; nothing is loaded.

@@ -21,13 +21,16 @@ DAY_S = 86_400
 FOLDER_DAYS = 10
 
 
-def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
+def write_atomic(
+    path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False, synced: bool = True
+) -> bool:
     """Write a file through a temporary one in the same folder, fsync, then link or rename.
 
     Args:
         path: the final name; its folder is made.
         content: the bytes, or a function that writes them to an open file.
         replace: overwrite an existing file; otherwise the first writer wins and later ones change nothing.
+        synced: wait until it is on the disk. A file of a cache need not be: after a power cut it is made again.
 
     Returns:
         Whether this call made the file.
@@ -46,10 +49,12 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
                 file.write(content)
             else:
                 content(file)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         made = _publish(temporary, path, replace)
-        _sync_folder(path.parent)
+        if synced:
+            _sync_folder(path.parent)
         return made
     except OSError as error:
         raise StoreError(_explain(path, error)) from error

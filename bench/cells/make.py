@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -115,12 +116,28 @@ def cell_of(
 
 
 def name_of(method: str | type[Objective]) -> str:
-    """Return what finds a method again: its name, or where its class can be imported from."""
+    """Return what finds a method again: its name, or where its class can be imported from.
+
+    Raises:
+        UsageError: it is no class, or one that was typed in a session or inside a function: the key of a cell holds
+            the source file of its method, and other processes import it.
+    """
     if isinstance(method, str):
         return method
+    if not isinstance(method, type):
+        raise UsageError(f"a method is a name or a class, not '{method!r:.60}'")
     built_in = METHODS.get(getattr(method, "name", ""))
     if built_in is not None and built_in.load() is method:
         return str(method.name)
+    file = getattr(sys.modules.get(method.__module__), "__file__", None)
+    if file is None:
+        raise UsageError(
+            f"the class {method.__name__} has no source file, which would say later what was trained: write it to a "
+            f"file (in a notebook, put %%writefile my_method.py on top of its cell) and give 'my_method.py:"
+            f"{method.__name__}' or the imported class"
+        )
+    if "." in method.__qualname__:
+        raise UsageError(f"the class {method.__qualname__} should stand at the top level of its file, to be imported")
     return f"{method.__module__}:{method.__qualname__}"
 
 

@@ -15,6 +15,8 @@ from bench.config.config import Override
 from bench.config.options import fill, options_of
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry, find_metric
+from bench.metrics.columns import SIGNS, expand
+from bench.metrics.requirements import lacking as lacking_here
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.provenance import provenance
@@ -23,7 +25,7 @@ from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
 
-NEEDS = "not applicable: needs "
+NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
 
 __all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
@@ -90,7 +92,12 @@ def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
 def lacking(content: Mapping[str, Any]) -> bool:
     """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
     every = [*content["values"], *content.get("human", ())]
-    return any(value["value"] is None and NEEDS in value["signature"] for value in every)
+    return any(map(lacked, every))
+
+
+def lacked(value: Mapping[str, Any]) -> bool:
+    """Return whether a stored value is none for want of something on the machine that scored it."""
+    return value["value"] is None and NEEDS in value["signature"]
 
 
 def values_of(metric: MetricEntry, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
@@ -114,6 +121,11 @@ def computed(
         task: says which rows belong together; those count as one.
         code: of a metric of the user's own.
     """
+    column, higher_is_better = only_column(metric)
+    if column and (needed := lacking_here(metric.requires)):  # said without loading what could not be used
+        signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
+        missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
+        return {"values": [with_source(missing, code).as_dict()]}, {}
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     values = {"values": [with_source(value, code).as_dict() for value in scores]}
@@ -138,6 +150,14 @@ def with_source(score: Score, code: Mapping[str, str] | None) -> Score:
         return score
     signature, reason, why = score.signature.partition(f"|{NOT_APPLICABLE}")
     return replace(score, signature=f"{signature}|source:{code['source_sha256'][:8]}{reason}{why}")
+
+
+def only_column(metric: MetricEntry) -> tuple[str, bool | None]:
+    """Return the name and the direction of a family's only column; no name where it has several, or cannot know it."""
+    columns = [name for pattern in metric.columns for name in expand(pattern[1:])]
+    if len(columns) != 1 or "*" in columns[0]:
+        return "", None
+    return columns[0], SIGNS[metric.columns[0][0]]
 
 
 def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,12 +254,12 @@ Columns = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def differences(stored: Columns, computed: Columns) -> list[str]:
-    """Say how values computed anew differ from stored ones."""
+    """Say how values computed anew differ from stored ones; what was not computed for want of something does not."""
     old, new = by_column(stored), by_column(computed)
     lines = [f"{column}: is not computed any more" for column in old if column not in new]
     lines += [f"{column}: was not computed then" for column in new if column not in old]
     for column in old:
-        if column not in new:
+        if column not in new or lacked(old[column]):
             continue
         for what in ("value", "n", "signature"):
             before, now = old[column][what], new[column][what]

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from bench.base.files import write_atomic
 from bench.base.outward import write_styled
+from bench.board.read import leaderboards_of, stored_leaderboards
 from bench.cli_options import say_damaged, store_options, task_names
-from bench.errors import MissingError, StoreError, UsageError
+from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
-from bench.leaderboards.table import Table, notes_of, tables_and_left_out
-from bench.store.damage import relative
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
@@ -136,47 +135,3 @@ def rendered(leaderboards: Leaderboards, form: str) -> str:
     from bench.leaderboards.render.formats import render
 
     return render(leaderboards, form)
-
-
-def stored_leaderboards(
-    results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Return the leaderboards of a results folder or kept board.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
-    """
-    return leaderboards_of(Store(results), tasks, columns, limited)
-
-
-def leaderboards_of(
-    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
-        StoreError: likewise, and it has damaged files.
-    """
-    tables, left_out = tables_and_left_out(store, tasks, columns, limited)
-    if store.damaged and not tables:
-        raise StoreError(f"'{store.root}' has nothing to show beside {len(store.damaged)} damaged files")
-    refuse_empty(tables, notes_of(left_out), store.root)
-    from bench.leaderboards.leaderboards import with_statistics
-
-    damaged = [relative(path, store.root) for path in store.damaged]
-    return with_statistics(tables, left_out, damaged=damaged)
-
-
-def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:
-    """Refuse to show nothing.
-
-    Raises:
-        MissingError: there is no table.
-    """
-    if tables:
-        return
-    why = ""
-    if notes:
-        why = f" ({'; '.join(notes)})"
-    raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

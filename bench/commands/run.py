@@ -123,6 +123,7 @@ def run(given: argparse.Namespace) -> int:
 
 def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     """Run what was asked for; return the exit code."""
+    from bench.board.run import executed
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 
@@ -150,17 +151,6 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     return ended(plan, outcome, arguments, given.json)
 
 
-def executed(plan: Any, arguments: RunArguments, progress: Any) -> Any:
-    """Run a plan, in this process or on several workers."""
-    if arguments.jobs > 1:
-        from bench.queue.jobs import execute_jobs
-
-        return execute_jobs(plan, arguments, progress)
-    from bench.cells.run import execute
-
-    return execute(plan, arguments, progress)
-
-
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
     """Say what became of a run; return its exit code."""
     for label, why in outcome.failed.items():
@@ -181,7 +171,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 
 def show(plan: Any, arguments: RunArguments) -> None:
     """Print the tables of what was run, or say why there is none; the run's exit code stays."""
-    from bench.commands.report import refuse_empty, stored_leaderboards
+    from bench.board.read import refuse_empty, stored_leaderboards
     from bench.leaderboards.render.formats import render
     from bench.page import NAME, Known, page_of
 

@@ -33,7 +33,6 @@ from bench.models.core.trainable import Trainable
 from bench.models.functional.cache import cache_scores
 from bench.models.functional.copying import copy_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
-from bench.models.functional.mefmax import mefmax
 
 if TYPE_CHECKING:
     from bench.config.decoding import Decoding
@@ -222,6 +221,8 @@ class Objective(Trainable):
     @cached_property
     def classes(self) -> Tensor:
         """Frequency class of each token by MefMax over `token_counts`, [V]; decoupled decoding draws these first."""
+        from bench.models.functional.mefmax import mefmax
+
         if self.run_context.token_counts is None:
             raise UsageError(
                 "decoupled decoding needs how often each token is a training target: call "
