@@ -34,7 +34,7 @@ def test_it_begins_with_the_simplest_one() -> None:
     assert PAGE.startswith("# Your own objective\n\n## The simplest possible objective\n\n```python\n# focal.py\n")
     lines = [line for line in FILES["focal"].splitlines() if line.strip()]
     assert len(lines) <= 10
-    assert list(FILES) == ["focal", "focal_gamma", "focal_fast", "prior", "balance", "focal_tuned"]
+    assert list(FILES) == ["focal", "focal_gamma", "focal_fast", "prior", "frequency_penalty", "balance", "focal_tuned"]
     assert all(len(names) == 1 for names in CLASSES.values())
 
 

@@ -21,6 +21,7 @@ from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
+from bench.models.core.history import History
 from bench.models.core.objective import Objective
 
 __all__ = ["Generator", "RowCache", "SharedByBeams", "generate"]
@@ -137,6 +138,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         super().__init__(copy.copy(config))  # the library writes into it
         self.objective = objective
         self.decoding = decoding
+        self.prompt = 0  # columns of the prompts
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
@@ -152,6 +154,7 @@ class Generator(PreTrainedModel, GenerationMixin):
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
             cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
+            self.prompt = start
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -161,6 +164,17 @@ class Generator(PreTrainedModel, GenerationMixin):
             **given,
         )
         return texts[:, start:]
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Add all tokens so far: of these the library hands on the new ones only. It looks for the name `kwargs`."""
+        inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, *args, **kwargs)
+        return {**inputs, "so_far": input_ids}
+
+    def history(self, so_far: Tensor, mask: Tensor | None) -> History:
+        """Return the tokens so far, [B, W], as the history of their next position."""
+        if self.config.is_encoder_decoder:
+            return History(so_far[:, 1:], ahead=so_far.shape[1] - 1)
+        return History(so_far, ahead=so_far.shape[1], mask=mask, prompt=self.prompt)
 
     def forward(
         self,
@@ -173,12 +187,14 @@ class Generator(PreTrainedModel, GenerationMixin):
         decoder_exemplar_ids: Tensor | None = None,
         decoder_exemplar_mask: Tensor | None = None,
         encoder_outputs: Any = None,
+        so_far: Tensor | None = None,
         use_cache: bool = True,
         return_dict: bool = True,
     ) -> CausalLMOutputWithPast:
         """Log-probabilities of the next token of each row, [B, 1, V]."""
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
+        history = None if so_far is None else self.history(so_far, attention_mask)
         step = Step(
             ids=ids,
             cache=past_key_values,
@@ -188,6 +204,7 @@ class Generator(PreTrainedModel, GenerationMixin):
             encoded=encoder_outputs,
             exemplar=decoder_exemplar_ids,
             exemplar_mask=decoder_exemplar_mask,
+            history=history,
         )
         log_probs = self.objective.decode_log_probs(self.objective.backbone.extend(step), self.decoding)
         return CausalLMOutputWithPast(logits=log_probs[:, None], past_key_values=past_key_values)

@@ -19,7 +19,13 @@ from bench.models import METHODS
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
-from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
+from bench.testing.distributions import (
+    cached_decoding,
+    decoding_sums_to_one,
+    sees_no_future,
+    source_is_not_written,
+    sums_to_one,
+)
 from bench.testing.learning import gradients, overfit, reload
 from bench.testing.method_of import method_of
 from bench.testing.ranks import ranks
@@ -85,6 +91,7 @@ CHECKS = (
     Check("sums-to-one", "log-probabilities sum to one", sums_to_one),
     Check("decoding", "so do those that decoding sees", decoding_sums_to_one),
     Check("no-future", "only earlier tokens are used", sees_no_future),
+    Check("source", "tokens of the source do not count as written", source_is_not_written),
     Check("gradients", "loss is finite and gradients reach every parameter", gradients),
     Check("padding", "padding and neighbours change nothing", padding),
     Check("batches", "order and micro-batches change nothing", batches),

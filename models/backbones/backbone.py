@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypedDict
 import torch
 from torch import Tensor, nn
 
+from bench.models.core.history import History
 from bench.models.core.states import IGNORED, Rows, States
 
 
@@ -57,6 +58,7 @@ class Step:
     encoded: Any = None  # output of the encoder
     exemplar: Tensor | None = None  # [B, E], with exemplar_mask [B, E], where the method reads exemplars
     exemplar_mask: Tensor | None = None
+    history: History | None = None  # all tokens so far; a backbone hands it on
 
 
 @dataclass(frozen=True)

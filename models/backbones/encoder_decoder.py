@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
+from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
 
@@ -40,6 +41,7 @@ class EncoderDecoder(Backbone):
             memory_tokens=batch["input_ids"],
             readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
             labelled=torch.ones_like(mask, dtype=torch.bool),
+            history=History(labels),
         )
 
     def extend(self, step: Step) -> Rows:
@@ -53,7 +55,9 @@ class EncoderDecoder(Backbone):
             past_key_values=step.cache,
             use_cache=True,
         ).last_hidden_state
-        return last_rows(hidden[:, -1], step.encoded.last_hidden_state, step.source, step.mask > 0)
+        return last_rows(
+            hidden[:, -1], step.encoded.last_hidden_state, step.source, step.mask > 0, history=step.history
+        )
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head with BART's fixed bias."""

@@ -94,6 +94,7 @@ class Objective(Trainable):
     uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
+    lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     batch_invariant: bool = True
 
     @classmethod

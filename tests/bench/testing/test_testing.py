@@ -43,7 +43,7 @@ def assert_keeps(report: Report, *left_out: str) -> None:
     assert report.ok, str(report)
     assert {result.check for result in report.results if result.state == "not run"} == set(left_out)
     excused = {result.check for result in report.results if result.state == "not applicable"}
-    assert excused <= {"batches", "fast-form", "ranks"}
+    assert excused <= {"batches", "fast-form", "ranks", "source"}
 
 
 # Built-ins --------------------------------------------------------------------------------------------------------
@@ -113,6 +113,14 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.ReachesBehindTheHead, ENCDEC, {"fast-form"}),
     (mutations.CancelsInBf16, CAUSAL, {"bf16"}),
     (mutations.CountsPositions, ENCDEC, {"cache"}),
+    (mutations.PunishesEarlier, CAUSAL, {"cache"}),
+    (mutations.PunishesEarlier, ENCDEC, {"cache"}),
+    (mutations.PunishesTheSource, CAUSAL, set()),  # there it is what was written, and the prompt
+    (mutations.PunishesTheSource, ENCDEC, {"source"}),
+    (mutations.DecodesAgainstTheSource, ENCDEC, {"source"}),
+    (mutations.AvoidsTheSource, ENCDEC, set()),
+    (mutations.PunishesWritten, CAUSAL, set()),
+    (mutations.PunishesWritten, ENCDEC, set()),
     (mutations.CountsInPython, CAUSAL, {"reload"}),
     (mutations.WrongSign, CAUSAL, {"overfit"}),
 ]
