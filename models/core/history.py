@@ -11,7 +11,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from bench.models.core.states import IGNORED
+IGNORED = -100
+"""The target of a position that carries no loss, and the token where there is none."""
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from bench.errors import UsageError
+from bench.models.core.history import IGNORED as IGNORED  # others import it from here
+from bench.models.core.history import History
 from bench.models.functional.cache import scaled_similarity
-
-if TYPE_CHECKING:
-    from bench.models.core.history import History
-
-IGNORED = -100
-"""The target of a position that carries no loss."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.PunishesEarlier, ENCDEC, {"cache"}),
     (mutations.PunishesTheSource, CAUSAL, set()),  # there it is what was written, and the prompt
     (mutations.PunishesTheSource, ENCDEC, {"source"}),
-    (mutations.DecodesAgainstTheSource, ENCDEC, {"source"}),
+    (mutations.DecodesAgainstTheSource, ENCDEC, {"source", "cache"}),  # and padding comes and goes
     (mutations.AvoidsTheSource, ENCDEC, set()),
     (mutations.PunishesWritten, CAUSAL, set()),
     (mutations.PunishesWritten, ENCDEC, set()),
