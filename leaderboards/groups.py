@@ -161,8 +161,9 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
     config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
     decides = {**config, "code": record["method"]}
-    if start := record.get("start"):
-        decides["start"] = {**comparable(start), "data": {"sha256": start["data"]["train"]["sha256"]}}
+    for name in ("start", "second"):
+        if other := record.get(name):
+            decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
     return decides
 
 

@@ -15,6 +15,7 @@ from bench.base.entries import all_names
 from bench.config.config import parse_sets
 from bench.config.options import options_of
 from bench.config.resolve import NAME, Method, check_overrides
+from bench.config.second import checkable, second_of
 from bench.models import METHODS
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
@@ -131,7 +132,8 @@ def check_objective(
     for name in chosen:
         backbone_factory(name)
     if sets:
-        check_overrides(parse_sets(sets), [LogicNLG], [method], chosen)
+        methods = [method, *filter(None, [second_of(method)])]
+        check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
     with torch.random.fork_rng(devices=[]), silent():
         for result in results_of(method, chosen, seed, quick, tuple(sets)):
             results.append(result)

@@ -8,9 +8,9 @@ be copied, n positions of a slice, G batch rows that a slice comes from, P posit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -39,6 +39,7 @@ class States:
     copying: Tensor | None = None  # [B, T, S+1] copying backbones: log-weights of each copy and, last, of generating
     copy_tokens: Tensor | None = None  # [B, S] the tokens that may be copied
     history: History | None = None  # what the decoder reads, for `Rows.written`
+    second: Callable[[], States] | None = None  # the batch in a second model, for `Rows.second`
 
     @property
     def differentiable(self) -> list[Tensor]:
@@ -79,6 +80,7 @@ class Rows:
     copying: Tensor | None = None  # [n, S+1] log-weights of copying backbones
     group_copy_tokens: Tensor | None = None  # [G, S]
     history: History | None = None  # of the whole batch
+    second_rows: Callable[[], Rows] | None = None  # the same positions in a second model
 
     def __len__(self) -> int:
         return self.hidden.shape[0]
@@ -151,6 +153,20 @@ class Rows:
             )
         return self.history.before(self.start + self.group, self.position)
 
+    @cached_property
+    def second(self) -> Rows:
+        """The same positions in the second, frozen model, whose hidden states, head and cache are its own.
+
+        Raises:
+            UsageError: when there is no second model.
+        """
+        if self.second_rows is None:
+            raise UsageError(
+                "rows.second needs a second model; got none: name its method in the class attribute `second`, and take "
+                "states from objective.states(batch)"
+            )
+        return self.second_rows()
+
     def similarity(self) -> Tensor:
         """Scaled dot product with every memory entry, h_t . h_i / sqrt(d), [n, M].
 
@@ -172,8 +188,12 @@ class Rows:
         copying = self.copying
         if copying is not None:
             copying = copying.index_select(0, index)
+        second_rows = self.second_rows
+        if second_rows is not None:
+            second_rows = partial(_taken, self, index)
         return replace(
             self,
+            second_rows=second_rows,
             hidden=self.hidden.index_select(0, index),
             targets=self.targets.index_select(0, index),
             kept=self.kept.index_select(0, index),
@@ -182,6 +202,11 @@ class Rows:
             readable=self.readable.index_select(0, index),
             copying=copying,
         )
+
+
+def _taken(rows: Rows, index: Tensor) -> Rows:
+    """The positions at `index` in the second model."""
+    return rows.second.take(index)
 
 
 @dataclass(frozen=True)
@@ -233,6 +258,9 @@ def rows_of(states: States, block: Block, leaves: Sequence[Tensor] | None = None
         copying = copying_grids[0].flatten(0, 1).index_select(0, block.kept)
     if states.copy_tokens is not None:
         copy_tokens = states.copy_tokens[block.batch]
+    second_rows = None
+    if states.second is not None:
+        second_rows = partial(_second_rows, states.second, block)
     position = block.positions.flatten().index_select(0, block.kept)
     group = block.kept // block.positions.shape[1]
     targets = states.targets[block.batch]
@@ -252,7 +280,13 @@ def rows_of(states: States, block: Block, leaves: Sequence[Tensor] | None = None
         copying=copying,
         group_copy_tokens=copy_tokens,
         history=states.history,
+        second_rows=second_rows,
     )
+
+
+def _second_rows(second: Callable[[], States], block: Block) -> Rows:
+    """A block's slice of the states of a second model."""
+    return rows_of(second(), block)
 
 
 def parts_of(states: States, block: Block) -> list[Tensor]:
