@@ -241,6 +241,13 @@ class PunishesEarlier(Sound):
         return without(self.logits(rows), rows.earlier).log_softmax(1)
 
 
+class TrainsOnEarlier(PunishesEarlier):
+    """The same in training alone: what is decoded is another distribution, and the one that is trained cannot be."""
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        return super(PunishesEarlier, self).log_probs(rows)
+
+
 class PunishesTheSource(Sound):
     """Takes the memory for what was written: on an encoder-decoder it holds the source."""
 
