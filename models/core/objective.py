@@ -210,7 +210,10 @@ class Objective(Trainable):
                 f"{self.name} needs a second model, and `second` names {named}: bench run and bench.make give it; a "
                 f"training of your own calls objective.setup_run(RunContext(second=...))"
             )
-        return cast("Objective", self.__dict__["_second"])
+        second = cast("Objective", self.__dict__["_second"])
+        if second.device != self.device:  # Lightning notes the device of a module that it moves itself
+            second.to(self.device)
+        return second
 
     def states(self, batch: Batch) -> States:
         """Return the states of a batch; those of the second model are made when `rows.second` is first asked for."""
@@ -222,7 +225,7 @@ class Objective(Trainable):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Move or cast the second model with this one."""
         if self.has_second:
-            self.second_model._apply(fn, recurse)
+            self.__dict__["_second"]._apply(fn, recurse)
         return super()._apply(fn, recurse)
 
     @property

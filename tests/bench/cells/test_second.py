@@ -22,6 +22,7 @@ from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.decoding import Decoding
 from bench.errors import BlockedError, UsageError
+from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, slices
@@ -192,6 +193,7 @@ def test_it_is_trained_first_and_used_in_evaluation(own_pair: Own, tmp_path: Any
     record = cell.folder.trained()
     assert record is not None
     assert record["second"]["key"] == second.key
+    assert comparable(record)["second"]["backbone_options"]["width"] == 16  # other settings are another row of a table
     assert "second" not in (second.folder.trained() or {})
     objective, _ = build(cell)
     assert not any("second" in name for name in objective.state_dict())
@@ -230,6 +232,7 @@ class TestModel:
         copied = copy.deepcopy(objective).float()
         assert {p.dtype for p in copied.second_model.parameters()} == {torch.float32}
         assert {p.dtype for p in objective.second_model.parameters()} == {torch.float64}
+        assert copied.to("meta").second_model.device.type == "meta"
 
     def test_who_has_none(self) -> None:
         with pytest.raises(UsageError, match=r"contrast needs a second model, and `second` names mle"):
