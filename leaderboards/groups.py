@@ -171,8 +171,9 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     decides = {**config, "code": record["method"]}
     if "own" in record:
         decides["own"] = {part: {"source_sha256": own["source_sha256"]} for part, own in record["own"].items()}
-    if start := record.get("start"):
-        decides["start"] = {**comparable(start), "data": {"sha256": start["data"]["train"]["sha256"]}}
+    for name in ("start", "second"):
+        if other := record.get(name):
+            decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
     return decides
 
 

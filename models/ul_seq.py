@@ -210,10 +210,10 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
     """
     if not repeating:
         first_row = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
-        states = objective.backbone.states(first_row)  # type: ignore[arg-type]
+        states = objective.states(first_row)  # type: ignore[arg-type]
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
     else:
-        states = objective.backbone.states(scoring_batch(objective, batch, [row.written for row in repeating]))
+        states = objective.states(scoring_batch(objective, batch, [row.written for row in repeating]))
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
         flat = [weight for row in repeating for weight in row.weights]
         weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)

@@ -115,6 +115,7 @@ def joined(states: States) -> States:
         memory_tokens=states.memory_tokens[:1, :0],
         readable=states.readable[..., :0].flatten(0, 1)[None],
         labelled=states.labelled[:1, :0],
+        history=None,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from bench.cli import parser
 from bench.models import METHODS
@@ -34,7 +37,8 @@ def test_it_begins_with_the_simplest_one() -> None:
     assert PAGE.startswith("# Your own objective\n\n## The simplest possible objective\n\n```python\n# focal.py\n")
     lines = [line for line in FILES["focal"].splitlines() if line.strip()]
     assert len(lines) <= 10
-    assert list(FILES) == ["focal", "focal_gamma", "focal_fast", "prior", "balance", "focal_tuned"]
+    examples = ["focal", "focal_gamma", "focal_fast", "prior", "frequency_penalty", "balance", "z_loss", "truncation"]
+    assert list(FILES) == [*examples, "self_critical", "contrastive", "focal_tuned"]
     assert all(len(names) == 1 for names in CLASSES.values())
 
 
@@ -49,7 +53,20 @@ def test_what_it_says_of_its_classes_is_so(written: Own) -> None:
     assert kinds["focal_fast"].head_loss is not Objective.head_loss  # type: ignore[union-attr]
     assert method_of("focal_tuned:FocalTuned").parent == "mle"
     excused = {name for name, kind in kinds.items() if not kind.batch_invariant}  # type: ignore[union-attr]
-    assert excused == {"balance"}
+    assert excused == {"balance", "truncation"}
+    assert method_of("contrastive:Contrastive").kind.second == "mle"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("case", [0, 1])
+def test_its_contrastive_decoding_has_the_golden_scores(written: Own, case: int) -> None:
+    """Those of Li et al.: alpha 0.1, amateur at temperature 0.5."""
+    contrast = importlib.import_module("contrastive").contrast
+    with np.load(ROOT / "tests" / "golden" / "modern" / f"contrastive_decoding_{case}.npz") as golden:
+        expert, amateur = (torch.from_numpy(golden[name]).double() for name in ("expert", "amateur"))
+        wanted, tokens = torch.from_numpy(golden["li2023"]), golden["li2023_token"].tolist()
+    scores = contrast(expert.log_softmax(1), amateur, 0.1, 0.5)
+    torch.testing.assert_close(scores, wanted, rtol=1e-12, atol=1e-12)
+    assert scores.argmax(1).tolist() == tokens
 
 
 COMMANDS = [line.removeprefix("PYTHONPATH=. ") for line in re.findall(r"^(?:PYTHONPATH=\. )?bench .*$", PAGE, re.M)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -12,15 +13,15 @@ import torch
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
-from bench.config.decoding import Decoding
-from bench.errors import UsageError
+from bench.config.decoding import Decoding, parse
+from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.backbones.exactness import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
-from bench.models.core.run_context import Continue, Optimiser, RunContext
-from bench.store.checkpoints import load_part, load_verified, stored_tensor
+from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
+from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
@@ -30,14 +31,21 @@ TYPES = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "64-true": torch
 """Precisions whose weights are of that type; any other trains float32 weights under autocast."""
 
 
-def build(cell: Cell) -> tuple[Objective, Codec]:
+def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec]:
     """Return the objective with its initial weights, and the codec.
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
 
+    Args:
+        cell: what.
+        second: its second model; None for the one that is stored, where the cell has one.
+
     Raises:
         UsageError: a pretrained backbone has not the distribution of the library's own model.
+        BlockedError: the cell of its second model is not trained.
     """
+    if second is None and cell.second is not None:
+        second = trained_model(cell.second)
     config = cell.config
     entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
@@ -50,7 +58,9 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
-    objective.setup_run(context_of(cell, objective, codec))
+    if second is not None:
+        check_vocabulary(cell, objective, second)
+    objective.setup_run(replace(context_of(cell, objective, codec), second=second))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
     if config.trainer.precision in TYPES:
@@ -81,6 +91,34 @@ def check_exact(backbone: Backbone, name: str) -> None:
     refuse_inexact(backbone, name, new_cache)
 
 
+def trained_model(cell: Cell) -> Objective:
+    """Return the objective of a trained cell with its weights, in evaluation mode.
+
+    Raises:
+        BlockedError: when the cell is not trained.
+    """
+    content = cell.folder.trained()
+    if content is None or content["status"] != "ok":
+        raise BlockedError(f"needs the trained cell of '{cell.label}', which is not in '{cell.folder.path}'")
+    objective, _ = build(cell)
+    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+    return objective.eval()
+
+
+def check_vocabulary(cell: Cell, objective: Objective, second: Objective) -> None:
+    """Refuse a second model that has other tokens.
+
+    Raises:
+        UsageError: naming both.
+    """
+    sizes = objective.backbone.vocabulary_size, second.backbone.vocabulary_size
+    if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(second.tokenizer):
+        raise UsageError(
+            f"{cell.label}: a second model should have the tokens of the first; got {sizes[0]} and {sizes[1]} tokens "
+            f"of two tokenizers; give both backbones one vocabulary"
+        )
+
+
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
     """Return what the run of a cell knows; training targets are counted only if a decoding asks for them."""
     return RunContext(
@@ -89,6 +127,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
+        continue_sampled=sample_with(objective),
         made_of=lambda: parts_of(cell, objective),
     )
 
@@ -122,6 +161,18 @@ def continue_with(objective: Objective) -> Continue:
         return generate(objective, batch, Decoding("greedy"), most)
 
     return continue_greedily
+
+
+def sample_with(objective: Objective) -> ContinueSampled:
+    """Return what an objective continues prompts with where texts are drawn, or found in another way than greedily."""
+
+    def continue_sampled(batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
+        from bench.cells.generation import generate
+
+        (settings,) = parse(decoding)
+        return generate(objective, batch, settings, most, seeds)
+
+    return continue_sampled
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:

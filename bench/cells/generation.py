@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,10 +19,12 @@ from transformers import DynamicCache, EncoderDecoderCache, GenerationConfig, Ge
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from bench.cells.sampling import SeededSampler
+from bench.cells.second_reader import SecondReader
 from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
+from bench.models.core.history import History
 from bench.models.core.objective import Objective
 
 __all__ = ["Generator", "RowCache", "SharedByBeams", "generate", "new_cache"]
@@ -34,6 +38,7 @@ def generate(
     seeds: Sequence[int] = (),
     *,
     processors: Sequence[Any] = (),
+    second: Objective | None = None,
 ) -> list[list[int]]:
     """Continue each row of a batch.
 
@@ -47,6 +52,7 @@ def generate(
         max_new_tokens: longest continuation, where the decoding does not say.
         seeds: one per row, for sampling; a row's text depends on its seed and on no other row.
         processors: logits processors of `transformers`, run before a token is drawn.
+        second: a frozen model that reads along, as `rows.second`; the objective's own where none is given.
 
     Returns:
         The new tokens of each row up to its first end token, which is left out; no prompt and no padding.
@@ -62,8 +68,10 @@ def generate(
         if len(seeds) != len(batch["input_ids"]):
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
         steps.append(SeededSampler(decoding, seeds, limit))
-    with torch.no_grad(), _evaluating(objective):
-        texts = Generator(objective, decoding).continued(batch, settings, steps)
+    if second is None and objective.has_second:
+        second = objective.second_model
+    with torch.no_grad(), _evaluating(objective), _evaluating(second):
+        texts = Generator(objective, decoding, second).continued(batch, settings, steps)
     return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
 
 
@@ -79,6 +87,7 @@ class RowCache(DynamicCache):
     def __init__(self, config: Any) -> None:
         super().__init__(config=config)
         self.rows: dict[str, Tensor] = {}  # [B, ...]
+        self.followers: list[Any] = []  # caches of models that read along
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
@@ -95,21 +104,29 @@ class RowCache(DynamicCache):
         """Let row i continue from row `beam_idx[i]`."""
         super().reorder_cache(beam_idx)
         self.rows = {name: rows.index_select(0, beam_idx.to(rows.device)) for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.reorder_cache(beam_idx)
 
     def batch_select_indices(self, indices: Tensor) -> None:
         """Keep some rows."""
         super().batch_select_indices(indices)
         self.rows = {name: rows[indices] for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.batch_select_indices(indices)
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Repeat each row; inherited, this would forget the named tensors."""
         super().batch_repeat_interleave(repeats)
         self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.batch_repeat_interleave(repeats)
 
     def reset(self) -> None:
         """Forget everything."""
         super().reset()
         self.rows = {}
+        for follower in self.followers:
+            follower.reset()
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: named tensors need not be one step per token."""
@@ -123,11 +140,17 @@ class SharedByBeams(DynamicCache):
         """Nothing to do: beams never leave their row."""
 
 
-def new_cache(config: Any) -> Any:
-    """Return the empty cache of generation for a model's configuration."""
+def new_cache(config: Any, own: RowCache | None = None) -> Any:
+    """Return the empty cache of generation for a model's configuration.
+
+    Args:
+        config: of the model.
+        own: the part for what its decoder reads; a new one for None.
+    """
+    own = own or RowCache(config)
     if config.is_encoder_decoder:
-        return EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
-    return RowCache(config)
+        return EncoderDecoderCache(own, SharedByBeams(config=config))
+    return own
 
 
 class Generator(PreTrainedModel, GenerationMixin):
@@ -139,18 +162,26 @@ class Generator(PreTrainedModel, GenerationMixin):
     _supports_flex_attn = True
     _supports_attention_backend = True
 
-    def __init__(self, objective: Objective, decoding: Decoding) -> None:
+    def __init__(self, objective: Objective, decoding: Decoding, second: Objective | None = None) -> None:
         config = objective.backbone.model.config
         super().__init__(copy.copy(config))  # the library writes into it
         self.objective = objective
         self.decoding = decoding
+        self.prompt = 0  # columns of the prompts
+        self.second = second
+        self.reader: SecondReader | None = None
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
     def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
-        cache = new_cache(config)
+        own = RowCache(config)
+        if self.second is not None:
+            reads = self.second.backbone.model.config
+            self.reader = SecondReader(self.second, new_cache(reads))
+            own.followers.append(self.reader.cache)
+        cache = new_cache(config, own)
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
             given, start = {"decoder_source_ids": ids}, 1
@@ -159,6 +190,7 @@ class Generator(PreTrainedModel, GenerationMixin):
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
             given, start = {"position_ids": positions(mask)}, ids.shape[1]
+            self.prompt = start
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -168,6 +200,17 @@ class Generator(PreTrainedModel, GenerationMixin):
             **given,
         )
         return texts[:, start:]
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Add all tokens so far: of these the library hands on the new ones only. It looks for the name `kwargs`."""
+        inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, *args, **kwargs)
+        return {**inputs, "so_far": input_ids}
+
+    def history(self, so_far: Tensor, mask: Tensor | None) -> History:
+        """Return the tokens so far, [B, W], as the history of their next position."""
+        if self.config.is_encoder_decoder:
+            return History(so_far[:, 1:], ahead=so_far.shape[1] - 1)
+        return History(so_far, ahead=so_far.shape[1], mask=mask, prompt=self.prompt)
 
     def forward(
         self,
@@ -180,12 +223,14 @@ class Generator(PreTrainedModel, GenerationMixin):
         decoder_exemplar_ids: Tensor | None = None,
         decoder_exemplar_mask: Tensor | None = None,
         encoder_outputs: Any = None,
+        so_far: Tensor | None = None,
         use_cache: bool = True,
         return_dict: bool = True,
     ) -> CausalLMOutputWithPast:
         """Log-probabilities of the next token of each row, [B, 1, V]."""
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
+        history = None if so_far is None else self.history(so_far, attention_mask)
         step = Step(
             ids=ids,
             cache=past_key_values,
@@ -195,8 +240,12 @@ class Generator(PreTrainedModel, GenerationMixin):
             encoded=encoder_outputs,
             exemplar=decoder_exemplar_ids,
             exemplar_mask=decoder_exemplar_mask,
+            history=history,
         )
-        log_probs = self.objective.decode_log_probs(self.objective.backbone.extend(step), self.decoding)
+        rows = self.objective.backbone.extend(step)
+        if self.reader is not None and so_far is not None:
+            rows = replace(rows, second_rows=partial(self.reader.rows, step, so_far))
+        log_probs = self.objective.decode_log_probs(rows, self.decoding)
         return CausalLMOutputWithPast(logits=log_probs[:, None], past_key_values=past_key_values)
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
@@ -206,8 +255,11 @@ class Generator(PreTrainedModel, GenerationMixin):
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
+def _evaluating(module: nn.Module | None) -> Iterator[None]:
     """Put all modules in evaluation mode, and each back in its own afterwards."""
+    if module is None:
+        yield
+        return
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.cells.cell import Cell, trained_key_of
+from bench.cells.cell import Cell, key_or_none, trained_key_of
 from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import Decoding
@@ -33,10 +33,12 @@ def content_of(cell: Cell) -> dict[str, Any]:
 
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
-    """Return what a cell is, and what it is fine-tuned from, without evaluations and data."""
-    parent, donor = None, None
+    """Return what a cell is, and the cells it needs, without evaluations and data."""
+    parent, second, donor = None, None, None
     if cell.parent is not None:
         parent = ancestry_of(cell.parent)
+    if cell.second is not None:
+        second = ancestry_of(cell.second)
     if cell.donor is not None:
         donor = cell.donor.path
     return {
@@ -45,6 +47,7 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
         "config": asdict(cell.config),
         "folder": str(cell.folder.path),
         "parent": parent,
+        "second": second,
         "donor": text_of(donor),
     }
 
@@ -62,18 +65,20 @@ def cell_of(content: dict[str, Any]) -> Cell:
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"])
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
-    parent_key = "" if cell.parent is None else cell.parent.key
-    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, parent_key))
+    keys = key_or_none(cell.parent), key_or_none(cell.second)
+    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
     for key, what in evaluations.items():
         expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
     return cell
 
 
 def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
-    """Make a cell behind those it is fine-tuned from; those want no evaluations."""
-    parent, donor = None, None
+    """Make a cell behind those it needs; those want no evaluations."""
+    parent, second, donor = None, None, None
     if content["parent"] is not None:
         parent = related_cell(content["parent"], task, {})
+    if content.get("second") is not None:  # not in the queues of older programs
+        second = related_cell(content["second"], task, {})
     if content["donor"] is not None:
         donor = CellFolder(Path(content["donor"]))
     return Cell(
@@ -85,6 +90,7 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         evaluations=evaluations,
         parent=parent,
         donor=donor,
+        second=second,
     )
 
 

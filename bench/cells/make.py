@@ -104,13 +104,15 @@ def cell_of(
         raise UsageError(f"'{name}' writes texts without a model: there is nothing to train; use bench run")
     if cell.method.only_reads:
         raise UsageError(f"'{name}' reads the cell of '{cell.method.base}' otherwise and trains nothing; use bench run")
-    for parent in plan.cells[:-1]:
-        trained = parent.folder.trained()
+    for needed in plan.cells[:-1]:
+        trained = needed.folder.trained()
         if trained is None or trained["status"] != "ok":
+            why, method_to_run = "is fine-tuned from", needed.method.asked
+            if cell.second is not None and needed.key == cell.second.key:
+                why, method_to_run = "has for its second model", name
             raise BlockedError(
-                f"'{name}' is fine-tuned from '{parent.label}', which is not trained in '{results}'; run: bench run "
-                f"--task {task} --method {parent.method.asked} --seeds {seed} --preset {preset} --results {results}, "
-                f"with the same options"
+                f"'{name}' {why} '{needed.label}', which is not trained in '{results}'; run: bench run --task {task} "
+                f"--method {method_to_run} --seeds {seed} --preset {preset} --results {results}, with the same options"
             )
     return cell
 

@@ -23,6 +23,7 @@ from bench.config.resolve import (
     method_names,
     own_part,
 )
+from bench.config.second import checkable, second_backbone, second_config, second_of
 from bench.errors import UsageError, did_you_mean
 from bench.models.backbones import find_backbone
 from bench.models.core.objective import Objective, Place
@@ -96,7 +97,12 @@ def make_plan(
     backbones = dict.fromkeys(
         backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
     )
-    check_overrides(given, kinds, concerned, list(backbones))
+    for method in tuple(concerned):
+        if second := second_of(method):
+            asked = second_backbone(method) or arguments.backbone
+            backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
+            concerned.append(second)
+    check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
     builder = PlanBuilder(arguments, preset, given, tasks, say, on_search)
     for kind, method in itertools.product(kinds, methods):
         for seed in arguments.seeds:
@@ -149,6 +155,8 @@ class PlanBuilder:
                 return reason
             if reason:
                 return f"is fine-tuned from {relative.name}, which {reason}"
+            if reason := self.misfit_of_second(kind, relative, config):
+                return reason
         *older, cell = self.cells(kind, line)
         if kept := self.arguments.kinds:
             cell = replace(cell, evaluations={key: what for key, what in cell.evaluations.items() if what.kind in kept})
@@ -162,12 +170,24 @@ class PlanBuilder:
         return None
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
-        """Return the cells of a method and of those it is fine-tuned from, the oldest first."""
+        """Return the cells of a method and of those it needs, each behind those that it needs itself."""
         cells: list[Cell] = []
+        parent: Cell | None = None
         for method, config in reversed(line):
-            parent = cells[-1] if cells else None
-            cells.append(make_cell(config, method, self.task(kind, config), self.store, parent))
+            task, second = self.task(kind, config), None
+            if found := self.second(kind, method, config):
+                second = make_cell(found[1], found[0], task, self.store)
+                cells.append(second)
+            parent = make_cell(config, method, task, self.store, parent, second)
+            cells.append(parent)
         return cells
+
+    def second(self, kind: type[Task], method: Method, config: CellConfig) -> tuple[Method, CellConfig] | None:
+        """Return the method of a method's second model and the configuration of its cell, or None."""
+        second = second_of(method)
+        if second is None:
+            return None
+        return second, second_config(kind, method, second, config, self.given, self.arguments.decode)
 
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""
@@ -198,6 +218,20 @@ class PlanBuilder:
             target_tokens=task.target_tokens(),
         )
         return method.kind.why_not(place) or undecodable(method, config)
+
+    def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
+        """Return why a method's second model does not fit, or None."""
+        found = self.second(kind, method, config)
+        if found is None:
+            return None
+        second, own = found
+        check_shares(own, self.arguments)
+        reason = self.misfit(kind, second, own)
+        if reason is None and architecture_of(own) != architecture_of(config):
+            reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"
+        if reason is None:
+            return None
+        return f"has for its second model {second.name}, which {reason}"
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
         """Return the task with its data, read once for each configuration."""

@@ -117,7 +117,9 @@ def run_cell(
 ) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
     if cell.parent is not None:
-        check_parent(cell.parent)
+        check_trained(cell.parent, "is fine-tuned from")
+    if cell.second is not None:
+        check_trained(cell.second, "has for its second model")
     trained = cell.folder.trained()
     if trained is None and (first := outcome.broken.get(cell.folder.path)):
         raise BlockedError(f"reads the trained cell of '{first}', which has failed")
@@ -210,17 +212,21 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
     return alone
 
 
-def check_parent(parent: Cell) -> None:
-    """Refuse to fine-tune from a cell that is not there.
+def check_trained(needed: Cell, why: str) -> None:
+    """Refuse to train a cell that needs one that is not there.
+
+    Args:
+        needed: the cell.
+        why: it is needed.
 
     Raises:
         BlockedError: naming it and what became of it.
     """
-    trained = parent.folder.trained()
+    trained = needed.folder.trained()
     if trained is None:
-        raise BlockedError(f"is fine-tuned from '{parent.label}', which has failed")
+        raise BlockedError(f"{why} '{needed.label}', which has failed")
     if trained["status"] != "ok":
-        raise BlockedError(f"is fine-tuned from '{parent.label}', which has {trained['status']}")
+        raise BlockedError(f"{why} '{needed.label}', which has {trained['status']}")
 
 
 def clean(results: Path) -> None:

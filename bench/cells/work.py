@@ -17,6 +17,7 @@ from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.validation import is_lower_better, measure_of
 from bench.cells.wanted import evaluation_content
+from bench.config.second import SECOND
 from bench.models.core.objective import Objective
 from bench.processes.heartbeat import OnBeat, beating, no_beat
 from bench.processes.trainer import Beats
@@ -268,12 +269,14 @@ def about(cell: Cell) -> dict[str, Any]:
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
-        "start": origin(cell),
+        "start": origin(cell.start),
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
     }
     if cell.config.own:
         content["own"] = own_of(cell)
+    if cell.second is not None:
+        content["second"] = origin(cell.second.folder)
     return content
 
 
@@ -286,9 +289,11 @@ def own_of(cell: Cell) -> dict[str, Any]:
     return own
 
 
-def origin(cell: Cell) -> dict[str, Any] | None:
-    """Return what a record says of the cell its weights start from, or None."""
-    record = cell.start.trained() if cell.start else None
+def origin(folder: CellFolder | None) -> dict[str, Any] | None:
+    """Return what a record says of the cell its weights start from, or of its second model; None for no such cell."""
+    if folder is None:
+        return None
+    record = folder.trained()
     if record is None:
         return None
     config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
@@ -338,12 +343,26 @@ def as_sets(cell: Cell) -> dict[str, Any]:
     """Return a configuration as `section.name: value` lines that `--config` reads back.
 
     Those of the cell it is fine-tuned from stand first; they are its own too where no line for its method follows.
+    Those of its second model stand last.
     """
+    lines = lines_of(cell)
+    if cell.second is not None:
+        lines |= {f"{SECOND}:{line}": value for line, value in lines_of(cell.second).items() if not is_common(line)}
+    return lines
+
+
+def is_common(line: str) -> bool:
+    """Whether a line is of the task, whose options a method and its second model have in common."""
+    return line.startswith("task.")
+
+
+def lines_of(cell: Cell) -> dict[str, Any]:
+    """Return the lines of a cell and of those it is fine-tuned from."""
     config = cell.config.as_dict()
     lines = {f"{section}.{name}": value for section, part in SECTIONS.items() for name, value in config[part].items()}
     if cell.parent is None:
         return lines
-    sets = as_sets(cell.parent)
+    sets = lines_of(cell.parent)
     for name, value in lines.items():
         older = [known for line, known in sets.items() if line.rpartition(":")[2] == name]
         if not older or any(known != value for known in older):

@@ -12,12 +12,19 @@ from bench.base.entries import all_names
 from bench.config.config import parse_sets
 from bench.config.options import options_of
 from bench.config.resolve import NAME, Method, check_overrides
+from bench.config.second import checkable, second_of
 from bench.models import METHODS
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
 from bench.testing.checks import Check, module_file, run_check
-from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
+from bench.testing.distributions import (
+    cached_decoding,
+    decoding_sums_to_one,
+    sees_no_future,
+    source_is_not_written,
+    sums_to_one,
+)
 from bench.testing.learning import gradients, overfit, reload
 from bench.testing.method_of import method_of
 from bench.testing.ranks import ranks
@@ -66,6 +73,7 @@ CHECKS = (
     Check("sums-to-one", "log-probabilities sum to one", sums_to_one),
     Check("decoding", "so do those that decoding sees", decoding_sums_to_one),
     Check("no-future", "only earlier tokens are used", sees_no_future),
+    Check("source", "tokens of the source do not count as written", source_is_not_written),
     Check("gradients", "loss is finite and gradients reach every parameter", gradients),
     Check("padding", "padding and neighbours change nothing", padding),
     Check("batches", "order and micro-batches change nothing", batches),
@@ -105,7 +113,8 @@ def check_objective(
     for name in chosen:
         backbone_factory(name)
     if sets:
-        check_overrides(parse_sets(sets), [LogicNLG], [method], chosen)
+        methods = [method, *filter(None, [second_of(method)])]
+        check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
     with torch.random.fork_rng(devices=[]), silent():
         for result in results_of(method, chosen, seed, quick, tuple(sets)):
             results.append(result)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.core.history import History
 from bench.models.core.states import IGNORED, Rows, States
 
 
@@ -59,6 +60,7 @@ class Step:
     encoded: Any = None  # output of the encoder
     exemplar: Tensor | None = None  # [B, E], with exemplar_mask [B, E], where the method reads exemplars
     exemplar_mask: Tensor | None = None
+    history: History | None = None  # all tokens so far; a backbone hands it on
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
 from bench.models.backbones.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import special_ids
+from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
 __all__ = ["BiLSTM", "bilstm"]
@@ -58,6 +59,7 @@ class BiLSTM(Backbone):
             labelled=torch.ones_like(mask, dtype=torch.bool),
             copying=copying,
             copy_tokens=self.copy_tokens(ids, exemplar),
+            history=History(labels),
         )
 
     def extend(self, step: Step) -> Rows:
@@ -83,6 +85,7 @@ class BiLSTM(Backbone):
             step.mask > 0,
             copying,
             self.copy_tokens(step.source, step.exemplar),
+            step.history,
         )
 
     def copy_tokens(self, source: Tensor, exemplar: Tensor | None) -> Tensor | None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.core.history import History
 from bench.models.core.states import IGNORED, Rows, States, last_rows
 
 
@@ -41,6 +42,7 @@ class Causal(Backbone):
             memory_tokens=ids[:, 1:],
             readable=strictly_past(mask),
             labelled=targets != IGNORED,
+            history=History(ids, ahead=1, mask=mask, labels=batch["labels"]),
         )
 
     def extend(self, step: Step) -> Rows:
@@ -57,7 +59,7 @@ class Causal(Backbone):
         mask = step.mask
         if mask is None:
             mask = torch.ones_like(tokens)
-        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask))
+        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask), history=step.history)
 
 
 def positions(mask: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
+from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
 __all__ = ["EncoderDecoder", "T5", "start_token"]
@@ -42,6 +43,7 @@ class EncoderDecoder(Backbone):
             memory_tokens=batch["input_ids"],
             readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
             labelled=torch.ones_like(mask, dtype=torch.bool),
+            history=History(labels),
         )
 
     def extend(self, step: Step) -> Rows:
@@ -49,7 +51,9 @@ class EncoderDecoder(Backbone):
         assert step.source is not None
         assert step.mask is not None
         hidden, memory = self.body(step.ids, step.mask, encoded=step.encoded, cache=step.cache)
-        return last_rows(self.logit_rule.scaled(hidden[:, -1]), memory, step.source, step.mask > 0)
+        return last_rows(
+            self.logit_rule.scaled(hidden[:, -1]), memory, step.source, step.mask > 0, history=step.history
+        )
 
     def body(
         self, ids: Tensor, mask: Tensor, *, source: Tensor | None = None, encoded: Any = None, cache: Any = None

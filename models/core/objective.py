@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -70,6 +70,7 @@ class Objective(Trainable):
     - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
     - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
       log-sum-exp and a few columns; the same value without ever keeping [n, V].
+    - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
       or for a head of one's own.
     - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
@@ -88,11 +89,14 @@ class Objective(Trainable):
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
+    second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
+    second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, e.g. of its own backbone
     uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
+    lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     batch_invariant: bool = True
 
     @classmethod
@@ -123,7 +127,10 @@ class Objective(Trainable):
         raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use row_loss")
 
     def position_loss(self, rows: Rows) -> Losses:
-        """Loss of each position [n], and sums of named parts of it for the log; over logits in the graph."""
+        """Loss of each position [n], and sums of named parts of it for the log; over logits in the graph.
+
+        Everything but the fast form goes through it: redefine it where `row_loss` has too little in `log_probs`.
+        """
         if self.has_fast_form:
             return self.head_loss(rows, PlainHead(self.logits(rows)))
         return self.row_loss(self.log_probs(rows), rows, rows.targets), {}
@@ -138,7 +145,7 @@ class Objective(Trainable):
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Loss of one micro-batch."""
-        return self.loss(self.backbone.states(batch))
+        return self.loss(self.states(batch))
 
     @classmethod
     def resolved(cls, decoding: Decoding) -> Decoding:
@@ -176,6 +183,49 @@ class Objective(Trainable):
         """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
         self.run_context = context
         self.__dict__.pop("classes", None)  # made of the counts of the context before
+        if context.second is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
+            self.__dict__["_second"] = context.second.requires_grad_(False).eval()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the backbone, as `transformers` has it."""
+        return self.backbone.tokenizer
+
+    @property
+    def has_second(self) -> bool:
+        """Whether there is a second model."""
+        return "_second" in self.__dict__
+
+    @property
+    def second_model(self) -> Objective:
+        """The second model, frozen and in evaluation mode, on the device of this one; no part of its weights.
+
+        Raises:
+            UsageError: when the run has none.
+        """
+        if not self.has_second:
+            named = self.second or "no method"
+            raise UsageError(
+                f"{self.name} needs a second model, and `second` names {named}: bench run and bench.make give it; a "
+                f"training of your own calls objective.setup_run(RunContext(second=...))"
+            )
+        second = cast("Objective", self.__dict__["_second"])
+        if second.device != self.device:  # Lightning notes the device of a module that it moves itself
+            second.to(self.device)
+        return second
+
+    def states(self, batch: Batch) -> States:
+        """Return the states of a batch; those of the second model are made when `rows.second` is first asked for."""
+        states = self.backbone.states(batch)
+        if not self.has_second:
+            return states
+        return replace(states, second=cache(partial(_states_without_gradient, self.second_model, batch)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Move or cast the second model with this one."""
+        if self.has_second:
+            self.__dict__["_second"]._apply(fn, recurse)
+        return super()._apply(fn, recurse)
 
     @property
     def run_seed(self) -> int:
@@ -242,3 +292,9 @@ class Objective(Trainable):
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for rows in slices(states, SLICE):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
+
+
+def _states_without_gradient(objective: Objective, batch: Batch) -> States:
+    """The states of a batch in a frozen model."""
+    with torch.no_grad():
+        return objective.states(batch)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 Continue = Callable[["Batch", int], list[list[int]]]
 """Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
 
+ContinueSampled = Callable[["Batch", int, str, Sequence[int]], list[list[int]]]
+"""The same by a decoding that draws, as typed after --decode, with a seed for each prompt."""
 
 Counts = Callable[[], Tensor]
 """How often each token is a training target, [V]; counted when it is asked for."""
@@ -45,6 +47,8 @@ class RunContext:
         token_counts: counts training targets; decoupled decoding asks for it.
         continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
             it.
+        continue_sampled: continues prompts with a decoding and seeds, without gradient.
+        second: the second model of a method that names one; it is frozen.
         made_of: says what the objective is made of, as plain content; see `bench.models.core.remake`.
     """
 
@@ -54,6 +58,8 @@ class RunContext:
     copies_of_step: int = 0
     token_counts: Counts | None = None
     continue_greedily: Continue | None = None
+    continue_sampled: ContinueSampled | None = None
+    second: nn.Module | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bench.config.decoding import Decoding
 from bench.models.core.objective import Objective
-from bench.models.core.states import slices
+from bench.models.core.states import IGNORED, slices
 
 NextToken = Callable[[list[int]], Tensor]
 """New tokens so far -> log-probabilities of the next one, [V] float64."""
@@ -21,12 +21,13 @@ def next_token(objective: Objective, given: list[int], decoding: Decoding) -> Ne
     def log_probs(new: list[int]) -> Tensor:
         unknown = [0]  # the token to predict: a state never sees it
         if objective.backbone.architecture == "decoder-only":
-            ids = labels = torch.tensor([given + new + unknown])
+            ids = torch.tensor([given + new + unknown])
+            labels = torch.tensor([[IGNORED] * len(given) + new + unknown])
         else:
             ids, labels = torch.tensor([given]), torch.tensor([new + unknown])
         batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
         with torch.no_grad():
-            *_, rows = slices(objective.backbone.states(batch))
+            *_, rows = slices(objective.states(batch))
             return objective.decode_log_probs(rows, decoding)[-1].double()
 
     return log_probs

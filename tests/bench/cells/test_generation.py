@@ -227,7 +227,9 @@ class TestStepwiseIsAlive:
     def test_memory_of_the_last_token_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What the released HistAlign decoding does."""
         rows = causal.last_rows
-        monkeypatch.setattr(causal, "last_rows", lambda last, *memory: rows(last, *(part[:, -1:] for part in memory)))
+        monkeypatch.setattr(
+            causal, "last_rows", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
+        )
         assert self.nats("gpt2", "greedy") > 0.1
 
     def test_source_tiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
