@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
+from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
 from bench.config.config import Override
-from bench.config.options import fill, options_of
 from bench.errors import DataError, MissingError
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Gold, Score

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 from bench.base.entries import all_names
+from bench.base.options import options_of
 from bench.config.config import parse_sets
-from bench.config.options import options_of
 from bench.config.resolve import NAME, Method, check_overrides
 from bench.models import METHODS
 from bench.models.backbones import backbone_factory
