@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
+from bench.base.options import Range, coerce, fill_together
 from bench.cli import parser
+from bench.errors import UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.testing import CHECKS, check_objective
@@ -20,6 +24,20 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
 CLASSES = {name: re.findall(r"^class (\w+)\(", text, re.MULTILINE) for name, text in FILES.items()}
+
+ANNOTATIONS = re.findall(r"^\| (`.*`) \| (.*) \|$", PAGE.split("## Options")[1].split("## ")[0], re.MULTILINE)
+EXAMPLES = {
+    "bool": ("true", "maybe"),
+    "int": ("3", "3.5"),
+    "str": ("x", None),
+    "float": ("0.5", "nan"),
+    "Annotated[float, Range(0)]": ("0", "-0.1"),
+    "Annotated[float, Range(0, 1)]": ("1", "1.1"),
+    "Annotated[float, Range(0, below=1)]": ("0.9", "1"),
+    'Literal["sum", "mean"]': ("sum", "means"),
+    "float | None": ("none", "inf"),
+    "Sequence[int]": ("1, 2", "1, x"),
+}
 
 
 @pytest.fixture
@@ -50,6 +68,29 @@ def test_what_it_says_of_its_classes_is_so(written: Own) -> None:
     assert method_of("focal_tuned:FocalTuned").parent == "mle"
     excused = {name for name, kind in kinds.items() if not kind.batch_invariant}  # type: ignore[union-attr]
     assert excused == {"balance"}
+
+
+def test_its_ranges_are_checked(written: Own) -> None:
+    """In Python as in a plan, in the words of the page."""
+    says = re.findall(r"end with `(method 'focal_gamma'.*?)`", PAGE, re.DOTALL)[0].replace("\n", " ")
+    method = method_of("focal_gamma:FocalGamma")
+    with pytest.raises(UsageError) as given:
+        method.kind(None, gamma=-1)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(UsageError) as typed_in:
+        fill_together(method.kind, {"gamma": "-1"}, "method 'focal_gamma'")
+    assert str(given.value) == str(typed_in.value) == says
+
+
+@pytest.mark.parametrize(("annotations", "words"), ANNOTATIONS)
+def test_its_annotations_are_what_it_says(annotations: str, words: str) -> None:
+    """Each row of the table takes what its words say, and refuses another value."""
+    names = {"Annotated": Annotated, "Literal": Literal, "Range": Range, "Sequence": Sequence}
+    for annotation in re.findall(r"`(.*?)`", annotations.replace("\\", "")):
+        taken, refused = EXAMPLES[annotation]
+        coerce(taken, eval(annotation, names), "x")
+        if refused is not None:
+            with pytest.raises(UsageError):
+                coerce(refused, eval(annotation, names), "x")
 
 
 COMMANDS = [line.removeprefix("PYTHONPATH=. ") for line in re.findall(r"^(?:PYTHONPATH=\. )?bench .*$", PAGE, re.M)]
