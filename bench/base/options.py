@@ -16,7 +16,9 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
 from bench.errors import UsageError, did_you_mean, nearest
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
+
 Options = Mapping[str, tuple[Any, Any]]
 """Annotation and default of each option, by name."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from bench.base.entries import Entry
 from bench.base.options import options_of
 from bench.errors import did_you_mean, nearest
 from bench.models import METHODS
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS
 
-TABLES = {"task": TASKS, "method": METHODS, "backbone": BACKBONES}
+TABLES: Mapping[str, Mapping[str, Entry]] = {"task": TASKS, "method": METHODS, "backbone": BACKBONES}
 
 Places = Mapping[str, Iterable[str]]
 """Sections with the names of their options, beside those of `TABLES`."""

@@ -257,3 +257,16 @@ def test_what_would_reward_wrong_memories_or_be_another_loss_is_refused(options:
         HistAlign(Golden("d01_basic", torch.float64), **options)
     assert str(caught.value).startswith("method 'histalign' ")
     assert str(caught.value).endswith(says)
+
+
+def test_what_a_class_of_ones_own_hands_on_is_checked_too() -> None:
+    class Widest(HistAlign):
+        name = "widest"
+
+        def __init__(self, backbone: Backbone, *, share: float = 1.0) -> None:
+            super().__init__(backbone, margin=-share)
+
+    with pytest.raises(UsageError, match="^method 'widest' option 'share' is a finite number"):
+        Widest(Golden("d01_basic", torch.float64), share=float("inf"))
+    with pytest.raises(UsageError, match="^method 'histalign' option 'margin' is at least 0, not -1.0$"):
+        Widest(Golden("d01_basic", torch.float64))
