@@ -96,9 +96,9 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     for each in sorted(names):
         known.setdefault(_letters(each), each)
     meant = _letters(name)
-    other = _letters(OTHER_NAMES.get(meant, ""))
-    if meant not in known and other in known:
-        return known[other]
+    other = OTHER_NAMES.get(meant)
+    if other is not None and meant not in known and _letters(other) in known:
+        return known[_letters(other)]
     near = difflib.get_close_matches(meant, known, n=1)
     if near:
         return known[near[0]]

@@ -48,7 +48,12 @@ def did_you_mean_option(section: str, name: str, known: Iterable[str], own: Plac
     """Return what was meant by an option that its section, which has the known ones, does not have."""
     if elsewhere := names_in(own).get(name):
         return suggested([f"{place}.{name}" for place in elsewhere])
-    return did_you_mean(f"{section}.{name}", [f"{section}.{each}" for each in known])
+    near = nearest(name, known)
+    if near is not None:
+        return suggested([f"{section}.{near}"])
+    if meant := places_of(name, own):
+        return suggested(meant)
+    return f"; there are: {', '.join(f'{section}.{each}' for each in known)}"
 
 
 def suggested(places: Iterable[str]) -> str:

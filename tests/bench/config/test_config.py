@@ -82,6 +82,8 @@ def test_typed_reads_every_field_of_a_default_back_from_text():
     [
         (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'it.steps'?"),
         (TrainerConfig, {"margin": 1}, "no option 'it.margin'; did you mean 'method.margin'?"),
+        (TrainerConfig, {"margn": 1}, "no option 'it.margn'; did you mean 'method.margin'?"),
+        (TrainerConfig, {"xyzzy": 1}, "no option 'it.xyzzy'; there are: it.steps, it.epochs, "),
         (TrainerConfig, {"schedule": "Linear"}, "it.schedule is one of linear, constant, steps, not 'Linear'; did you"),
         (TrainerConfig, {"steps": "1e3"}, "it.steps is a whole number, not '1e3'"),
         (TrainerConfig, {"lr": "nan"}, "it.lr is a finite number, not 'nan'"),
