@@ -26,6 +26,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "did_you_mean",
+    "nearest",
 ]
 
 
@@ -90,6 +91,43 @@ class DamagedError(StoreError):
         self.path, self.why, self.todo, self.is_newer = path, why, todo, is_newer
 
 
+OTHER_NAMES = {
+    "ce": "mle",
+    "crossentropy": "mle",
+    "learningrate": "lr",
+    "nll": "mle",
+    "topp": "nucleus",
+    "wd": "weight_decay",
+    "xe": "mle",
+    "xent": "mle",
+}
+"""What the field also calls a thing, in the letters that `nearest` compares."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the known name that one was meant for, whatever its case and its `-` or `_`; None when none is near.
+
+    >>> nearest("MLE", ["mle", "trime"]), nearest("top-p", ["greedy", "topk", "nucleus"]), nearest("x", ["mle"])
+    ('mle', 'nucleus', None)
+    """
+    known: dict[str, str] = {}
+    for each in sorted(names):
+        known.setdefault(_letters(each), each)
+    meant = _letters(name)
+    other = OTHER_NAMES.get(meant)
+    if other is not None and meant not in known and _letters(other) in known:
+        return known[_letters(other)]
+    near = difflib.get_close_matches(meant, known, n=1)
+    if near:
+        return known[near[0]]
+    return None
+
+
+def _letters(name: str) -> str:
+    """Return a name in lower case, without `-` and `_`."""
+    return name.lower().replace("-", "").replace("_", "")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, or the list of names when none is near.
 
@@ -97,9 +135,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     "; did you mean 'logicnlg'?"
     """
     known = sorted(names)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"; did you mean '{near[0]}'?"
+    near = nearest(name, known)
+    if near is not None:
+        return f"; did you mean '{near}'?"
     if known:
         return f"; there are: {', '.join(known)}"
     return ""

@@ -256,15 +256,16 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "sp_acc": MetricEntry(
         "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
-        "share of sentences whose best-ranked logical forms are true, over programs that the authors' search found",
+        "share of sentences whose best-ranked logical forms are true of the table, over programs from a file",
         "Chen et al. 2020",
         requires=(
             Checkpoint("BENCH_SP_PROGRAMS", holds="a file of programs"),
             Checkpoint("BENCH_SP_RANKER", holds="the ranker's folder"),
         ),
-        columns=("+sp-acc",),
+        columns=("+sp-acc{,[file]}", "=sp-acc[{differ,not_run}]"),
         kind="generation",
-        gold=("title",),
+        version=2,
+        gold=("table", "title"),
         inputs="fields",
     ),
 }

@@ -13,15 +13,16 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, K classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
@@ -95,19 +96,24 @@ class F2Softmax(Objective):
         backbone: Backbone,
         *,
         classes: Literal["mefmax", "released", "fixed_eq_token", "fixed_eq_freq"] = "mefmax",
-        number: int = 0,
+        number: Annotated[int, Range(0)] = 0,
     ) -> None:
         super().__init__(backbone)
-        fixed = classes.startswith("fixed")
-        if fixed and number < 1:
+        self.partition, self.number = classes, number
+        self.register_load_state_dict_post_hook(F2Softmax._train_biases)
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse a number that is missing, or that has no effect."""
+        classes, number = options["classes"], options["number"]
+        is_fixed = classes.startswith("fixed")
+        if is_fixed and not number:
             raise UsageError(f"classes={classes} needs the number of classes, for example number=8; got {number}")
-        if number and not fixed:
+        if number and not is_fixed:
             raise UsageError(
                 f"number={number} has no effect with classes={classes}, which chooses the number itself; leave it out, "
                 "or take classes=fixed_eq_token or fixed_eq_freq"
             )
-        self.partition, self.number = classes, number
-        self.register_load_state_dict_post_hook(F2Softmax._train_biases)
 
     # Classes and weights ----------------------------------------------------------------------------------------
 
@@ -118,7 +124,8 @@ class F2Softmax(Objective):
         backbone's own head nothing is trained but what is tied to something else.
 
         Raises:
-            UsageError: for a table of another vocabulary or without a count, or a number that leaves a class empty.
+            UsageError: for a table of another vocabulary, with a negative count or without a count, or a number that
+                leaves a class empty.
         """
         self._check(counts)
         counts = counts.clamp(min=1)
@@ -137,6 +144,8 @@ class F2Softmax(Objective):
         size = self.backbone.vocabulary_size
         if len(counts) != size:
             raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
+        if bool((counts < 0).any()):
+            raise UsageError(f"frequency table counts a token {int(counts.min())} times; counts are at least 0")
         if not bool((counts > 0).any()):
             raise UsageError("frequency table has no token with a count above 0; is there training text?")
         if self.number > size:

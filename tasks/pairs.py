@@ -79,13 +79,18 @@ class Pairs(Task):
         references: Literal["same_source", "own"] = "same_source",
     ) -> None:
         super().__init__()
-        if (valid_path or test_path) and not path:
-            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
-        if not source or not target or source == target:
-            raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.columns = {"source": source, "target": target}
         self.references = references
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse columns that are not two, and files to evaluate on without one to train on."""
+        if (options["valid_path"] or options["test_path"]) and not options["path"]:
+            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
+        source, target = options["source"], options["target"]
+        if not source or not target or source == target:
+            raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
 
     def source_from(self, source: Source) -> Source:
         """Return where rows come from; `path` goes before any data folder."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -112,20 +113,24 @@ class Text(Task):
         field: str = "text",
         document: Unit = "line",
         words: int = 96,
-        prompt_words: int = 24,
+        prompt_words: Positive = 24,
     ) -> None:
         super().__init__()
-        if prompt_words < 1 or words < prompt_words + LEAST_REST:
-            raise UsageError(
-                f"task.prompt_words is at least 1 and task.words at least {LEAST_REST} more, not {prompt_words} and "
-                f"{words}"
-            )
-        if (valid_path or test_path) and not path:
-            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.field, self.document = field, document
         self.words, self.prompt_words = words, prompt_words
         self._held: Mapping[int, str] | None = None
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse passages that are too short, and files to evaluate on without one to train on."""
+        words, prompt_words = options["words"], options["prompt_words"]
+        if words < prompt_words + LEAST_REST:
+            raise UsageError(
+                f"task.words is at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
+            )
+        if (options["valid_path"] or options["test_path"]) and not options["path"]:
+            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
 
     @property
     def least(self) -> int:

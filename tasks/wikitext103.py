@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -91,9 +92,9 @@ class WikiText103(Task):
         self,
         *,
         train: Literal["auto", "official", "proxy"] = "auto",
-        prefix: int = 50,
-        continuation: int = 100,
-        columns: int = 256,
+        prefix: Positive = 50,
+        continuation: Positive = 100,
+        columns: Positive = 256,
     ) -> None:
         super().__init__()
         self.train_from = train

@@ -147,7 +147,8 @@ def new_cache(config: Any, own: RowCache | None = None) -> Any:
         config: of the model.
         own: the part for what its decoder reads; a new one for None.
     """
-    own = own or RowCache(config)
+    if own is None:
+        own = RowCache(config)
     if config.is_encoder_decoder:
         return EncoderDecoderCache(own, SharedByBeams(config=config))
     return own

@@ -150,6 +150,7 @@ class PlanBuilder:
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
             check_shares(config, self.arguments)
+            self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
                 return reason
@@ -202,6 +203,14 @@ class PlanBuilder:
             own["task"] = own_part(self.found[kind.name])
         return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
 
+    def check_validation(self, kind: type[Task], method: Method, config: CellConfig) -> None:
+        """Refuse a validation that could not be measured; most cells have none."""
+        trainer = config.trainer
+        if trainer.watch or trainer.select or trainer.patience:
+            from bench.cells.watched import check_watched
+
+            check_watched(trainer, method, self.task(kind, config))
+
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
         if method.evaluation_variant.matched and not kind.info.open_ended:
@@ -210,12 +219,16 @@ class PlanBuilder:
         task = self.task(kind, config)
         if kind.info.open_ended and form == "encoder-decoder":
             return f"has the backbone {config.backbone}, which reads a source; {kind.name} has none"
+        embeddings = config.backbone_options.get("embeddings")
+        if embeddings == "reference" and kind.reference_embeddings is Task.reference_embeddings:
+            return f"has backbone.embeddings=reference, and {kind.name} has no reference embeddings"
         place = Place(
             architecture=form,
             copies=bool(config.backbone_options.get("copy", False)),
             fields=kind.info.all_fields,
             open_ended=kind.info.open_ended,
             target_tokens=task.target_tokens(),
+            options=config.method_options,
         )
         return method.kind.why_not(place) or undecodable(method, config)
 

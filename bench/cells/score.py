@@ -10,9 +10,9 @@ from typing import Any
 
 from bench.base.entries import Loaded
 from bench.base.keys import key_of
+from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
 from bench.config.config import Override
-from bench.config.options import fill, options_of
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry, find_metric
 from bench.metrics.columns import SIGNS, expand

@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
+from bench.base.options import fill, options_of
 from bench.config.config import Override, section_values
-from bench.config.options import fill, options_of
 from bench.config.resolve import known
 from bench.errors import MissingError, UsageError
 from bench.tasks.core.manifest import Manifest, Split

@@ -15,8 +15,9 @@ from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.validation import is_lower_better, measure_of
+from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
+from bench.cells.watched import is_lower_better
 from bench.config.second import SECOND
 from bench.models.core.objective import Objective
 from bench.processes.heartbeat import OnBeat, beating, no_beat
@@ -96,7 +97,7 @@ def work(
             workers=workers,
             on_step=on_step,
             measure=measure_of(cell, objective, codec, rank, world),
-            lower_is_better=is_lower_better(cell),
+            lower_is_better=is_lower_better(cell.config.trainer, cell.task),
             states=states,
             seconds=seconds,
             callbacks=[Beats(on_beat)],

@@ -23,12 +23,12 @@ CLASS = '''"""{kind}: one line on what it is."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
-from bench.errors import UsageError
+from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
@@ -41,19 +41,14 @@ class {kind}(Objective):
 
     Args:
         backbone: any.
-        gamma: 0 is plain cross-entropy. Keyword-only arguments are options: `--set method.gamma=1`.
-
-    Raises:
-        UsageError: for a negative gamma.
+        gamma: at least 0, which is plain cross-entropy. Keyword-only arguments are options: `--set method.gamma=1`.
     """
 
     name: ClassVar[str] = "{name}"
     paper: ClassVar[str] = "Lin et al. 2017"
 
-    def __init__(self, backbone: Backbone, *, gamma: float = 2.0) -> None:
+    def __init__(self, backbone: Backbone, *, gamma: Annotated[float, Range(0)] = 2.0) -> None:
         super().__init__(backbone)
-        if gamma < 0:
-            raise UsageError(f"gamma is at least 0, not {{gamma}}")
         self.gamma = gamma
 
     def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
@@ -102,11 +97,11 @@ def test_each_row_is_read_at_its_own_target() -> None:
 
 
 def test_a_negative_gamma_is_refused() -> None:
-    with pytest.raises(UsageError, match="^gamma is at least 0, not -1$"):
+    with pytest.raises(UsageError, match="option 'gamma' is at least 0, not -1"):
         {kind}(NO_MODEL, gamma=-1)
 '''
 
-IMPORTED = ("Any", "Backbone", "ClassVar", "Objective", "Rows", "Tensor")
+IMPORTED = ("Annotated", "Any", "Backbone", "ClassVar", "Objective", "Range", "Rows", "Tensor")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.credentials import blanked_content
 from bench.base.entries import NAME, Loaded, expand, find
+from bench.base.options import fill_together, options_of
 from bench.config.config import (
+    OPTIONS,
     CellConfig,
     EvaluationConfig,
     Override,
@@ -20,7 +22,7 @@ from bench.config.config import (
     typed,
 )
 from bench.config.decoding import parse
-from bench.config.options import fill, options_of
+from bench.config.suggestions import whose
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
 from bench.models.backbones import find_backbone
@@ -270,7 +272,7 @@ def cell_config(
         return {**by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return fill(options_of(make), known(values(section), options_of(make)), what)
+        return fill_together(make, known(values(section), options_of(make)), what)
 
     training = values("trainer")
     if limit:
@@ -347,5 +349,6 @@ def check_overrides(
         options = set().union(*meant)
         if item.name not in options:
             raise UsageError(
-                f"no {item.section} in this run has the option '{item.name}'{did_you_mean(item.name, options)}"
+                f"no {item.section} in this run has the option '{item.name}'"
+                f"{whose(item.section, item.name, options, OPTIONS)}"
             )

@@ -9,8 +9,8 @@ from dataclasses import replace
 import torch
 
 from bench.base.entries import all_names
+from bench.base.options import options_of
 from bench.config.config import parse_sets
-from bench.config.options import options_of
 from bench.config.resolve import NAME, Method, check_overrides
 from bench.config.second import checkable, second_of
 from bench.models import METHODS

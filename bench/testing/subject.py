@@ -114,7 +114,13 @@ class Subject:
         options = self.config.backbone_options
         form = architecture(self.backbone, str(options.get("path", "")))
         mean = sum(LENGTHS) / len(LENGTHS)
-        place = Place(form, bool(options.get("copy", False)), LogicNLG.info.all_fields, target_tokens=mean)
+        place = Place(
+            form,
+            bool(options.get("copy", False)),
+            LogicNLG.info.all_fields,
+            target_tokens=mean,
+            options=self.config.method_options,
+        )
         return self.method.kind.why_not(place)
 
     # The objective ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.config.options import fill, options_of
+from bench.base.options import fill, options_of
 from bench.metrics import find_metric
 from bench.metrics.requirements import lacking
 from bench.tasks.core.manifest import Manifest

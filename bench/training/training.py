@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import Strategy
 
 from bench.base.signals import between_steps, interrupts_get_out
-from bench.config.config import TrainerConfig
+from bench.config.config import LOWER_IS_BETTER, TrainerConfig
 from bench.errors import StoreError
 from bench.models.core.objective import Objective
 from bench.processes.trainer import placed
@@ -21,7 +21,7 @@ from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.training.recorder import OnStep, Recorder
-from bench.training.selection import LOWER_IS_BETTER, Measure, Selection
+from bench.training.selection import Measure, Selection
 from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
 
 

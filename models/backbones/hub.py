@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from bench.base.network import hub_reachable, within
+from bench.base.options import checked
 from bench.errors import MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -20,6 +21,7 @@ CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
 
 
+@checked("a pretrained backbone")
 def hub(
     name: str, texts: TextSource, seed: int, *, path: str = "", revision: str = "main", freeze_embeddings: bool = False
 ) -> Backbone:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
+from bench.base.options import checked
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
@@ -52,6 +53,7 @@ class Place:
         fields: extra fields the task's rows have.
         open_ended: whether the task continues text, with the loss on all of it.
         target_tokens: about how many tokens a training target has on average.
+        options: of the method.
     """
 
     architecture: str
@@ -59,6 +61,7 @@ class Place:
     fields: frozenset[str] = frozenset()
     open_ended: bool = False
     target_tokens: float = math.inf
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Objective(Trainable):
@@ -79,8 +82,14 @@ class Objective(Trainable):
     Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
     (what is counted over ranks).
 
+    Keyword-only constructor arguments are options. Their annotations say what they may be (`bench.base.options`), and
+    a constructor starts only with options that they allow.
+
     Args:
         backbone: turns a batch into `States` and hidden states into logits.
+
+    Raises:
+        UsageError: for an option that there is not, or a value it cannot have.
     """
 
     name: ClassVar[str]
@@ -98,6 +107,17 @@ class Objective(Trainable):
     min_target_tokens: ClassVar[int] = 0
     lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     batch_invariant: bool = True
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Check options before a constructor's own first line."""
+        super().__init_subclass__(**named)
+        if "__init__" in vars(cls):
+            what = f"method '{getattr(cls, 'name', cls.__name__)}'"
+            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:

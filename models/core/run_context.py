@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from torch import Tensor, nn
+
+from bench.base.options import Amount, Range, Share, check_fields
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch
@@ -23,15 +25,22 @@ Counts = Callable[[], Tensor]
 
 @dataclass(frozen=True)
 class Optimiser:
-    """AdamW and its schedule, as a recipe states them."""
+    """AdamW and its schedule, as a recipe states them.
 
-    lr: float = 1e-3
-    warmup: float = 0.0  # share of the steps
-    schedule: str = "linear"  # after the warm-up: linear decay to zero, constant, or steps
-    weight_decay: float = 0.0
-    steps: int = 0  # 0 for as many as the trainer takes
-    decay: float = 1.0  # what the schedule `steps` multiplies the rate with, each time
-    decay_epochs: float = 0.0  # epochs of the trainer from one such time to the next
+    Raises:
+        UsageError: for a value that is not finite, or not in its range.
+    """
+
+    lr: Amount = 1e-3
+    warmup: Share = 0.0  # share of the steps
+    schedule: Literal["linear", "constant", "steps"] = "linear"  # after the warm-up: linear decay to zero, ...
+    weight_decay: Amount = 0.0
+    steps: Annotated[int, Range(0)] = 0  # 0 for as many as the trainer takes
+    decay: Amount = 1.0  # what the schedule `steps` multiplies the rate with, each time
+    decay_epochs: Amount = 0.0  # epochs of the trainer from one such time to the next
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

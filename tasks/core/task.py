@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
 
+from bench.base.options import checked
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
@@ -80,7 +81,11 @@ class Task(Fed, ABC):
 
     Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
     (truncation by rule), `ends`, `tokenizer` and `reference_embeddings`. Options are keyword-only constructor
-    arguments, so `--set task.<name>=...` finds them.
+    arguments, so `--set task.<name>=...` finds them. Their annotations say what they may be (`bench.base.options`), and
+    a constructor starts only with options that they allow.
+
+    Raises:
+        UsageError: for an option that there is not, or a value it cannot have.
     """
 
     name: str
@@ -93,6 +98,17 @@ class Task(Fed, ABC):
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
     given: Mapping[str, Any]  # options as they were given
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Check options before a constructor's own first line."""
+        super().__init_subclass__(**named)
+        if "__init__" in vars(cls):
+            what = f"task '{getattr(cls, 'name', cls.__name__)}'"
+            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that contradict each other, all given by name; a plan asks too."""
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Remember the options, which decide what rows become."""

@@ -164,7 +164,14 @@ def test_values_that_cannot_be_are_refused(text):
         ("backbone.widht=1", "no backbone in this run has the option 'widht'; did you mean 'width'?"),
         ("histalgin:method.alpha=1", "'histalgin:method.alpha' is for 'histalgin', which is not in this run; did you"),
         ("trime:method.alpha=1", "'trime:method.alpha' is for 'trime', which is not in this run"),
-        ("mle:method.alpha=1", "no method in this run has the option 'alpha'"),
+        ("mle:method.alpha=1", "no method in this run has the option 'alpha'; it is an option of "),
+        ("method.mix=1", "no method in this run has the option 'mix'; it is an option of ul_seq, ul_token_seq"),
+        ("method.lr=1", "no method in this run has the option 'lr'; did you mean 'trainer.lr'?"),
+        (
+            "method.ngrams=1",
+            "no method in this run has the option 'ngrams'; did you mean 'ngram', an option of ul",
+        ),
+        ("method.MARGIN=1", "no method in this run has the option 'MARGIN'; did you mean 'margin'?"),
         ("logicnlg:task.style=plog", "'logicnlg:task.style' is for 'logicnlg', which is not in this run"),
     ],
 )
