@@ -43,11 +43,11 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
     backbone = factory(config.backbone, cell.task, config.seed, **options)
-    if is_pretrained(config.backbone):
-        check_exact(backbone, config.backbone)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
+    if objective.backbone.pretrained is not None:
+        check_exact(objective.backbone, config.backbone)
     objective.setup_run(context_of(cell, objective, codec))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))

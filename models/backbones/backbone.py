@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.states import IGNORED, Rows, States
 
 
@@ -80,6 +81,7 @@ class Backbone(nn.Module, ABC):
 
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
+    pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
 from bench.models.core.states import Rows, States, last_rows
 
-__all__ = ["EncoderDecoder", "T5", "start_token"]
+__all__ = ["T5", "EncoderDecoder", "start_token"]
 
 
 class EncoderDecoder(Backbone):
