@@ -58,7 +58,7 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
 
 def check_exact(backbone: Backbone, name: str) -> None:
     """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
-    from bench.cells.generation import new_cache
+    from bench.cells.row_cache import new_cache
 
     refuse_inexact(backbone, name, new_cache)
 
