@@ -16,7 +16,6 @@ from bench.config.decoding import Decoding
 from bench.errors import UsageError
 from bench.models.backbones import backbone_factory, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.backbones.exactness import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, Optimiser, RunContext
@@ -59,6 +58,7 @@ def build(cell: Cell) -> tuple[Objective, Codec]:
 def check_exact(backbone: Backbone, name: str) -> None:
     """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
     from bench.cells.row_cache import new_cache
+    from bench.models.backbones.exactness import refuse_inexact
 
     refuse_inexact(backbone, name, new_cache)
 
