@@ -110,15 +110,8 @@ class Backbone(nn.Module, ABC):
 
     def linear_head(self) -> LinearHead | None:
         """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
-        if type(self).head is Backbone.head:
-            return self.output_embedding()
-        return None
-
-    def output_embedding(self) -> LinearHead | None:
-        """Return the model's output embedding as a head, or None where it is no plain linear layer, or is capped."""
-        output = self.model.get_output_embeddings()
-        if type(output) is nn.Linear and self.logit_rule.soft_cap is None:
-            return LinearHead(output.weight, output.bias)
+        if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
+            return output_embedding(self.model)
         return None
 
     def embedding(self) -> Tensor:
@@ -138,6 +131,14 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
+
+
+def output_embedding(model: Any) -> LinearHead | None:
+    """Return a model's output embedding as a head, or None where it is no plain linear layer."""
+    output = model.get_output_embeddings()
+    if type(output) is nn.Linear:
+        return LinearHead(output.weight, output.bias)
+    return None
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
 from bench.models.core.states import Rows, States, last_rows
 
 __all__ = ["T5", "EncoderDecoder", "start_token"]
@@ -85,7 +85,9 @@ class EncoderDecoder(Backbone):
 
     def linear_head(self) -> LinearHead | None:
         """The head as one matrix product, with the fixed bias as its offset; None under a soft cap."""
-        head = self.output_embedding()
+        if self.logit_rule.soft_cap is not None:
+            return None
+        head = output_embedding(self.model)
         if head is None or self.fixed_bias is None:
             return head
         return replace(head, offset=self.fixed_bias.flatten())
