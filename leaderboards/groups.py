@@ -161,7 +161,16 @@ def _row(
     row = group.rows[key]
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
+    row.unpinned |= _unpinned(trained)
     return row
+
+
+def _unpinned(trained: Mapping[str, Any]) -> set[str]:
+    """Return the hub copy that a cell started from, for people, if it was asked for by a name that moves."""
+    hub = trained.get("model", {}).get("hub")
+    if hub is None or hub["revision"] == hub["commit"]:
+        return set()
+    return {f"{hub['repository']} at {hub['revision']}, which was {hub['commit'] or 'a commit nobody knows'}"}
 
 
 def comparable(record: Mapping[str, Any]) -> dict[str, Any]:

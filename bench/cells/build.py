@@ -17,7 +17,6 @@ from bench.config.decoding import Decoding, parse
 from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.backbones.exactness import refuse_inexact
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
@@ -53,11 +52,11 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
     if "backbone" in config.own:
         check_made(backbone, config, entry.architecture)
-    if entry.hub:
-        check_exact(backbone, config.backbone)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
+    if objective.backbone.pretrained is not None:
+        check_exact(objective.backbone, config.backbone)
     if second is not None:
         check_vocabulary(cell, objective, second)
     objective.setup_run(replace(context_of(cell, objective, codec), second=second))
@@ -86,7 +85,8 @@ def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
 
 def check_exact(backbone: Backbone, name: str) -> None:
     """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
-    from bench.cells.generation import new_cache
+    from bench.cells.row_cache import new_cache
+    from bench.models.backbones.exactness import refuse_inexact
 
     refuse_inexact(backbone, name, new_cache)
 

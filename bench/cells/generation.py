@@ -7,7 +7,7 @@ Greedy and beam search with length penalty and n-gram blocking are the library's
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -15,9 +15,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import DynamicCache, EncoderDecoderCache, GenerationConfig, GenerationMixin, PreTrainedModel
+from transformers import GenerationConfig, GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
+from bench.cells.row_cache import RowCache, SharedByBeams, new_cache
 from bench.cells.sampling import SeededSampler
 from bench.cells.second_reader import SecondReader
 from bench.config.decoding import Decoding
@@ -27,7 +28,7 @@ from bench.models.backbones.causal import positions
 from bench.models.core.history import History
 from bench.models.core.objective import Objective
 
-__all__ = ["Generator", "RowCache", "SharedByBeams", "generate", "new_cache"]
+__all__ = ["Generator", "RowCache", "SharedByBeams", "generate"]
 
 
 def generate(
@@ -73,85 +74,6 @@ def generate(
     with torch.no_grad(), _evaluating(objective), _evaluating(second):
         texts = Generator(objective, decoding, second).continued(batch, settings, steps)
     return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
-
-
-class RowCache(DynamicCache):
-    """Keys and values, plus named tensors of one row per sequence that follow the beams as keys and values do.
-
-    A recurrent model has no keys and values: its configuration says `num_hidden_layers=0`, and all it knows of the past
-    is in named tensors. The library asks how long a cache is before the first step only, when either kind is empty.
-    """
-
-    is_croppable = False
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config=config)
-        self.rows: dict[str, Tensor] = {}  # [B, ...]
-        self.followers: list[Any] = []  # caches of models that read along
-
-    def append(self, name: str, new: Tensor) -> Tensor:
-        """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
-        if name in self.rows:
-            new = torch.cat([self.rows[name], new], dim=1)
-        self.rows[name] = new
-        return new
-
-    def put(self, rows: Mapping[str, Tensor]) -> None:
-        """Set named tensors, [B, ...], in place of what they held."""
-        self.rows.update(rows)
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Let row i continue from row `beam_idx[i]`."""
-        super().reorder_cache(beam_idx)
-        self.rows = {name: rows.index_select(0, beam_idx.to(rows.device)) for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.reorder_cache(beam_idx)
-
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep some rows."""
-        super().batch_select_indices(indices)
-        self.rows = {name: rows[indices] for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.batch_select_indices(indices)
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        """Repeat each row; inherited, this would forget the named tensors."""
-        super().batch_repeat_interleave(repeats)
-        self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.batch_repeat_interleave(repeats)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
-        self.rows = {}
-        for follower in self.followers:
-            follower.reset()
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Refuse: named tensors need not be one step per token."""
-        raise NotImplementedError("a RowCache cannot be cropped, so assisted decoding is not available")
-
-
-class SharedByBeams(DynamicCache):
-    """Keys and values of the source: equal for all beams of a row, so a beam that moves need not copy them."""
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Nothing to do: beams never leave their row."""
-
-
-def new_cache(config: Any, own: RowCache | None = None) -> Any:
-    """Return the empty cache of generation for a model's configuration.
-
-    Args:
-        config: of the model.
-        own: the part for what its decoder reads; a new one for None.
-    """
-    if own is None:
-        own = RowCache(config)
-    if config.is_encoder_decoder:
-        return EncoderDecoderCache(own, SharedByBeams(config=config))
-    return own
 
 
 class Generator(PreTrainedModel, GenerationMixin):

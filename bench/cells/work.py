@@ -252,6 +252,9 @@ def store_trained(
             "checkpoint_sha256": digest,
         },
     }
+    pretrained = objective.backbone.pretrained
+    if pretrained is not None and pretrained.repository:
+        content["model"]["hub"] = pretrained.as_dict()
     folder.write_trained(content, {**provenance(started), **how})
 
 

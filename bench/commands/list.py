@@ -14,7 +14,7 @@ from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
 from bench.models import METHODS
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS
 
 KINDS: dict[str, Mapping[str, Entry]] = {
@@ -25,6 +25,8 @@ KINDS: dict[str, Mapping[str, Entry]] = {
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """What the first character of a metric's column pattern says."""
+UNPINNED = "main (unpinned: the commit of the first download is recorded)"
+"""The revision of a backbone that is not pinned."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +80,10 @@ def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
 
 
 def about(entry: Entry) -> list[str]:
-    """Return what else is to be said of an entry: a metric's columns by direction, and what it needs."""
+    """Return what else is to be said of an entry: a metric's columns, a backbone's revision, and what it needs."""
     lines = []
+    if isinstance(entry, BackboneEntry) and entry.hub:
+        lines.append(f"{entry.hub} at {entry.revision or UNPINNED}")
     if not isinstance(entry, MetricEntry):
         if entry.needs:
             lines.append(f"needs {entry.needs}")
@@ -131,6 +135,8 @@ def content(entry: Entry) -> dict[str, Any]:
         "needs": entry.needs,
         "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
     }
+    if isinstance(entry, BackboneEntry) and entry.hub:
+        held["hub"], held["revision"] = entry.hub, entry.revision or "unpinned"
     if isinstance(entry, MetricEntry):
         held["needs"] = words(entry.requires)
         held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}

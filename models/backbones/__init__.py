@@ -23,10 +23,13 @@ class BackboneEntry(Entry):
     Args:
         architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration says it.
         hub: repository of a pretrained backbone.
+        revision: its commit, where a reference states one; empty for an unpinned one. Its commit is settled when it is
+            first downloaded, and recorded with each trained cell.
     """
 
     architecture: str = "decoder-only"
     hub: str = ""
+    revision: str = ""
 
 
 BACKBONES: dict[str, BackboneEntry] = {

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.history import History
 from bench.models.core.states import IGNORED, Rows, States
 
@@ -53,7 +54,7 @@ class Step:
     """What generation hands a backbone: new tokens, and all it needs to know of what came before."""
 
     ids: Tensor  # [B, N] new tokens; the whole prompt in the first step
-    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.cells.generation
+    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.cells.row_cache
     mask: Tensor | None  # decoder-only: of all tokens so far, [B, T], None if all are real; else of the source, [B, S]
     positions: Tensor | None = None  # [B, N] decoder-only
     source: Tensor | None = None  # [B, S] encoder-decoder
@@ -82,6 +83,7 @@ class Backbone(nn.Module, ABC):
 
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
+    pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -110,15 +112,8 @@ class Backbone(nn.Module, ABC):
 
     def linear_head(self) -> LinearHead | None:
         """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
-        if type(self).head is Backbone.head:
-            return self.output_embedding()
-        return None
-
-    def output_embedding(self) -> LinearHead | None:
-        """Return the model's output embedding as a head, or None where it is no plain linear layer, or is capped."""
-        output = self.model.get_output_embeddings()
-        if type(output) is nn.Linear and self.logit_rule.soft_cap is None:
-            return LinearHead(output.weight, output.bias)
+        if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
+            return output_embedding(self.model)
         return None
 
     def embedding(self) -> Tensor:
@@ -138,6 +133,14 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
+
+
+def output_embedding(model: Any) -> LinearHead | None:
+    """Return a model's output embedding as a head, or None where it is no plain linear layer."""
+    output = model.get_output_embeddings()
+    if type(output) is nn.Linear:
+        return LinearHead(output.weight, output.bias)
+    return None
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

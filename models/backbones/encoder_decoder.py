@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
 from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
-__all__ = ["EncoderDecoder", "T5", "start_token"]
+__all__ = ["T5", "EncoderDecoder", "start_token"]
 
 
 class EncoderDecoder(Backbone):
@@ -89,7 +89,9 @@ class EncoderDecoder(Backbone):
 
     def linear_head(self) -> LinearHead | None:
         """The head as one matrix product, with the fixed bias as its offset; None under a soft cap."""
-        head = self.output_embedding()
+        if self.logit_rule.soft_cap is not None:
+            return None
+        head = output_embedding(self.model)
         if head is None or self.fixed_bias is None:
             return head
         return replace(head, offset=self.fixed_bias.flatten())

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import GenerationConfig
 
-from bench.cells.generation import RowCache, generate, new_cache
+from bench.cells.generation import generate
+from bench.cells.row_cache import RowCache, new_cache
 from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.models.backbones import backbone_factory, causal, encoder_decoder
