@@ -58,8 +58,8 @@ def named(subject: Subject) -> str:
     if subject.backbone.architecture not in ARCHITECTURES:
         came = f"'{subject.backbone.architecture}'"
         raise Failed(f"an architecture among {', '.join(ARCHITECTURES)}", came, "derive from Causal or EncoderDecoder")
-    parameters = sum(weight.numel() for weight in subject.backbone.parameters())
-    return f"{subject.backbone.architecture}, {parameters:,} parameters"
+    size = sum(weight.numel() for weight in subject.backbone.parameters())
+    return f"{subject.backbone.architecture}, {size:,} parameters"
 
 
 def follows_its_seed(subject: Subject) -> str:

@@ -103,7 +103,7 @@ def keeps_its_signature(subject: Subject) -> str:
 
 def _turned(rows: Sequence[Row], kind: str) -> list[Row]:
     """Return rows with the output of the row before: its text, or all of it where a row is no text."""
-    turned = []
+    turned = list[Row]()
     for row, before in zip(rows, [*rows[-1:], *rows[:-1]], strict=True):
         if kind == "generation":
             turned.append({**row, **{name: before[name] for name in WRITTEN if name in before}})

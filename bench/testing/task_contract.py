@@ -53,7 +53,7 @@ class Subject:
     def codec(self, architecture: str) -> Codec:
         """Return a codec for an architecture, with a small vocabulary and short rows."""
         tokenizer = self.shared.tokenizer(VOCABULARY)
-        return Codec(tokenizer, architecture, LONGEST, LONGEST)  # type: ignore[arg-type]
+        return Codec(tokenizer, architecture, LONGEST, LONGEST)
 
 
 def named(subject: Subject) -> str:
