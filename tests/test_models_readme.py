@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.cli import parser
+from bench.config.resolve import find_method
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.testing import CHECKS, check_objective
@@ -52,12 +53,18 @@ def test_what_it_says_of_its_classes_is_so(written: Own) -> None:
     assert excused == {"balance"}
 
 
-COMMANDS = [line.removeprefix("PYTHONPATH=. ") for line in re.findall(r"^(?:PYTHONPATH=\. )?bench .*$", PAGE, re.M)]
+COMMANDS = re.findall(r"^bench .*$", PAGE, re.M)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_its_commands_are_commands(command: str) -> None:
     parser().parse_args(shlex.split(command)[1:])
+
+
+def test_its_first_method_is_found_as_a_file(written: Own) -> None:
+    """From a folder where the module is not importable, as the page types it."""
+    by_file = find_method(f"{written.folder}/focal.py:Focal")
+    assert (by_file.name, by_file.code) == ("focal", find_method("focal:Focal").code)
 
 
 def test_there_are_commands() -> None:
