@@ -79,9 +79,8 @@ def test_the_new_task_is_found_as_a_file(own: Own) -> None:
     found = find_task(f"{own.folder}/capitals.py:Capitals")
     assert (found.name, found.code["class"]) == ("capitals", "capitals:Capitals")
     assert found.value.info.primary in found.value.info.columns
-    ended = call(
-        "run", "--task", f"{own.folder}/capitals.py:Capitals", "--method", "mle", "--preset", "small", "--dry-run"
-    )
+    asked = f"{own.folder}/capitals.py:Capitals"
+    ended = call("run", "--task", asked, "--method", "mle", "--preset", "small", "--dry-run")
     assert (ended.code, "capitals · mle · small-encdec" in ended.out) == (0, True), ended.err
 
 
