@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench.base.entries import Entry, all_names, expand, load
+from bench.base.entries import Entry, all_names, expand
+from bench.base.own_code import load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
 from bench.config.options import fill, options_of
