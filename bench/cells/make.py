@@ -14,6 +14,7 @@ from bench.config.arguments import RunArguments
 from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
+from bench.tasks import TASKS
 from bench.tasks.core.feed import Feed
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
@@ -22,7 +23,7 @@ __all__ = ["make"]
 
 
 def make(
-    task: str,
+    task: str | type[Task],
     method: str | type[Objective] = "mle",
     *,
     seed: int = 0,
@@ -41,11 +42,11 @@ def make(
     bit for bit.
 
     Args:
-        task: name of a task.
-        method: name of a method, `package.module:Class`, or a class that can be imported.
+        task: name of a task, `module:Class`, `file.py:Class`, or a class that can be imported.
+        method: likewise.
         seed: of weights, order and dropout.
         preset: `small` or `paper`.
-        backbone: name, hub id or folder; the task's own for None.
+        backbone: name, hub id, folder, `module:function` or `file.py:function`; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
         limit: rows kept of each split, for debugging.
         data_dir: a folder with the task's data.
@@ -67,7 +68,7 @@ def made(cell: Cell) -> tuple[Objective, Task]:
 
 
 def cell_of(
-    task: str,
+    task: str | type[Task],
     method: str | type[Objective],
     seed: int,
     preset: str,
@@ -83,7 +84,7 @@ def cell_of(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    name = name_of(method)
+    task, name = name_of(task), name_of(method)
     arguments = RunArguments(
         tasks=(task,),
         methods=(name,),
@@ -114,14 +115,15 @@ def cell_of(
     return cell
 
 
-def name_of(method: str | type[Objective]) -> str:
-    """Return what finds a method again: its name, or where its class can be imported from."""
-    if isinstance(method, str):
-        return method
-    built_in = METHODS.get(getattr(method, "name", ""))
-    if built_in is not None and built_in.load() is method:
-        return str(method.name)
-    return f"{method.__module__}:{method.__qualname__}"
+def name_of(kind: str | type[Objective] | type[Task]) -> str:
+    """Return what finds a method or task again: its name, or where its class can be imported from."""
+    if isinstance(kind, str):
+        return kind
+    target = f"{kind.__module__}:{kind.__qualname__}"
+    for entry in [*METHODS.values(), *TASKS.values()]:
+        if entry.target == target:
+            return str(kind.name)
+    return target
 
 
 def feed_of(cell: Cell, codec: Codec, workers: int = 0) -> Feed:

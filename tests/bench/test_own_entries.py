@@ -1,13 +1,17 @@
 """A task, a metric, a backbone, a method and a format of our own run beside the built-ins and are found everywhere."""
 
+import importlib
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bench import make
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
@@ -299,3 +303,23 @@ class Echo(Baseline):
     def write(self, source, exemplar, words):
         return source
 '''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--devices", "2"), ("--cell-timeout", "300")])
+def test_other_processes_find_them(folder, tmp_path, how):
+    """Workers and ranks, each a process of its own; the program is started as a person would, without PYTHONPATH."""
+    command = [sys.executable, "-P", "-m", "bench", *RUN, *how, "--json", "--results", str(tmp_path / "results")]
+    environment = {**os.environ, "BENCH_CACHE": str(tmp_path / "no-cache"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["ok"]) == 8
+    made = {path.parent.name for path in (tmp_path / "results").glob("*/*/*/trained.json")}
+    assert made == {path.parent.name for path in folder.glob("results/*/*/*/trained.json")}
+
+
+def test_a_class_is_taken_by_make(here, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(here)])
+    towns, soft = importlib.import_module("towns"), importlib.import_module("soft")
+    objective, task = make(towns.Towns, soft.Soft, backbone="tiny.py:tiny", set={"backbone.width": 8}, limit=8)
+    assert (type(objective), type(task), objective.backbone.width) == (soft.Soft, towns.Towns, 8)
