@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bench.store.store import Store
 
 __all__ = [
+    "METHOD",
+    "TASK",
     "cell_folders",
     "data_dir_of",
     "data_dir_option",
@@ -25,15 +27,13 @@ __all__ = [
     "limit_option",
     "positive",
     "results_option",
-    "METHOD",
-    "TASK",
-    "stored_names",
     "rows_options",
     "say_damaged",
     "seconds",
     "set_option",
     "set_texts",
     "store_options",
+    "stored_names",
     "task_name",
     "task_names",
     "tasks_of",

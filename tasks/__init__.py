@@ -204,14 +204,15 @@ def check_task(asked: str, value: Any) -> None:
     """
     if not (inspect.isclass(value) and issubclass(value, load("bench.tasks.core.task:Task"))):
         raise UsageError(f"'{asked}' is not a subclass of bench.tasks.core.task.Task")
-    if lacking := sorted(value.__abstractmethods__):
+    kind: Any = value
+    if lacking := sorted(kind.__abstractmethods__):
         raise UsageError(f"'{asked}' should define {' and '.join(lacking)}; see tasks/README.md")
     for name in ("info", "recipes"):
-        if not hasattr(value, name):
+        if not hasattr(kind, name):
             raise UsageError(f"'{asked}' should have a class attribute `{name}`; see tasks/README.md")
-    if "small" not in value.recipes:
-        raise UsageError(f"'{asked}' should have a recipe 'small'; its recipes are: {', '.join(value.recipes)}")
-    info = value.info
+    if "small" not in kind.recipes:
+        raise UsageError(f"'{asked}' should have a recipe 'small'; its recipes are: {', '.join(kind.recipes)}")
+    info = kind.info
     if info.primary and info.primary not in info.columns:
         raise UsageError(f"'{asked}' has the primary column '{info.primary}', which is not among its columns")
 

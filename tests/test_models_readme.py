@@ -15,6 +15,7 @@ import torch
 
 from bench.base.options import Range, coerce, fill_together
 from bench.cli import parser
+from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
@@ -110,12 +111,18 @@ def test_its_annotations_are_what_it_says(annotations: str, words: str) -> None:
                 coerce(refused, eval(annotation, names), "x")
 
 
-COMMANDS = [line.removeprefix("PYTHONPATH=. ") for line in re.findall(r"^(?:PYTHONPATH=\. )?bench .*$", PAGE, re.M)]
+COMMANDS = re.findall(r"^bench .*$", PAGE, re.M)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_its_commands_are_commands(command: str) -> None:
     parser().parse_args(shlex.split(command)[1:])
+
+
+def test_its_first_method_is_found_as_a_file(written: Own) -> None:
+    """From a folder where the module is not importable, as the page types it."""
+    by_file = find_method(f"{written.folder}/focal.py:Focal")
+    assert (by_file.name, by_file.code) == ("focal", find_method("focal:Focal").code)
 
 
 def test_there_are_commands() -> None:

@@ -89,7 +89,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
         loaded = _own(points[name].value, table, kind, check)
         if loaded.name != name:
             raise UsageError(
-                f"{kind} '{name}' of {_package(points[name])} names itself '{loaded.name}'; expected one name"
+                f"{kind} '{name}' of {package_of(points[name])} names itself '{loaded.name}'; expected one name"
             )
         return replace(loaded, asked=name)
     raise unknown(name, [*all_names(table), *points], kind, also)
@@ -140,16 +140,16 @@ def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
     for point in entry_points(group=f"objective_bench.{kind}s"):
         if point.name in all_names(table):
             raise UsageError(
-                f"{_package(point)} registers the {kind} '{point.name}', which is built in; rename it there"
+                f"{package_of(point)} registers the {kind} '{point.name}', which is built in; rename it there"
             )
         if point.name in points and point.value != points[point.name].value:
-            both = f"{_package(points[point.name])} and {_package(point)}"
+            both = f"{package_of(points[point.name])} and {package_of(point)}"
             raise UsageError(f"{both} both register the {kind} '{point.name}'; rename one of them")
         points[point.name] = point
     return points
 
 
-def _package(point: EntryPoint) -> str:
+def package_of(point: EntryPoint) -> str:
     """Return the package of an entry point, for messages."""
     if point.dist is None:
         return f"'{point.value}'"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.models.core.objective import Objective
+    from bench.tasks.core.task import Task
 
 __all__ = ["executed", "run"]
 
@@ -26,7 +27,7 @@ ON_ERROR = ("raise", "keep")
 
 
 def run(
-    task: str | Iterable[str],
+    task: str | type[Task] | Iterable[str | type[Task]],
     method: str | type[Objective] | Iterable[str | type[Objective]] = "all",
     *,
     seeds: int | Iterable[int] = (0,),
@@ -46,7 +47,7 @@ def run(
     The same cells as `bench run` with the same names: keys, checkpoints and numbers are equal.
 
     Args:
-        task: names, `all`, globs.
+        task: names, `all`, globs, `module:Class`, or classes that can be imported.
         method: names, `all`, globs, `module:Class`, or classes that can be imported.
         seeds: one cell each.
         preset: `small`, `paper` or `auto` (small without a CUDA GPU).
@@ -73,7 +74,7 @@ def run(
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
     arguments = RunArguments(
         tasks=_names(task),
-        methods=_methods(method),
+        methods=_names(method),
         seeds=_seeds(seeds),
         backbone=backbone,
         preset=preset,
@@ -127,18 +128,13 @@ def same_threads() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _names(names: str | Iterable[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        return (names,)
-    return tuple(names)
-
-
-def _methods(methods: str | type[Objective] | Iterable[str | type[Objective]]) -> tuple[str, ...]:
+def _names(parts: Any) -> tuple[str, ...]:
+    """Return the names of one name or class, or of several."""
     from bench.cells.make import name_of
 
-    if isinstance(methods, Iterable) and not isinstance(methods, str):
-        return tuple(map(name_of, methods))
-    return (name_of(methods),)
+    if isinstance(parts, Iterable) and not isinstance(parts, str):
+        return tuple(map(name_of, parts))
+    return (name_of(parts),)
 
 
 def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bench.base.entries import Entry
+from bench.base.entries import Entry, installed, package_of
 from bench.cli_options import json_option
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
@@ -53,9 +53,10 @@ def run(given: argparse.Namespace) -> int:
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    chosen = KINDS
+    titles = list(KINDS)
     if kind != "all":
-        chosen = {kind: KINDS[kind]}
+        titles = [kind]
+    chosen = {title: {**KINDS[title], **of_packages(title)} for title in titles}
     if as_json:
         return json.dumps({title: contents(table) for title, table in chosen.items()}, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2
@@ -65,6 +66,13 @@ def listing(kind: str, as_json: bool) -> str:
         for name, entry in table.items():
             lines += entry_lines(name, entry, width)
     return "\n".join(lines)
+
+
+def of_packages(title: str) -> dict[str, Entry]:
+    """Return what installed packages have registered, as entries that nothing is known of but their place."""
+    kind = title.removesuffix("s")
+    points = installed(kind, KINDS[title])
+    return {name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}
 
 
 def entry_lines(name: str, entry: Entry, width: int) -> list[str]:

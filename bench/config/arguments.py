@@ -120,7 +120,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
         limit=given.limit,
         controls=given.controls,
-        metrics=tuple(split_names(given.metrics)),
+        metrics=tuple(split_names(given.metrics) or _listed(file.get("metrics"))),
         jobs=given.jobs,
         devices=given.devices,
         accumulate=given.accumulate,

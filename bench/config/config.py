@@ -26,7 +26,7 @@ LOWER_IS_BETTER = {"loss": True, "ppl": True}
 SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("task", "method", "seeds", "decode"), MANY),
+    **dict.fromkeys(("task", "method", "seeds", "decode", "metrics"), MANY),
     **dict.fromkeys(("backbone", "preset", "precision"), SINGLE),
     "set": ((dict,), "'section.name: value' lines"),
 }

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.entries import load
 from bench.base.outward import guard_process
+from bench.base.own_code import load
 from bench.base.parents import end_with_parent
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.errors import BenchError

@@ -14,9 +14,11 @@ import pytest
 
 from bench.cli import parser
 from bench.errors import DataError
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
+from tests.bench.own import Own
+from tests.conftest import call
 from tests.shipped import ROOT
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
@@ -69,6 +71,17 @@ def test_the_new_task_reads_its_files_and_names_a_broken_row(capitals: type[Task
     split = task.split("train")
     assert [(e.source, e.target) for e in split.examples] == [("the capital of Norway is", "Oslo")]
     assert (split.status, len(split.skipped)) == ("subset", 1)
+
+
+def test_the_new_task_is_found_as_a_file(own: Own) -> None:
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Capitals" in block)
+    own.write("capitals", code)
+    found = find_task(f"{own.folder}/capitals.py:Capitals")
+    assert (found.name, found.code["class"]) == ("capitals", "capitals:Capitals")
+    assert found.value.info.primary in found.value.info.columns
+    asked = f"{own.folder}/capitals.py:Capitals"
+    ended = call("run", "--task", asked, "--method", "mle", "--preset", "small", "--dry-run")
+    assert (ended.code, "capitals · mle · small-encdec" in ended.out) == (0, True), ended.err
 
 
 def test_the_new_task_has_a_sample(capitals: type[Task]) -> None:

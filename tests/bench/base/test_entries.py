@@ -2,8 +2,9 @@
 
 import pytest
 
-from bench.base.entries import Entry, all_names, expand, load
+from bench.base.entries import Entry, all_names, expand
 from bench.base.options import fill, options_of
+from bench.base.own_code import load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
 from bench.config.resolve import NAME, EvaluationVariant, find_method

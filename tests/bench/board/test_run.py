@@ -81,7 +81,7 @@ def test_what_is_refused(results: Path) -> None:
     for options, said in (
         ({"method": local}, r"the class Local has no source file.*%%writefile"),
         ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
-        ({"method": 3}, "a method is a name or a class, not '3'"),
+        ({"method": 3}, "a method or task is a name or a class, not '3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
     ):
