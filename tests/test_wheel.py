@@ -53,10 +53,8 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     templates = {f"bench/templates/{path.name}" for path in (ROOT / "bench" / "templates").glob("*.txt")}
     assert len(templates) == 8
     assert others >= DATA | papers | page | study | samples | templates | {"bench/leaderboards/board.schema.json"}
-    assert all(
-        name.endswith((".toml", "py.typed", ".schema.json", ".html", ".css", ".js", ".jsonl", ".txt"))
-        for name in others
-    )
+    endings = (".toml", "py.typed", ".schema.json", ".html", ".css", ".js", ".jsonl", ".txt")
+    assert all(name.endswith(endings) for name in others)
 
 
 def test_only_bench_and_its_metadata_are_installed(wheel):

@@ -151,6 +151,15 @@ def test_they_are_found_where_their_files_are(here, command, says):
     assert (ended.code, says in ended.out) == (0, True), ended
 
 
+@pytest.mark.parametrize("form", ["html", "json", "terminal"])
+def test_no_report_runs_their_code(here, form, tmp_path):
+    sys.path.append(str(here))
+    forget()
+    assert call("report", "--task", "towns", "--format", form, "--output", str(tmp_path / "out")).code == 0
+    assert call("status", "--task", "towns").code == 0
+    assert not set(FILES) & set(sys.modules)
+
+
 def test_a_study_for_people_names_them(here, tmp_path):
     sys.path.append(str(here))
     command = ("human", "make", "results", "--task", "towns.py:Towns", "--methods", "mle,soft", "--items", "2")
