@@ -121,7 +121,7 @@ def computed(
         task: says which rows belong together; those count as one.
         code: of a metric of the user's own.
     """
-    column, higher_is_better = only_column(metric)
+    column, higher_is_better = main_column(metric)
     if column and (needed := lacking_here(metric.requires)):  # said without loading what could not be used
         signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
         missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
@@ -152,12 +152,12 @@ def with_source(score: Score, code: Mapping[str, str] | None) -> Score:
     return replace(score, signature=f"{signature}|source:{code['source_sha256'][:8]}{reason}{why}")
 
 
-def only_column(metric: MetricEntry) -> tuple[str, bool | None]:
-    """Return the name and the direction of a family's only column; no name where it has several, or cannot know it."""
-    columns = [name for pattern in metric.columns for name in expand(pattern[1:])]
-    if len(columns) != 1 or "*" in columns[0]:
+def main_column(metric: MetricEntry) -> tuple[str, bool | None]:
+    """Return the name and the direction of a family's first column; no name where only the loaded family knows it."""
+    column = expand(metric.columns[0][1:])[0]
+    if "*" in column:
         return "", None
-    return columns[0], SIGNS[metric.columns[0][0]]
+    return column, SIGNS[metric.columns[0][0]]
 
 
 def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
