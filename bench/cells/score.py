@@ -144,7 +144,7 @@ class Tasks:
         if here != there:
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir or --set task.path=..."
+                f"({task.source.why}); name the data with --data-dir, --set task.path=... or --set task.hub=..."
             )
         return task
 

@@ -149,7 +149,7 @@ def differences(task: Task, split: str) -> list[str]:
         return lines
     for name, value in manifest.as_dict().items():
         if before.get(name) != value:
-            lines.append(f"has changed since it was prepared: {name} was {before[name]}, is {value}")
+            lines.append(f"has changed since it was prepared: {name} was {before.get(name)}, is {value}")
     return lines
 
 
