@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
 
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
@@ -184,6 +185,8 @@ class Task(Fed, ABC):
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
                 split = as_published(self.name, self.read(self.source.folder, name))
+                if not split.examples:
+                    raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
             split = replace(split, examples=split.examples[: self.limit])
             refuse_credentials(self.name, split)
             self._splits[name] = split

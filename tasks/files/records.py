@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import DataError, MissingError
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.saved import saved_rows
@@ -227,7 +228,7 @@ def _text(text: Any, column: str, may_be_empty: bool) -> str:
         raise BadRow(f"the field '{column}' has the character {bad[0]!r}, which is no text")
     if len(text) > LARGEST_CELL:
         raise BadRow(f"the field '{column}' has {len(text):,} characters; break it into several")
-    if not may_be_empty and not text.strip():
+    if not may_be_empty and is_blank(text):
         raise BadRow(f"the field '{column}' is empty; expected a text")
     return text
 
