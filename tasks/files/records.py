@@ -208,7 +208,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
 
     number = 0
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20) as file:
             for batch in file.iter_batches(batch_size=BATCH):
                 for values in batch.to_pylist():
                     yield number, f"row {number + 1}", values
