@@ -25,8 +25,7 @@ from bench.tasks.fetch.data_sets import OPTIONS, DataSet, commit_of
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.saved_splits import split_folders
-from bench.tasks.files.user_files import expanded, files_of, named
+from bench.tasks.files.user_files import expanded, files_of, named, split_folders
 from bench.tasks.samples import sample_rows
 
 

@@ -142,9 +142,12 @@ class Tasks:
         task, split = self.known[name], stored.content["split"]
         here, there = task.manifest(split).sha256, stored.content["split_sha256"]
         if here != there:
+            known = record.get("data", {}).get("train", {}).get("commit", "")
+            if known:
+                known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir, --set task.path=... or --set task.hub=..."
+                f"({task.source.why}); name the data with --data-dir, --set task.path=... or --set task.hub=...{known}"
             )
         return task
 
