@@ -20,17 +20,14 @@ def library() -> Iterator[Any]:
     told how often a data set is read.
     """
     import datasets
-    import huggingface_hub.utils
+    from huggingface_hub import utils
 
-    config, loggers = datasets.config, (datasets.logging, huggingface_hub.utils.logging)
+    hub: Any = utils
+    config, loggers = datasets.config, (datasets.logging, hub.logging)
     counts, levels = config.HF_UPDATE_DOWNLOAD_COUNTS, [logging.get_verbosity() for logging in loggers]
     switches = [
         (datasets.are_progress_bars_disabled, datasets.disable_progress_bars, datasets.enable_progress_bars),
-        (
-            huggingface_hub.utils.are_progress_bars_disabled,
-            huggingface_hub.utils.disable_progress_bars,
-            huggingface_hub.utils.enable_progress_bars,
-        ),
+        (hub.are_progress_bars_disabled, hub.disable_progress_bars, hub.enable_progress_bars),
     ]
     were_on = [(off, on) for is_off, off, on in switches if not is_off()]
     config.HF_UPDATE_DOWNLOAD_COUNTS = False

@@ -69,7 +69,13 @@ def _batches(path: Path, columns: Mapping[str, str], tops: Sequence[str], where:
         )
         for column in columns.values():
             _check(opened.features.arrow_schema, column, where)
-        yield from opened.select_columns(tops).with_format("arrow").iter(batch_size=BATCH)
+    batches = opened.select_columns(tops).with_format("arrow").iter(batch_size=BATCH)
+    while True:
+        with library():  # never while the caller has the rows: it may not come back for more
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
 
 
 def _check(schema: Any, column: str, where: str) -> None:

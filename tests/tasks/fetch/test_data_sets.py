@@ -376,7 +376,7 @@ def test_a_hub_that_hangs_is_given_up(kind: str, hub: FakeHub, tmp_path: Path, m
     began = time.monotonic()
     with pytest.raises(MissingError, match="the hub cannot give owner/rows: (it does not answer|nothing has come)"):
         of_hub()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     left = list((tmp_path / "cache").rglob("origin.json"))
     assert left == []
 
