@@ -147,7 +147,7 @@ class Tasks:
                 known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir, --set task.path=... or --set task.hub=...{known}"
+                f"({task.source.why}); name the data with --data-dir or --set task.path=... or task.hub=...{known}"
             )
         return task
 

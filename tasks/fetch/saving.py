@@ -128,12 +128,13 @@ def revisions(repository: Repository) -> list[str]:
 def _builder(datasets: Any, repository: Repository, config: str, commit: str, work: Path) -> Any:
     """Return what the library knows of a configuration; no rows are downloaded yet."""
     where = f"{repository.name} at {commit[:12]}"
-    load = partial(datasets.load_dataset_builder, repository.name, config or None, revision=commit, cache_dir=str(work))
+    how = {"revision": commit, "download_config": datasets.DownloadConfig(cache_dir=str(work / "downloads"))}
+    load = partial(datasets.load_dataset_builder, repository.name, config or None, cache_dir=str(work), **how)
     try:
         return asked(load, within(CONFIG_S), repository)
     except MissingError as error:
         if _is_about_configs(error.__cause__):
-            ask = partial(datasets.get_dataset_config_names, repository.name, revision=commit)
+            ask = partial(datasets.get_dataset_config_names, repository.name, **how)
             raise _no_config(where, config, asked(ask, within(CONFIG_S), repository)) from error
         raise _damage(error, where) from error.__cause__
 

@@ -254,6 +254,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
         monkeypatch.setattr(datasets.config, "HF_ENDPOINT", os.environ["HF_ENDPOINT"])
         monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "elsewhere")
+        monkeypatch.setattr(datasets.config, "DOWNLOADED_DATASETS_PATH", tmp_path / "elsewhere" / "downloads")
+        address = os.environ["HF_ENDPOINT"] + "/datasets/{repo_id}/resolve/{revision}/{path}"
+        monkeypatch.setattr(datasets.config, "HUB_DATASETS_URL", address)
         yield made
 
 
@@ -327,7 +330,7 @@ def test_a_revision_is_resolved_or_refused_with_those_there_are(hub: FakeHub) ->
         of_hub(revision="v1.1")
 
 
-def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub) -> None:
+def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub, tmp_path: Path) -> None:
     rows = "".join(json.dumps(row) + "\n" for row in ROWS[:40]).encode()
     hub.files = {"README.md": CONFIGS.encode(), "short/train.jsonl": rows[: len(rows) // 2], "long/train.jsonl": rows}
     task = of_hub(config="long")
@@ -339,6 +342,7 @@ def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub) 
         of_hub(config="lon")
     with pytest.raises(UsageError, match=r"several configurations; set task\.config; there are: short, long"):
         of_hub()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_damaged_file_is_refused_and_leaves_nothing(hub: FakeHub, tmp_path: Path) -> None:
