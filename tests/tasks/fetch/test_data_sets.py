@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -377,12 +378,16 @@ def test_a_hub_that_hangs_is_given_up(kind: str, hub: FakeHub, tmp_path: Path, m
     hub.asleep = kind
     if kind == "GET":
         hub.asleep = "GET data/train-00000-of-00002.parquet"
-    began = time.monotonic()
+    began, threads = time.monotonic(), threading.enumerate()
     with pytest.raises(MissingError, match="the hub cannot give owner/rows: (it does not answer|nothing has come)"):
         of_hub()
     assert time.monotonic() - began < 15
-    left = list((tmp_path / "cache").rglob("origin.json"))
-    assert left == []
+    assert list((tmp_path / "cache").rglob("origin.json")) == []
+    hub.refuse, hub.asleep = {hub.asleep: (404, "EntryNotFound")}, ""
+    for thread in threading.enumerate():  # a call that was left behind closes the session of calls that come later
+        if thread not in threads:
+            thread.join(20)
+            assert not thread.is_alive()
 
 
 def test_the_library_is_silent_and_counts_nothing_while_it_is_used() -> None:
