@@ -206,9 +206,12 @@ class Tasks:
         task, split = self.known[name], stored.content["split"]
         here, there = task.manifest(split).sha256, stored.content["split_sha256"]
         if here != there:
+            known = record.get("data", {}).get("train", {}).get("commit", "")
+            if known:
+                known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir or --set task.path=..."
+                f"({task.source.why}); name the data with --data-dir or --set task.path=... or task.hub=...{known}"
             )
         return task
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from torch import Tensor
 
 from bench.base.options import checked
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
@@ -93,6 +94,7 @@ class Task(Fed, ABC):
     info: ClassVar[TaskInfo]
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     ends: ClassVar[bool] = True
+    may_be_empty: ClassVar[bool] = False  # a split that is cut by a rule has maybe no row of a few; a file has some
     places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
@@ -204,6 +206,8 @@ class Task(Fed, ABC):
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
                 split = as_published(self.name, self.read(self.source.folder, name))
+                if not (split.examples or split.skipped or self.may_be_empty):
+                    raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
             split = replace(split, examples=split.examples[: self.limit])
             refuse_credentials(self.name, split)
             self._splits[name] = split

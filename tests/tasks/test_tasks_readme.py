@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from bench.cli import parser
 from bench.errors import DataError
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.task import Task
+from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source
 from tests.bench.own import Own
-from tests.conftest import call
+from tests.conftest import Ended, call
 from tests.shipped import ROOT
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
@@ -44,6 +45,24 @@ def test_the_table_is_the_list() -> None:
 def commands() -> Iterator[str]:
     for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL):
         yield from (line.split("#")[0].strip() for line in block.splitlines() if line.startswith("bench"))
+
+
+def test_the_saved_data_set_is_read_as_the_page_says(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "save_to_disk" in block)
+    with library():
+        exec(compile(code, "saved", "exec"), {})
+    verify, show = (line for line in commands() if "./capitals" in line and line.startswith("bench data"))
+    ended = bench(*shlex.split(verify)[1:])
+    assert ended.code == 0, ended.err
+    assert re.findall(r"(\w+) +own +(\d+) rows", ended.out) == [("train", "40"), ("valid", "10"), ("test", "10")]
+    assert "the capital of country 50?" in bench(*shlex.split(show)[1:]).out
+    run = next(line for line in commands() if "run" in line and "./capitals" in line)
+    ended = bench(*shlex.split(run)[1:], "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "train 40 (own), test 10 (own)" in ended.err
 
 
 @pytest.mark.parametrize("line", list(commands()))
