@@ -27,7 +27,7 @@ class Kind:
         imported: names that its file imports, which it may not be called.
         given: what is imported from its file by its test.
         is_class: whether it is a class, which is named in capitals.
-        next: what to do with it next; `$$asked` is what is typed.
+        next: what to do with it next; `$asked` is what is typed.
         columns: what a task of one's own says of its leaderboard, which a built-in one has in the table.
         entry_import: what a metric imports, elsewhere than in a checkout.
         entry: its entry there.

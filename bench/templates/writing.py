@@ -44,7 +44,9 @@ def new_entry(what: str, name: str, folder: Path) -> str:
     if root is None:
         refuse_hidden(name, folder)
         files = [folder / f"{name}.py", folder / f"test_{name}.py"]
-        asked = f"{name}:{class_name if kind.is_class else name}"
+        asked = f"{name}:{name}"
+        if kind.is_class:
+            asked = f"{name}:{class_name}"
         write(files, what, own_slots(kind, slots, asked))
         return told([path.name for path in files], kind, asked)
     table = root / kind.room / "__init__.py"
