@@ -114,7 +114,7 @@ def test_little_memory(tmp_path: Path, environment: dict[str, str]) -> None:
     assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
 
 
-@pytest.mark.parametrize(("more", "code"), [(["--devices", "2"], 2), (["--dry-run"], 0), (["--method", "mel"], 2)])
+@pytest.mark.parametrize(("more", "code"), [(["--jobs", "2"], 2), (["--dry-run"], 0), (["--method", "mel"], 2)])
 def test_all_end_as_the_first(tmp_path: Path, environment: dict[str, str], more: list[str], code: int) -> None:
     asked = arguments(tmp_path / "results", *more)
     assert codes(members(tmp_path, asked, environment)) == [code, code], logs(tmp_path)
