@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
-from bench.cells.progress import Progress, Reports
+from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.shared.memory import Attempt, within_memory
 from bench.cells.work import OnStep, tidy, work
@@ -124,7 +124,7 @@ def run_cell(
     missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
     is_stored = trained is not None and (not missing or trained["status"] != "ok")
     if is_stored:
-        progress.stage("scoring")
+        progress.stage(SCORING)
         score_cell(cell)
     else:
         with nullcontext() if logger is None else logger.run(cell) as live:
@@ -161,7 +161,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     is_new = cell.folder.trained() is None
     make = attempt_of(cell, missing, arguments, progress, on_step)
     within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
-    progress.stage("scoring")
+    progress.stage(SCORING)
     scores = score_cell(cell)
     if live is None:
         return
@@ -205,6 +205,7 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
             on_step=on_step,
             on_stage=progress.stage,
             on_note=progress.warn,
+            on_beat=progress.beat,
         )
 
     return alone
@@ -228,10 +229,11 @@ def clean(results: Path) -> None:
 
     A queue stays: its workers may be on other machines, and its folder does not change for hours while they work.
     """
-    for path in results.glob("*/*/*/.*.tmp"):
-        if abandoned(path):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+    for place in ("*/*/*", "*/*/*/*"):  # cells, and the states in them, which may be as large as the model
+        for path in results.glob(f"{place}/.*.tmp"):
+            if abandoned(path):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
     for path in results.glob(".work/*"):
         if not path.name.startswith(QUEUE) and abandoned(path):
             shutil.rmtree(path, ignore_errors=True)

@@ -15,6 +15,7 @@ from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
+from bench.cells.progress import WRITING
 from bench.cells.validation import is_lower_better, measure_of
 from bench.cells.wanted import evaluation_content
 from bench.models.core.objective import Objective
@@ -126,7 +127,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:
-        on_stage("writing")
+        on_stage(WRITING)
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
 

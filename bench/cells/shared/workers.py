@@ -53,11 +53,20 @@ def share(
     started = time.monotonic()
     world = arguments.devices
     with scratch_folder(arguments.results_folder, cell) as scratch:
-        progress.stage(f"on {world} processes")
+        stage = f"on {world} processes"
+        progress.stage(stage)
         job = job_of(cell, rows_keys, arguments, accumulate, out_of_memory)
         threads = threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
         limits = Limits(arguments.stall_timeout, arguments.cell_timeout)
-        run_group("bench.cells.shared.workers:do_share", job, world, scratch, threads=threads, limits=limits)
+        run_group(
+            "bench.cells.shared.workers:do_share",
+            job,
+            world,
+            scratch,
+            threads=threads,
+            limits=limits,
+            on_look=lambda: progress.beat(stage, 0),
+        )
         finish(cell, rows_keys, scratch, world, started, progress)
 
 
