@@ -20,6 +20,7 @@ from functools import cache
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import TextIO
 
 from bench.base.outward import guard_process
@@ -98,7 +99,7 @@ def start_child(
     """
     process = fork_server(preload).Process(target=be_child, args=(target, arguments, log, dict(environment)))
     try:
-        with environment_of(environment):
+        with environment_of(environment), without_main():
             process.start()
     except EOFError as error:  # the fork server was killed at this moment; the next one is made anew
         raise OSError("the process that starts others is gone") from error
@@ -193,3 +194,18 @@ def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Hide the script that this process runs, for a while.
+
+    `multiprocessing` runs it in every child, for what may be defined in it. A child of ours needs nothing of it, and
+    one that does not ask for its `__name__`, such as a user's that calls `bench`, would begin all over again.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
