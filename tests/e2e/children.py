@@ -42,12 +42,16 @@ from bench.base import signals
 from bench.cli import main
 from bench.processes import rank
 from bench.queue.protocol.timing import LOCAL, Timing
+from bench.store.provenance import code_state, installed_hash
 from bench.store.store import CellFolder
 from tests.e2e.methods import sleep
 from tests.e2e.tiny import Training
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
+
+code_state()  # of the checkout, by git; children have it from here
+installed_hash()
 
 CRASHED = 66
 

@@ -28,6 +28,7 @@ Start = Callable[..., BaseProcess]
 Run = Callable[..., int]
 
 OURS = "tests.e2e.methods"
+SLOW = pytest.mark.slow
 QUICK = Timing(beat_s=0.2, ttl_s=2.0, reread_s=0.1, poll_s=0.1)
 
 
@@ -164,7 +165,10 @@ class TestPlanAndWork:
         shutil.rmtree(results / ".work")
         assert stores.contents(results) == stores.contents(matrix)
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2, signal.SIGINT])
+    @pytest.mark.parametrize(
+        "number",
+        [signal.SIGTERM, signal.SIGINT, *(pytest.param(n, marks=SLOW) for n in (signal.SIGUSR1, signal.SIGUSR2))],
+    )
     def test_a_told_worker_returns_its_cell(
         self, bench: Bench, start: Start, log: Path, tmp_path: Path, number: signal.Signals
     ) -> None:

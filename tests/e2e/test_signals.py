@@ -121,9 +121,9 @@ def of_two(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
 @pytest.mark.parametrize(
     ("who", "number"),
     [
-        ("parent", signal.SIGINT),
+        pytest.param("parent", signal.SIGINT, marks=pytest.mark.slow),  # tests.chaos.signals sends each to anybody
         ("parent", signal.SIGTERM),
-        ("parent", signal.SIGUSR2),
+        pytest.param("parent", signal.SIGUSR2, marks=pytest.mark.slow),
         ("0", signal.SIGUSR1),
         ("1", signal.SIGTERM),
         ("all", signal.SIGTERM),
@@ -177,7 +177,10 @@ def without_page(contents: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize("sleeps", ["0,1", "1"], ids=["all are stuck", "one waits for the other"])
+@pytest.mark.parametrize(
+    "sleeps",
+    [pytest.param("0,1", id="all are stuck", marks=pytest.mark.slow), pytest.param("1", id="one waits for the other")],
+)
 def test_ranks_that_do_not_end_are_ended(
     start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], sleeps: str
 ) -> None:
