@@ -187,12 +187,13 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
     member = membership()
     if member is not None and not cell.method.is_baseline:
         from bench.cells.shared.members import share_with_members
+        from bench.cells.shared.workers import SharedCell
 
-        return partial(share_with_members, cell, missing, arguments, progress, member)
+        return partial(share_with_members, SharedCell(cell, missing, arguments, progress), member)
     if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
-        from bench.cells.shared.workers import share
+        from bench.cells.shared.workers import SharedCell, share
 
-        return partial(share, cell, missing, arguments, progress)
+        return partial(share, SharedCell(cell, missing, arguments, progress))
 
     def alone(accumulate: int, out_of_memory: bool) -> None:
         work(

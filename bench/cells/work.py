@@ -82,7 +82,6 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
-        states = StateFiles(cell.folder.path / STATE)
         result = train(
             objective,
             cell.task,
@@ -97,7 +96,7 @@ def work(
             on_step=on_step,
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell),
-            states=states,
+            states=StateFiles(cell.folder.path / STATE),
             seconds=seconds,
             callbacks=[Beats(on_beat)],
         )
@@ -106,7 +105,7 @@ def work(
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)
-            states.remove()
+            StateFiles(cell.folder.path / STATE).remove()
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
         return
