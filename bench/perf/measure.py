@@ -85,8 +85,7 @@ def runs_of(name: str, size: Size) -> dict[str, Run]:
 def peak_in_fresh_process(label: str, size: Size) -> float | None:
     """Return the most memory one form holds beyond its gradients, in MB, measured alone; None where it cannot be."""
     job = json.dumps({"label": label, "size": vars(size)})
-    variables = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
-    ended = run_program("bench.perf.measure", job, **variables)
+    ended = run_program("bench.perf.measure", job, OMP_NUM_THREADS="1", MALLOC_MMAP_THRESHOLD_="65536")
     if ended.returncode:
         raise BenchError(f"measuring the memory of '{label}' failed: {ended.stderr.strip().splitlines()[-1:]}")
     if ended.stdout.strip() == "nan":

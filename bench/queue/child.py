@@ -11,7 +11,6 @@ import faulthandler
 import json
 import os
 import signal
-import sys
 import time
 import traceback
 from dataclasses import replace
@@ -28,6 +27,7 @@ from bench.queue.protocol.timing import next_pause
 
 __all__ = ["REFUSED", "main"]
 
+STDERR = 2
 REFUSED = 78
 AGAIN = EXIT_CODES[signal.SIGUSR2]
 TRIES = 12
@@ -38,7 +38,7 @@ def main(job_file: Path) -> int:
     """Run the cell of a job file; return the exit code."""
     heartbeat = Heartbeat(job_file.with_name("heartbeat.0"))
     heartbeat("starting")
-    faulthandler.register(signal.SIGQUIT, file=sys.__stderr__, all_threads=True)
+    faulthandler.register(signal.SIGQUIT, file=STDERR, all_threads=True)
     try:
         with handled():
             return run_job(json.loads(job_file.read_text()), heartbeat)
