@@ -87,7 +87,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         default=0.0,
         metavar="SECONDS",
         help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
-        "default: 900, or 10 times the longest silence it came back from",
+        "default with --devices or --jobs: 900, or 10 times the longest silence it came back from",
     )
     data_dir_option(group)
     group.add_argument(
