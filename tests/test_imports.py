@@ -29,9 +29,9 @@ ALLOWED = {
     "bench.cells": ("bench.cells", "bench.training", "bench.processes", "bench.config", "bench.store", "bench.tasks")
     + ("bench.models", "bench.metrics", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
-    "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
+    "bench.queue": ("bench.queue", "bench.cells", "bench.processes", "bench.config", "bench.store", *GROUND),
 }
 EXTRA = {
     # The tables of what there is; nothing is loaded.
@@ -49,6 +49,13 @@ FOLDERS = ("tasks", "models", "metrics", "leaderboards")
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "pytorch_lightning"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 MAY_EVAL = {"bench.base.options"}
+STARTS_PROCESSES = {
+    "bench.processes.process",  # the one that does
+    "bench.store.provenance",  # asks git what is checked out
+    "bench.perf.memory",  # measures how much memory a fork of itself takes
+}
+STARTERS = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "torch.multiprocessing"}
+STARTING_CALLS = {"fork", "forkpty", "posix_spawn", "posix_spawnp", "popen", "ProcessPoolExecutor"}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
@@ -120,6 +127,37 @@ def test_tests_import_by_the_installed_names_too():
 def test_no_file_runs_text_or_unpickles():
     for name, tree in TREES.items():
         calls_are_safe(name, tree)
+
+
+def test_processes_are_started_in_one_place():
+    """Ranks are started by torchrun's agent, for `bench.processes.group`; loaders of batches by torch."""
+    found = {name for name, tree in TREES.items() if starts_processes(tree)}
+    assert found == STARTS_PROCESSES
+    agents = {name for name, tree in TREES.items() if any("elastic" in wanted for wanted in imports(tree))}
+    assert {name.rpartition(".")[0] for name in agents} == {"bench.processes"}
+
+
+@pytest.mark.parametrize("text", ["import subprocess", "from multiprocessing import Process", "import os\nos.fork()",
+                                  "from concurrent.futures import ProcessPoolExecutor", "os.spawnv(0, '', [])",
+                                  "from os import execv", "import torch.multiprocessing as mp"])  # fmt: skip
+def test_a_process_started_elsewhere_would_be_found(text):
+    assert starts_processes(ast.parse(text))
+
+
+def starts_processes(tree):
+    """Whether a file names what starts processes."""
+    for wanted in imports(tree):
+        if any(f"{wanted}.".startswith(f"{starter}.") for starter in STARTERS):
+            return True
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names if node.module in ("os", "concurrent.futures")]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("os", "futures", "concurrent.futures"):
+            names = [node.attr]
+        if any(name in STARTING_CALLS or name.startswith(("spawn", "exec")) for name in names):
+            return True
+    return False
 
 
 def calls_are_safe(name, tree):

@@ -43,7 +43,7 @@ def write_atomic(
         refuse(content, f"'{path}'")
     temporary = path.with_name(f".{path.name}.{signature()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         with open(temporary, "wb") as file:
             if isinstance(content, bytes):
                 file.write(content)
@@ -156,6 +156,14 @@ def _publish(temporary: Path, path: Path, replace: bool) -> bool:
             return False
         os.replace(temporary, path)
         return True
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it; each new name outlasts a power cut, else the file in it would not."""
+    new = [part for part in (folder, *folder.parents) if not part.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in reversed(new):
+        _sync_folder(part.parent)
 
 
 def _sync_folder(folder: Path) -> None:

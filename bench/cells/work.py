@@ -15,6 +15,7 @@ from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
+from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
 from bench.cells.watched import is_lower_better
@@ -83,7 +84,6 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
-        states = StateFiles(cell.folder.path / STATE)
         result = train(
             objective,
             cell.task,
@@ -98,7 +98,7 @@ def work(
             on_step=on_step,
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell.config.trainer, cell.task),
-            states=states,
+            states=StateFiles(cell.folder.path / STATE),
             seconds=seconds,
             callbacks=[Beats(on_beat)],
         )
@@ -107,7 +107,7 @@ def work(
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)
-            states.remove()
+            StateFiles(cell.folder.path / STATE).remove()
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
         return
@@ -128,7 +128,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:
-        on_stage("writing")
+        on_stage(WRITING)
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
 

@@ -20,7 +20,7 @@ from bench.cli_options import (
     whole,
 )
 from bench.config.arguments import RunArguments, collect
-from bench.errors import BenchError, UsageError
+from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
 
 
@@ -87,7 +87,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         default=0.0,
         metavar="SECONDS",
         help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
-        "default: 900, or 10 times the longest silence it came back from",
+        "default with --devices or --jobs: 900, or 10 times the longest silence it came back from",
     )
     data_dir_option(group)
     group.add_argument(
@@ -110,8 +110,8 @@ def run(given: argparse.Namespace) -> int:
     member = membership()
     if member is None:
         return run_here(given, arguments)
-    if arguments.devices > 1:
-        raise UsageError("torchrun has started the processes: leave --devices out")
+    if arguments.devices > 1 or arguments.jobs > 1:
+        raise UsageError("torchrun has started the processes: leave --devices and --jobs out")
     from bench.cells.shared.members import follow
 
     if member.rank:
@@ -152,7 +152,8 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
-    """Say what became of a run; return its exit code."""
+    """Say what became of a run; return its exit code, or that of a page which could not be written."""
+    shown = 0
     for label, why in outcome.failed.items():
         print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
     if as_json:
@@ -165,12 +166,16 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
         }
         print(json.dumps(content, indent=1))
     elif outcome.ok or outcome.stored or outcome.diverged:
-        show(plan, arguments)
-    return int(outcome.exit_code)
+        shown = show(plan, arguments)
+    return int(outcome.exit_code) or shown
 
 
-def show(plan: Any, arguments: RunArguments) -> None:
-    """Print the tables of what was run, or say why there is none; the run's exit code stays."""
+def show(plan: Any, arguments: RunArguments) -> int:
+    """Print the tables of what was run, or say why there is none, and write the page.
+
+    Returns:
+        The exit code of a page that cannot be written, else 0: a run without tables may be all right.
+    """
     from bench.board.read import refuse_empty, stored_leaderboards
     from bench.leaderboards.render.formats import render
     from bench.page import NAME, Known, page_of
@@ -184,10 +189,16 @@ def show(plan: Any, arguments: RunArguments) -> None:
         of_run = leaderboards.of_tasks(tasks)
         refuse_empty(of_run.tables, of_run.notes, results)
         write_styled(render(of_run, "terminal"))
-        path = page_of(leaderboards, results, results / NAME, Known(known))
-        sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
+        return 0
+    try:
+        path = page_of(leaderboards, results, results / NAME, Known(known))
+    except StoreError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.exit_code
+    sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
+    return 0
 
 
 def plan_text(plan: Any) -> str:

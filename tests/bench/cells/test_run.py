@@ -31,6 +31,8 @@ class Quiet:
 
     def step(self, *_): ...
 
+    def beat(self, *_): ...
+
     def done(self, how):
         self.lines.append(how)
 
