@@ -12,7 +12,7 @@ import torch
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
 from bench.config.config import TrainerConfig
-from bench.config.decoding import Decoding
+from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.models.backbones import backbone_factory, is_pretrained
 from bench.models.backbones.backbone import Batch
@@ -87,7 +87,7 @@ def continue_with(objective: Objective) -> Continue:
     def continue_greedily(batch: Batch, most: int) -> list[list[int]]:
         from bench.cells.generation import generate
 
-        return generate(objective, batch, Decoding("greedy"), most)
+        return generate(objective, batch, Greedy(), most)
 
     return continue_greedily
 

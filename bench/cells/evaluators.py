@@ -126,7 +126,7 @@ def generation(objective: Objective, context: Context, batch: list[Encoded]) -> 
 
     codec, what = context.codec, context.what
     assert what.decoding is not None
-    seeds = [seed_of(what.seed, "sample", what.decoding.name, row.id) for row in batch]
+    seeds = [seed_of(what.seed, "sample", what.decoding.text, row.id) for row in batch]
     prompts = to_device(codec.prompt_batch(batch), objective.device)
     written = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, written, strict=True):

@@ -1,23 +1,28 @@
 """Generation: any backbone and objective as a `transformers` model, so that the library's own decoding drives them.
 
 Greedy and beam search with length penalty and n-gram blocking are the library's, token for token; sampling is
-`bench.cells.sampling`. The adapter only answers "what are the log-probabilities of the next token?".
+`bench.cells.sampling`. The adapter only answers "what are the log-probabilities of the next token?". A decoding with a
+loop of its own asks the same of `bench.cells.continuation`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import DynamicCache, EncoderDecoderCache, GenerationConfig, GenerationMixin, PreTrainedModel
+from transformers import GenerationConfig, GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
+from bench.cells.continuation import Continuation, end_tokens, first_new
+from bench.cells.row_cache import RowCache, SharedByBeams, new_cache
 from bench.cells.sampling import SeededSampler
-from bench.config.decoding import Decoding
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.core.penalties import blockers
+from bench.decodings.core.sampler import Sampler
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
@@ -55,72 +60,22 @@ def generate(
         UsageError: for a batch that cannot be continued: right-padded prompts, too few positions, too few seeds.
     """
     decoding = objective.resolved(decoding)
-    limit = decoding.max_new_tokens or max_new_tokens
-    _check(objective.backbone, batch["attention_mask"], limit)
-    settings, steps = _settings(decoding, objective.backbone.model.config, limit), list(processors)
-    if decoding.samples:
+    limit, config = decoding.max_new_tokens or max_new_tokens, objective.backbone.model.config
+    _check(objective.backbone, batch["attention_mask"], limit - 1 + decoding.looks_ahead)
+    start = first_new(batch, config)
+    steps = [*blockers(decoding, start), *processors]
+    if isinstance(decoding, Sampler):
         if len(seeds) != len(batch["input_ids"]):
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
         steps.append(SeededSampler(decoding, seeds, limit))
     with torch.no_grad(), _evaluating(objective):
-        texts = Generator(objective, decoding).continued(batch, settings, steps)
-    return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
-
-
-class RowCache(DynamicCache):
-    """Keys and values, plus named tensors of one row per sequence that follow the beams as keys and values do.
-
-    A recurrent model has no keys and values: its configuration says `num_hidden_layers=0`, and all it knows of the past
-    is in named tensors. The library asks how long a cache is before the first step only, when either kind is empty.
-    """
-
-    is_croppable = False
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config=config)
-        self.rows: dict[str, Tensor] = {}  # [B, ...]
-
-    def append(self, name: str, new: Tensor) -> Tensor:
-        """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
-        if name in self.rows:
-            new = torch.cat([self.rows[name], new], dim=1)
-        self.rows[name] = new
-        return new
-
-    def put(self, rows: Mapping[str, Tensor]) -> None:
-        """Set named tensors, [B, ...], in place of what they held."""
-        self.rows.update(rows)
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Let row i continue from row `beam_idx[i]`."""
-        super().reorder_cache(beam_idx)
-        self.rows = {name: rows.index_select(0, beam_idx.to(rows.device)) for name, rows in self.rows.items()}
-
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep some rows."""
-        super().batch_select_indices(indices)
-        self.rows = {name: rows[indices] for name, rows in self.rows.items()}
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        """Repeat each row; inherited, this would forget the named tensors."""
-        super().batch_repeat_interleave(repeats)
-        self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
-
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
-        self.rows = {}
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Refuse: named tensors need not be one step per token."""
-        raise NotImplementedError("a RowCache cannot be cropped, so assisted decoding is not available")
-
-
-class SharedByBeams(DynamicCache):
-    """Keys and values of the source: equal for all beams of a row, so a beam that moves need not copy them."""
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Nothing to do: beams never leave their row."""
+        if decoding.own_loop:
+            texts = decoding.write(Continuation(objective, decoding, batch, start, steps), limit)
+        else:
+            settings = _settings(decoding, config, limit)
+            texts = Generator(objective, decoding).continued(batch, start, settings, steps).tolist()
+    ends = end_tokens(config)
+    return [_until_end(row, ends) for row in texts]
 
 
 class Generator(PreTrainedModel, GenerationMixin):
@@ -140,22 +95,21 @@ class Generator(PreTrainedModel, GenerationMixin):
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
-    def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
+    def continued(self, batch: Batch, start: int, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
-            cache: Any = EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
-            given, start = {"decoder_source_ids": ids}, 1
+            given = {"decoder_source_ids": ids}
             if "exemplar_ids" in batch:
                 given["decoder_exemplar_ids"] = batch["exemplar_ids"]
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
-            cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
+            given = {"position_ids": positions(mask)}
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
-            past_key_values=cache,
+            past_key_values=new_cache(config),
             generation_config=settings,
             logits_processor=processors,
             **given,
@@ -211,16 +165,11 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 
 def _settings(decoding: Decoding, config: Any, limit: int) -> GenerationConfig:
-    """The library's settings; only those of the mode, because it warns about the others."""
-    beam: dict[str, Any] = {}
-    if decoding.mode == "beam":
-        beam = {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping}
+    """The library's settings; only those of the decoding, because it warns about the others."""
     return GenerationConfig(
         max_new_tokens=limit,
-        num_beams=decoding.beams,
         do_sample=False,  # a sampler leaves one token, so that the largest score is the draw
-        no_repeat_ngram_size=decoding.no_repeat_ngram,
-        **beam,
+        **{"num_beams": 1, **decoding.library()},
         **_special_ids(config),
     )
 
@@ -230,21 +179,26 @@ def _special_ids(config: Any) -> dict[str, Any]:
     return {name: getattr(config, name, None) for name in names}
 
 
-def _check(backbone: Backbone, mask: Tensor, limit: int) -> None:
-    """Refuse a batch that would be continued wrongly or would end in the middle of it."""
+def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
+    """Refuse a batch that would be continued wrongly or would end in the middle of it.
+
+    Args:
+        backbone: with so many positions.
+        mask: [B, T] of prompts, or [B, S] of sources.
+        new: most tokens that the model reads behind the prompt.
+    """
     config, prompt = backbone.model.config, 1
     if not config.is_encoder_decoder:
         prompt = int(mask.sum(1).max())
     room = getattr(config, "max_position_embeddings", None)
-    if room is not None and prompt + limit - 1 > room:  # the last token is never read
-        raise UsageError(f"{prompt} given and {limit} new tokens need more than the backbone's {room} positions")
+    if room is not None and prompt + new > room:
+        raise UsageError(f"{prompt} given and {new + 1} new tokens need more than the backbone's {room} positions")
     if not config.is_encoder_decoder and not bool((mask[:, -1] > 0).all()):
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")
 
 
-def _until_end(tokens: list[int], end: int | list[int] | None) -> list[int]:
+def _until_end(tokens: list[int], ends: Collection[int]) -> list[int]:
     """Cut a row at its first end token; behind it the library writes padding or, in a beam, more end tokens."""
-    ends = end if isinstance(end, list) else [end]
     for at, token in enumerate(tokens):
         if token in ends:
             return tokens[:at]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from bench.base.credentials import learn
-from bench.config.decoding import Decoding
 from bench.config.options import coerce
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 
 PRESETS = ("auto", "small", "paper")
@@ -158,9 +158,9 @@ class CellConfig:
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for keys and `config.yaml`."""
+        """Return plain content, for keys and records."""
         content = {**asdict(self), "trainer": self.trainer.content()}
-        content["decodings"] = [decoding.name for decoding in self.decodings]
+        content["decodings"] = [decoding.text for decoding in self.decodings]
         return content
 
 

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from bench.cells.generation import generate
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.core.decoding import Decoding
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.tasks.encode.codec import Encoded
@@ -44,7 +45,7 @@ def decoding_sums_to_one(subject: Subject) -> str:
         for decoding in parse(DECODINGS):
             for rows in subject.slices(objective):
                 log_probs = objective.decode_log_probs(rows, decoding)
-                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.name}"))
+                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.text}"))
     return f"off by {worst:.0e} at most"
 
 
@@ -104,7 +105,7 @@ def cached_decoding(subject: Subject) -> str:
             generate(objective, subject.codec.prompt_batch(watched), decoding, STEPS, processors=[watch])  # type: ignore[arg-type]
         if not watch.worst <= TOLERANCE:
             raise Failed(
-                f"{decoding.name} to be told what a full forward pass gives",
+                f"{decoding.text} to be told what a full forward pass gives",
                 f"{watch.worst:.1e} beside it",
                 "let it depend on what `rows` holds when generating: no targets or positions",
             )
@@ -133,7 +134,7 @@ class Watch:
         answer = self.answers.pop()
         for at, (text, told) in enumerate(zip(input_ids[:, self.start :].tolist(), answer, strict=True)):
             if self.end not in text:  # what follows the end is padding
-                expected = self.full(self.rows[at // self.decoding.beams], text)
+                expected = self.full(self.rows[at // self.decoding.width], text)
                 self.worst = max(self.worst, difference(told, expected))
                 self.compared += 1
         return scores

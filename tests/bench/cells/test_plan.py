@@ -33,7 +33,7 @@ def cell(*sets, **others):
 def keys(*sets, **others):
     """A cell's trained key, and its rows keys by kind and decoding."""
     found = cell(*sets, **others)
-    rows = {f"{e.kind} {e.decoding.name if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
+    rows = {f"{e.kind} {e.decoding.text if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
     return found.key, rows
 
 
