@@ -144,7 +144,7 @@ def start_token(config: Any) -> int:
 
 def end_tokens(config: Any) -> frozenset[int]:
     """Return the tokens that end a text; none, one or several."""
-    ends = config.eos_token_id
+    ends = getattr(config, "eos_token_id", None)
     if ends is None:
         return frozenset()
     if isinstance(ends, int):

@@ -86,7 +86,7 @@ class Beam(Decoding):
         """The search as it is described above."""
         rows = [Finished(self) for _ in range(len(texts.ids))]
         texts.repeat(self.beams)
-        scores = texts.log_probs().new_full((len(rows), self.beams), -1e9)  # [B, k] of the running texts
+        scores = texts.ids.new_full((len(rows), self.beams), -(10**9)).float()  # [B, k] of the running texts
         scores[:, 0] = 0.0  # all k are equal at first: only one may go on
         for tokens in range(1, limit + 1):
             best = self.continuations(texts, scores)

@@ -86,6 +86,6 @@ def zipf_size(log_probs: Tensor, mu: Tensor) -> Tensor:
 
 def most_probable(log_probs: Tensor, count: Tensor) -> Tensor:
     """Return which tokens are among the first `count` [B] of their row, ties to the lower id, [B, V] bool."""
-    order = log_probs.argsort(1, descending=True, stable=True)
+    order = log_probs.argsort(dim=1, descending=True, stable=True)
     place = order.argsort(1)
     return place < count[:, None]

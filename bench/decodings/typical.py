@@ -35,6 +35,6 @@ class Typical(Sampler):
         log_probs = scores.double().log_softmax(1)
         probs = log_probs.exp()
         entropy = -(probs * log_probs).nansum(1, keepdim=True)  # 0 * -inf of a token that is ruled out counts nothing
-        order = (entropy + log_probs).abs().argsort(1, stable=True)
+        order = (entropy + log_probs).abs().argsort(dim=1, stable=True)
         count = (probs.gather(1, order).cumsum(1) < self.tau).sum(1, keepdim=True) + 1
         return (order.argsort(1) < count) & scores.isfinite()
