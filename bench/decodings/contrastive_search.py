@@ -58,15 +58,17 @@ class ContrastiveSearch(Decoding):
         for _ in range(limit):
             if texts.finished:
                 break
-            candidates = texts.log_probs().topk(self.k)  # [B, k], the most probable first
+            log_probs = texts.log_probs()
+            k = min(self.k, log_probs.shape[1])
+            candidates = log_probs.topk(k)  # [B, k], the most probable first
             before, real = texts.states, texts.real  # [B, T, D], [B, T]
-            texts.repeat(self.k)
+            texts.repeat(k)
             texts.append(candidates.indices.flatten())
-            tried = texts.states[:, -1].unflatten(0, (rows, self.k))  # [B, k, D]
+            tried = texts.states[:, -1].unflatten(0, (rows, k))  # [B, k, D]
             likeness = largest_cosine(tried, before, real)
             scores = (1 - self.alpha) * candidates.values.exp() - self.alpha * likeness
             best = scores.argmax(1).tolist()
-            texts.keep([row * self.k + place for row, place in enumerate(best)])
+            texts.keep([row * k + place for row, place in enumerate(best)])
         new: list[list[int]] = texts.ids[:, texts.start :].tolist()
         return new
 

@@ -123,7 +123,7 @@ class Decoding:
         """Refuse what has no meaning where a class of tokens is drawn first."""
         if self.class_cut() is None:
             raise UsageError(
-                f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class, by greedy, beam, topk or nucleus"
+                f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
             )
         for name in ("temperature", "no_repeat_ngram", "repetition_penalty", "frequency_penalty", "presence_penalty"):
             setting = self.settings().get(name)

@@ -60,6 +60,20 @@ class Setting:
         numbers = {int: "a whole number", float: "a number"}
         return f"{numbers[self.kind]} {limits}".strip()
 
+    @property
+    def default_text(self) -> str:
+        """The default as it is typed; `required` where there is none, `none` where nothing need be set."""
+        if self.default is REQUIRED:
+            return "required"
+        return str(self.default).lower()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what values it takes and its default, as plain content; a setting without one has no `default`."""
+        content: dict[str, Any] = {"expected": self.words}
+        if self.default is not REQUIRED:
+            content["default"] = self.default
+        return content
+
     def read(self, name: str, text: str) -> Any:
         """Return what was typed as a value of the right type; `checked` looks at its range."""
         if self.kind is bool:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bench.decodings import DECODINGS
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of, expand, is_named, matching
 from bench.metrics.example_rows import example_rows
@@ -103,3 +104,17 @@ def test_doctor_says_which_metrics_can_be_computed(bench, monkeypatch, tmp_path)
     assert found["metric factcc"]["detail"].startswith("needs manueldeprada/FactCC in the hub cache, or BENCH_FACTCC")
     assert found["metric tapas"]["state"] == "ok"
     assert "metric rouge" not in found
+
+
+def test_decodings_are_listed_with_settings_ranges_and_defaults(bench):
+    ended = bench("list", "decodings")
+    assert (ended.code, ended.err) == (0, "")
+    lines = [line.strip() for line in ended.out.splitlines()]
+    assert [line.split()[0] for line in ended.out.splitlines() if line[2:3].isalpha()][:-1] == list(DECODINGS)
+    for said in ("min_p=0.1: p, a number above 0 and of at most 1", "+alpha=0.6: a number of at least 0 and of at most 1",
+                 "+gnmt=none: a number", "+max_new_tokens=none: a whole number of at least 1"):  # fmt: skip
+        assert said in lines
+    listed = json.loads(bench("list", "decodings", "--json").out)["decodings"]
+    assert listed["topk"]["settings"]["k"] == {"expected": "a whole number of at least 1"}
+    assert listed["beam"]["settings"]["early_stopping"] == {"expected": "true or false", "default": False}
+    assert list(listed) == list(DECODINGS)
