@@ -110,10 +110,12 @@ def test_decodings_are_listed_with_settings_ranges_and_defaults(bench):
     ended = bench("list", "decodings")
     assert (ended.code, ended.err) == (0, "")
     lines = [line.strip() for line in ended.out.splitlines()]
-    assert [line.split()[0] for line in ended.out.splitlines() if line[2:3].isalpha()][:-1] == list(DECODINGS)
-    for said in ("min_p=0.1: p, a number above 0 and of at most 1", "+alpha=0.6: a number of at least 0 and of at most 1",
-                 "+gnmt=none: a number", "+max_new_tokens=none: a whole number of at least 1"):  # fmt: skip
-        assert said in lines
+    named = [line.split()[0] for line in ended.out.splitlines() if line.startswith("  ") and line[2].isalpha()]
+    assert named == [*DECODINGS, "each"]
+    assert "min_p=0.1: p, a number above 0 and of at most 1" in lines
+    assert "+alpha=0.6: a number of at least 0 and of at most 1" in lines
+    assert "+gnmt=none: a number" in lines
+    assert "+max_new_tokens=none: a whole number of at least 1" in lines
     listed = json.loads(bench("list", "decodings", "--json").out)["decodings"]
     assert listed["topk"]["settings"]["k"] == {"expected": "a whole number of at least 1"}
     assert listed["beam"]["settings"]["early_stopping"] == {"expected": "true or false", "default": False}
