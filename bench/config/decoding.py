@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.base.entries import load
 from bench.decodings import DECODINGS, SYNONYMS
-from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Own, own_of
+from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own, own_of
 from bench.decodings.core.settings import REQUIRED, Setting
 from bench.errors import UsageError, did_you_mean
 
@@ -66,13 +66,14 @@ def _decoding(text: str) -> Decoding:
     return kind(distribution=distribution, own=own, **given)
 
 
-def _split(target: str) -> tuple[str, str]:
+def _split(target: str) -> tuple[Distribution, str]:
     """Return the distribution and the rest of what was typed, as the rule at the top of this file says."""
     first, colon, rest = target.partition(":")
     if not colon:
         return "model", target
-    if first in DISTRIBUTIONS:
-        return first, rest
+    for distribution in DISTRIBUTIONS:
+        if first == distribution:
+            return distribution, rest
     if rest in DECODINGS or ":" in rest:
         raise UsageError(f"there is no distribution '{first}'{did_you_mean(first, DISTRIBUTIONS)}")
     return "model", target

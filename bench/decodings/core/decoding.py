@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DISTRIBUTIONS", "Decoding", "Distribution", "Own", "Texts"]
 
 Distribution = Literal["model", "posterior", "decoupled"]
-DISTRIBUTIONS: tuple[str, ...] = get_args(Distribution)
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 
 
 class Texts(Protocol):
@@ -40,7 +40,7 @@ class Texts(Protocol):
     start: int  # column of `ids` at which a text begins
     states: Tensor  # [R, T, D] last state of the model behind each token that it has read, of the prompt too
     real: Tensor  # [R, T] bool: the others are padding
-    ends: Collection[int]  # tokens that end a text
+    ends: frozenset[int]  # tokens that end a text
 
     @property
     def finished(self) -> bool:
