@@ -123,8 +123,10 @@ class Continuation:
 
 def moved_part(part: Any, moved: Callable[[Tensor], Tensor]) -> Any:
     """Move a tensor, or the tensors of an encoder's output; None stays."""
-    if part is None or isinstance(part, Tensor):
-        return part if part is None else moved(part)
+    if part is None:
+        return None
+    if isinstance(part, Tensor):
+        return moved(part)
     return type(part)(**{name: moved_part(value, moved) for name, value in part.items()})
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Beam"]
 
+Grown = tuple[float, int, int]
+"""A text with one more token: its log-probability, the place of the text that it continues, and the token."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Beam(Decoding):
@@ -89,33 +92,37 @@ class Beam(Decoding):
         scores = texts.ids.new_full((len(rows), self.beams), -(10**9)).float()  # [B, k] of the running texts
         scores[:, 0] = 0.0  # all k are equal at first: only one may go on
         for tokens in range(1, limit + 1):
-            best = self.continuations(texts, scores)
-            chosen = [self.step(row, at, texts, best, tokens == limit) for at, row in enumerate(rows)]
-            if tokens == limit or all(row.done for row in rows):
+            is_last, running = tokens == limit, list[Grown]()
+            for row, best in zip(rows, self.continuations(texts, scores), strict=True):
+                running += self.step(row, best, texts, is_last)
+            if is_last or all(row.done for row in rows):
                 break
-            scores = scores.new_tensor([[score for score, _, _ in beams] for beams in chosen])
-            texts.keep([place for beams in chosen for _, place, _ in beams])
-            texts.append(texts.ids.new_tensor([token for beams in chosen for _, _, token in beams]))
+            scores = scores.new_tensor([score for score, _, _ in running]).view_as(scores)
+            texts.keep([place for _, place, _ in running])
+            texts.append(texts.ids.new_tensor([token for _, _, token in running]))
         return [row.texts[0][1] for row in rows]
 
-    def continuations(self, texts: Texts, scores: Tensor) -> list[list[tuple[float, int, int]]]:
-        """Return each row's best continuations: score, place of the text that is continued, and token."""
+    def continuations(self, texts: Texts, scores: Tensor) -> list[list[Grown]]:
+        """Return each row's best continuations, the best first.
+
+        Args:
+            texts: B k of them.
+            scores: [B, k] their log-probabilities.
+        """
         log_probs = texts.log_probs()  # [B k, V]
         total = (log_probs.unflatten(0, scores.shape) + scores[:, :, None]).flatten(1)  # [B, k V]
         found = total.topk(max(2, 1 + len(texts.ends)) * self.beams)
         size = log_probs.shape[1]
         rows = []
         for at, (values, places) in enumerate(zip(found.values.tolist(), found.indices.tolist(), strict=True)):
-            starts = [at * self.beams + place // size for place in places]
-            rows.append(list(zip(values, starts, [place % size for place in places], strict=True)))
+            starts, tokens = [at * self.beams + place // size for place in places], [place % size for place in places]
+            rows.append(list(zip(values, starts, tokens, strict=True)))
         return rows
 
-    def step(
-        self, row: Finished, at: int, texts: Texts, best: list[list[tuple[float, int, int]]], is_last: bool
-    ) -> list[tuple[float, int, int]]:
+    def step(self, row: Finished, best: list[Grown], texts: Texts, is_last: bool) -> list[Grown]:
         """Take up the continuations of one row that end, and return those that go on."""
         running = []
-        for rank, (score, place, token) in enumerate(best[at]):
+        for rank, (score, place, token) in enumerate(best):
             ends = is_last or token in texts.ends
             if ends and rank < self.beams:
                 row.add(score, [*texts.ids[place, texts.start :].tolist(), token])

@@ -59,6 +59,18 @@ class TestDecoding:
         assert "cannot be combined with decoupled decoding" in str(error.value)
         assert f"posterior:{mode} decodes by the whole distribution" in str(error.value)
 
+    @pytest.mark.parametrize(
+        "mode", ["min_p=0.1", "typical=0.9", "contrastive_search=4", "greedy+presence_penalty=1.0"]
+    )
+    def test_decodings_eq_7_does_not_have(self, mode: str) -> None:
+        """By the whole distribution all of them decode; which one is meant must be said."""
+        with pytest.raises(UsageError, match="f2softmax: .*eq. 7 cuts within"):
+            F2Softmax.resolved(parse(mode)[0])
+        objective, decoding = made("gpt2"), parse(f"posterior:{mode}")[0]
+        assert F2Softmax.resolved(decoding) is decoding
+        rows = rows_of(objective, "gpt2")
+        assert torch.equal(objective.decode_log_probs(rows, decoding), objective.log_probs(rows))
+
     @pytest.mark.parametrize("mode", ["greedy", "beam=3", "beam=4+length_penalty=2.0", "posterior:beam=3"])
     @pytest.mark.parametrize("kind", tiny.KINDS)
     def test_search(self, kind: str, mode: str) -> None:
