@@ -28,7 +28,7 @@ class Beam(Decoding):
 
     The library's own search; with `gnmt`, the same search here, because the library has no such length penalty. A text
     of n tokens, its end token among them, is scored by log p / n^length_penalty or, after Wu et al. 2016, eq. 14, by
-    log p / ((5 + n) / 6)^gnmt.
+    log p / ((5 + n) / 6)^gnmt; their coverage penalty is no part of it.
 
     Of the 2k best continuations, those among the first k that end are finished, and the first k that do not end go on.
     A row is done when k texts are finished and its best running one, at its present length, does not beat the worst of
