@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bench.board.board import Board, load
     from bench.board.run import run
     from bench.cells.make import make
-    from bench.config.decoding import Decoding
+    from bench.decodings.core.decoding import Decoding
     from bench.metrics import MetricEntry as Metric
     from bench.models.backbones.backbone import Backbone
     from bench.models.core.objective import Objective
@@ -27,7 +27,7 @@ __all__ = ["Backbone", "Board", "Decoding", "Metric", "Objective", "Task", "__ve
 PLACES = {
     "Backbone": "bench.models.backbones.backbone:Backbone",
     "Board": "bench.board.board:Board",
-    "Decoding": "bench.config.decoding:Decoding",
+    "Decoding": "bench.decodings.core.decoding:Decoding",
     "Metric": "bench.metrics:MetricEntry",
     "Objective": "bench.models.core.objective:Objective",
     "Task": "bench.tasks.core.task:Task",

@@ -220,7 +220,16 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems 
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
-    """Return a decoding's short name, empty for evaluations without one."""
+    """Return a decoding's short name, empty for evaluations without one.
+
+    A user's own has the hash of its source behind it: a changed file is another decoding, and never the same row.
+
+    >>> decoding_name({"name": "top_a=0.2", "code": {"source_sha256": "202c08441f"}})
+    'top_a=0.2 [202c0844]'
+    """
     if decoding is None:
         return ""
-    return str(decoding["name"])
+    name = str(decoding["name"])
+    if "code" in decoding:
+        name += f" [{decoding['code']['source_sha256'][:8]}]"
+    return name

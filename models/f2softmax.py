@@ -34,7 +34,7 @@ from bench.models.functional.least_squares import LeastSquares
 from bench.models.functional.mefmax import Classes, fixed_eq_freq, fixed_eq_token, frequency_order, mefmax
 
 if TYPE_CHECKING:
-    from bench.config.decoding import Decoding
+    from bench.decodings.core.decoding import Decoding
 
 PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
     "mefmax": lambda counts, number: mefmax(counts),
@@ -208,13 +208,13 @@ class F2Softmax(Objective):
         """
         if decoding.distribution != "model":
             return decoding
-        if decoding.mode == "sample":
+        if decoding.name == "sample":
             return replace(decoding, distribution="posterior")
         try:
             return replace(decoding, distribution="decoupled")
         except UsageError as error:
             raise UsageError(
-                f"f2softmax: {error}; posterior:{decoding.name} decodes by the whole distribution"
+                f"f2softmax: {error}; posterior:{decoding.text} decodes by the whole distribution"
             ) from None
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
@@ -223,19 +223,20 @@ class F2Softmax(Objective):
         log_probs = self.log_probs(rows)
         if decoding.distribution == "posterior":
             return log_probs
-        one_class = decoding.mode in ("greedy", "beam")
-        return decoupled_log_probs(log_probs, self.classes.to(log_probs.device), decoding.k, decoding.p, one_class)
+        classes = self.classes.to(log_probs.device)
+        return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
 
     def decoding_note(self, decoding: Decoding) -> str | None:
         """Say which classes a top-k cannot cut."""
-        small = [size for size in self.sizes if size < decoding.k]
+        k = (decoding.class_cut() or {}).get("k", 0)
+        small = [size for size in self.sizes if size < k]
         if not small or self.resolved(decoding).distribution == "posterior":
             return None
         sizes = ", ".join(map(str, small[:5]))
         if len(small) > 5:
             sizes += ", ..."
         which = f"{len(small)} of the {len(self.sizes)} classes hold (sizes {sizes})"
-        return f"topk={decoding.k} is more than {which}: those are kept whole"
+        return f"topk={k} is more than {which}: those are kept whole"
 
     # From a pretrained softmax ----------------------------------------------------------------------------------
 

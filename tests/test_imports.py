@@ -15,19 +15,23 @@ ALLOWED = {
     "bench.tasks": ("bench.tasks", "bench.metrics", *GROUND),
     "bench.store": ("bench.store", "bench.metrics.sums", "bench.models.core", *GROUND),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.metrics", *GROUND),
-    "bench.config": ("bench.config", "bench.tasks", "bench.models", *GROUND),
+    "bench.decodings": ("bench.decodings", *GROUND),
+    "bench.config": ("bench.config", "bench.decodings", "bench.tasks", "bench.models", *GROUND),
     "bench.processes": ("bench.processes", *GROUND),
     "bench.training": (
         "bench.training",
         "bench.processes",
         "bench.config",
+        "bench.decodings",
         "bench.store",
         "bench.tasks",
         "bench.models",
     )
     + GROUND,
-    "bench.cells": ("bench.cells", "bench.training", "bench.processes", "bench.config", "bench.store", "bench.tasks")
-    + ("bench.models", "bench.metrics", *GROUND),
+    "bench.generation": ("bench.generation", "bench.decodings", "bench.models", *GROUND),
+    "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
+    + ("bench.decodings",)
+    + ("bench.store", "bench.tasks", "bench.models", "bench.metrics", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
@@ -41,10 +45,10 @@ EXTRA = {
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
-    "bench.models.core.objective": {"bench.config.decoding"},  # for type checkers only
-    "bench.models.f2softmax": {"bench.config.decoding"},  # likewise
+    "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
+    "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
 }
-CATALOGUES = {"bench.commands", "bench.models", "bench.tasks"}  # one file per entry of one table
+CATALOGUES = {"bench.commands", "bench.decodings", "bench.models", "bench.tasks"}  # one file per entry of one table
 FOLDERS = ("tasks", "models", "metrics", "leaderboards")
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "pytorch_lightning"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
@@ -99,13 +103,13 @@ def foreign(name):
 def test_decoding_is_known_to_models_for_type_checkers_only():
     for name, tree in TREES.items():
         if package_of(name) == "bench.models":
-            assert "bench.config.decoding" not in set(imports(tree, typing_only=False)), name
-    assert "bench.config.decoding" in set(imports(TREES["bench.models.core.objective"], typing_only=True))
+            assert "bench.decodings.core.decoding" not in set(imports(tree, typing_only=False)), name
+    assert "bench.decodings.core.decoding" in set(imports(TREES["bench.models.core.objective"], typing_only=True))
 
 
 @pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.status", "bench.store.store",
                                   "bench.leaderboards.table", "bench.models", "bench.tasks", "bench.metrics",
-                                  "bench.models.backbones"])  # fmt: skip
+                                  "bench.models.backbones", "bench.decodings"])  # fmt: skip
 def test_what_light_commands_need_is_light(name):
     top = {node for node in TREES[name].body if isinstance(node, (ast.Import, ast.ImportFrom))}
     heavy = {"torch", "lightning", "transformers", "numpy", "yaml", "rich"}

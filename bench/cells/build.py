@@ -13,7 +13,8 @@ import torch
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.greedy import Greedy
 from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
@@ -85,7 +86,7 @@ def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
 
 def check_exact(backbone: Backbone, name: str) -> None:
     """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
-    from bench.cells.row_cache import new_cache
+    from bench.generation.row_cache import new_cache
     from bench.models.backbones.exactness import refuse_inexact
 
     refuse_inexact(backbone, name, new_cache)
@@ -156,9 +157,9 @@ def continue_with(objective: Objective) -> Continue:
     """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
 
     def continue_greedily(batch: Batch, most: int) -> list[list[int]]:
-        from bench.cells.generation import generate
+        from bench.generation.generation import generate
 
-        return generate(objective, batch, Decoding("greedy"), most)
+        return generate(objective, batch, Greedy(), most)
 
     return continue_greedily
 
@@ -167,7 +168,7 @@ def sample_with(objective: Objective) -> ContinueSampled:
     """Return what an objective continues prompts with where texts are drawn, or found in another way than greedily."""
 
     def continue_sampled(batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
-        from bench.cells.generation import generate
+        from bench.generation.generation import generate
 
         (settings,) = parse(decoding)
         return generate(objective, batch, settings, most, seeds)

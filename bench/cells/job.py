@@ -9,8 +9,9 @@ from typing import Any
 from bench.cells.cell import Cell, key_or_none, trained_key_of
 from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
-from bench.config.decoding import Decoding
+from bench.config.decoding import parse
 from bench.config.resolve import find_method, own_part
+from bench.decodings.core.decoding import Decoding
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
@@ -27,7 +28,7 @@ def content_of(cell: Cell) -> dict[str, Any]:
     source = cell.task.source
     return {
         **ancestry_of(cell),
-        "evaluations": {key: asdict(what) for key, what in cell.evaluations.items()},
+        "evaluations": {key: evaluation_content(what) for key, what in cell.evaluations.items()},
         "data": {"folder": text_of(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
     }
 
@@ -44,7 +45,7 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
     return {
         "key": cell.key,
         "method": cell.method.asked,
-        "config": asdict(cell.config),
+        "config": {**asdict(cell.config), "decodings": [decoding.asked for decoding in cell.config.decodings]},
         "folder": str(cell.folder.path),
         "parent": parent,
         "second": second,
@@ -99,18 +100,32 @@ def config_of(content: dict[str, Any]) -> CellConfig:
     sections: dict[str, Any] = {
         "trainer": TrainerConfig(**content["trainer"]),
         "evaluation": EvaluationConfig(**content["evaluation"]),
-        "decodings": tuple(Decoding(**decoding) for decoding in content["decodings"]),
         "own": {part: own_part(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
+        "decodings": tuple(parsed(text) for text in content["decodings"]),
     }
     return CellConfig(**{**content, **sections})
+
+
+def evaluation_content(what: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as content for JSON; a decoding is what to type for it."""
+    content = asdict(what)
+    if what.decoding is not None:
+        content["decoding"] = what.decoding.asked
+    return content
 
 
 def evaluation_of(content: dict[str, Any]) -> Evaluation:
     """Return an evaluation from its content."""
     decoding = None
     if content["decoding"] is not None:
-        decoding = Decoding(**content["decoding"])
+        decoding = parsed(content["decoding"])
     return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
+
+
+def parsed(text: str) -> Decoding:
+    """Return the one decoding of a text."""
+    (decoding,) = parse(text)
+    return decoding
 
 
 def text_of(path: Path | None) -> str | None:

@@ -173,7 +173,7 @@ def make_rows(
     if what.decoding is None:
         on_stage(what.kind)
     else:
-        on_stage(f"{what.kind} {what.decoding.name}")
+        on_stage(f"{what.kind} {what.decoding.text}")
     cut = None
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
@@ -327,7 +327,7 @@ def config_yaml(cell: Cell) -> str:
         "seeds": [cell.config.seed],
         "preset": config["preset"],
         "backbone": cell.config.asked("backbone"),
-        "decode": ",".join(config["decodings"]),
+        "decode": ",".join(decoding.asked for decoding in cell.config.decodings),
         "set": as_sets(cell),
     }
     return yaml.safe_dump(content, sort_keys=False)

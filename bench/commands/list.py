@@ -9,6 +9,8 @@ from typing import Any
 
 from bench.base.entries import Entry, installed, package_of
 from bench.cli_options import json_option
+from bench.decodings import DECODINGS
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
@@ -22,6 +24,7 @@ KINDS: dict[str, Mapping[str, Entry]] = {
     "tasks": TASKS,
     "backbones": BACKBONES,
     "metrics": METRICS,
+    "decodings": DECODINGS,
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """What the first character of a metric's column pattern says."""
@@ -32,7 +35,7 @@ UNPINNED = "main (unpinned: the commit of the first download is recorded)"
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench list`."""
     parser.add_argument(
-        "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics or all"
+        "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics, decodings or all"
     )
     json_option(parser)
     parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
@@ -65,6 +68,10 @@ def listing(kind: str, as_json: bool) -> str:
         lines.append(title)
         for name, entry in table.items():
             lines += entry_lines(name, entry, width)
+            if table is DECODINGS:
+                lines += [f"  {'':<{width}}{line}" for line in setting_lines(entry.load())]
+        if table is DECODINGS:
+            lines += [f"  {line}" for line in shared_lines()]
     return "\n".join(lines)
 
 
@@ -103,6 +110,23 @@ def about(entry: Entry) -> list[str]:
     if entry.requires:
         lines.append(f"needs {words(entry.requires)}")
     return lines
+
+
+def setting_lines(kind: type[Decoding]) -> list[str]:
+    """Return what a decoding's own settings may be, its value with an example."""
+    lines = []
+    for name, setting in kind.settings().items():
+        if setting.value:
+            lines.append(f"{setting.example}: {name}, {setting.words}")
+        elif name not in Decoding.settings():
+            lines.append(f"+{name}={setting.default_text}: {setting.words}")
+    return lines
+
+
+def shared_lines() -> list[str]:
+    """Return the settings that every decoding has."""
+    shared = Decoding.settings().items()
+    return ["each takes too:", *(f"  +{name}={setting.default_text}: {setting.words}" for name, setting in shared)]
 
 
 def signatures() -> str:
@@ -145,6 +169,8 @@ def content(entry: Entry) -> dict[str, Any]:
     }
     if isinstance(entry, BackboneEntry) and entry.hub:
         held["hub"], held["revision"] = entry.hub, entry.revision or "unpinned"
+    if entry in DECODINGS.values():
+        held["settings"] = {name: setting.as_dict() for name, setting in entry.load().settings().items()}
     if isinstance(entry, MetricEntry):
         held["needs"] = words(entry.requires)
         held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from bench.base.credentials import learn
 from bench.base.options import Amount, Positive, Range, Share, coerce
-from bench.config.decoding import Decoding
 from bench.config.suggestions import did_you_mean_option, places_of, suggested
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean, nearest
 
 PRESETS = ("auto", "small", "paper")
@@ -177,10 +177,10 @@ class CellConfig:
         return {part: dict(own.code) for part, own in self.own.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for keys and `config.yaml`."""
+        """Return plain content, for keys and records."""
         content = {**asdict(self), "trainer": self.trainer.content()}
         del content["own"]
-        content["decodings"] = [decoding.name for decoding in self.decodings]
+        content["decodings"] = [decoding.text for decoding in self.decodings]
         return content
 
 

@@ -8,10 +8,10 @@ import transformers  # noqa: F401
 import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
-import bench.cells.generation
 import bench.cells.job
 import bench.cells.run
 import bench.cells.work
+import bench.generation.generation
 import bench.queue.child  # noqa: F401
 from bench.store.provenance import code_state, installed_hash
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from bench.base.entries import Loaded
-from bench.cells.row_cache import new_cache
+from bench.generation.row_cache import new_cache
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import TOLERANCE
 from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences

@@ -10,8 +10,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from bench.cells.generation import generate
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.greedy import Greedy
+from bench.generation.generation import generate
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.tasks.encode.codec import Encoded
@@ -45,7 +47,7 @@ def decoding_sums_to_one(subject: Subject) -> str:
         for decoding in parse(DECODINGS):
             for rows in subject.slices(objective):
                 log_probs = objective.decode_log_probs(rows, decoding)
-                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.name}"))
+                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.text}"))
     return f"off by {worst:.0e} at most"
 
 
@@ -109,7 +111,7 @@ def source_is_not_written(subject: Subject) -> str:
         raise NotApplicable("it says lowers_source = True")
     asked: dict[str, Callable[[Rows], Tensor]] = {
         "log_probs": objective.log_probs,
-        "decode_log_probs": partial(objective.decode_log_probs, decoding=Decoding("greedy")),
+        "decode_log_probs": partial(objective.decode_log_probs, decoding=Greedy()),
     }
     compared = 0
     with torch.no_grad():
@@ -159,7 +161,7 @@ def cached_decoding(subject: Subject) -> str:
             if worst <= TOLERANCE:
                 continue
             raise Failed(
-                f"{name} to give {decoding.name} what it gives in a full forward pass over the text so far",
+                f"{name} to give {decoding.text} what it gives in a full forward pass over the text so far",
                 f"{worst:.1e} beside it",
                 "let it depend on what `rows` holds when generating: `written`, but no targets, positions or `earlier`",
             )
@@ -192,7 +194,7 @@ class Watch:
         told = self.answers.pop()
         for at, text in enumerate(input_ids[:, self.start :].tolist()):
             if self.end not in text:  # what follows the end is padding
-                expected = self.full(self.rows[at // self.decoding.beams], text)
+                expected = self.full(self.rows[at // self.decoding.width], text)
                 for name, log_probs in told.items():
                     worst = difference(log_probs[at], expected[name])
                     self.worst[name] = max(self.worst.get(name, 0.0), worst)

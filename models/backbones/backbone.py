@@ -54,7 +54,7 @@ class Step:
     """What generation hands a backbone: new tokens, and all it needs to know of what came before."""
 
     ids: Tensor  # [B, N] new tokens; the whole prompt in the first step
-    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.cells.row_cache
+    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.generation.row_cache
     mask: Tensor | None  # decoder-only: of all tokens so far, [B, T], None if all are real; else of the source, [B, S]
     positions: Tensor | None = None  # [B, N] decoder-only
     source: Tensor | None = None  # [B, S] encoder-decoder

@@ -36,7 +36,7 @@ from bench.models.functional.copying import copy_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 
 if TYPE_CHECKING:
-    from bench.config.decoding import Decoding
+    from bench.decodings.core.decoding import Decoding
     from bench.models.backbones.backbone import Batch
 
 SLICE = 256
@@ -178,8 +178,7 @@ class Objective(Trainable):
         if decoding.distribution != "decoupled":
             return log_probs
         classes = self.classes.to(log_probs.device)
-        one_class = decoding.mode in ("greedy", "beam")
-        return decoupled_log_probs(log_probs, classes, decoding.k, decoding.p, one_class)
+        return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
 
     def decoding_note(self, decoding: Decoding) -> str | None:
         """Return one line a user should know about a decoding of this model, or None."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch
 
 Continue = Callable[["Batch", int], list[list[int]]]
-"""Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
+"""Takes prompts, as `generate` of `bench.generation` does, and a limit of new tokens; gives each row's new tokens."""
 
 ContinueSampled = Callable[["Batch", int, str, Sequence[int]], list[list[int]]]
 """The same by a decoding that draws, as typed after --decode, with a seed for each prompt."""

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bench.config.decoding import Decoding
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.topk import TopK
 from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
@@ -62,7 +63,7 @@ class CutsWithoutScaling(Sound):
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
         log_probs = self.log_probs(rows)
-        if decoding.mode != "topk":
+        if not isinstance(decoding, TopK):
             return log_probs
         return log_probs.masked_fill(log_probs < log_probs.topk(decoding.k).values[:, -1:], -torch.inf)
 

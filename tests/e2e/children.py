@@ -25,12 +25,12 @@ import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
-import bench.cells.generation
 import bench.cells.run
 import bench.cells.shared.workers
 import bench.cells.work
 import bench.commands.report
 import bench.commands.run
+import bench.generation.generation
 import bench.metrics.overlap.table_bleu
 import bench.processes.group
 import bench.processes.process

@@ -19,7 +19,7 @@ from bench.models.core.states import IGNORED, States, last_rows, slices
 from bench.models.f2softmax import PARTITIONS, F2Softmax
 from bench.models.functional.mefmax import Classes, mefmax
 from bench.models.mle import MLE
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models.f2_cases import V, batch_of, counts, made, rows_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "f2"

@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch import Trainer
 
 from bench.config.config import TrainerConfig
-from bench.config.decoding import Decoding
+from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
@@ -93,7 +93,7 @@ def test_classes_are_those_of_the_last_counts() -> None:
         return counts
 
     objective.setup_run(RunContext(token_counts=counts_of(0)))
-    objective.resolved(Decoding("greedy"))
+    objective.resolved(Greedy())
     assert asked == []
     first = objective.classes
     assert objective.classes is first

@@ -25,7 +25,7 @@ from bench.models.mle import MLE
 from bench.models.ul_seq import Sequences, ULSeq, draw
 from bench.models.ul_token import ULToken
 from bench.models.ul_token_seq import ULTokenSeq
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of

@@ -53,7 +53,9 @@ def test_a_plan_imports_nothing_that_trains_or_scores():
     assert not planned & TRAINING
     assert not {name for name in planned if name.startswith("bench.metrics.")}
     found = imported_with("bench.cells.run")
-    assert TRAINING - {"bench.cells.generation", "bench.cells.sampling"} <= found, "what trains is found by this test"
+    assert TRAINING - {"bench.generation.generation", "bench.generation.sampling"} <= found, (
+        "what trains is found by this test"
+    )
 
 
 @pytest.mark.parametrize("library", ["datasets", "pandas", "pyarrow"])

@@ -33,7 +33,7 @@ def cell(*sets, **others):
 def keys(*sets, **others):
     """A cell's trained key, and its rows keys by kind and decoding."""
     found = cell(*sets, **others)
-    rows = {f"{e.kind} {e.decoding.name if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
+    rows = {f"{e.kind} {e.decoding.text if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
     return found.key, rows
 
 
@@ -151,6 +151,32 @@ def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
     others = ["beam=5", "beam=4+length_penalty=2", "beam=4+no_repeat_ngram=3", "beam=4+max_new_tokens=5"]
     found = {key for text in others for kind, key in keys(task=TABLES, decode=text)[1].items() if kind != "likelihood"}
     assert len(found | {plain}) == 5
+
+
+TOP_A = """
+from dataclasses import dataclass
+from bench.decodings.core.sampler import Sampler
+from bench.decodings.core.settings import number
+
+@dataclass(frozen=True, kw_only=True)
+class TopA(Sampler):
+    name = "top_a"
+    a: float = number(above=0, value=True)
+
+    def kept(self, scores):
+        return scores >= scores.amax(1, keepdim=True) - self.a
+"""
+
+
+def test_a_decoding_of_ones_own_has_its_source_in_the_keys_of_its_rows_only(own):
+    own.write("mine", TOP_A)
+    before = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
+    assert list(before[1]) == ["likelihood", "generation greedy", "generation top_a=0.2"]
+    own.write("mine", TOP_A + "\n# another rule\n")
+    after = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
+    assert before[0] == after[0]
+    changed = {kind for kind, key in before[1].items() if key != after[1][kind]}
+    assert changed == {"generation top_a=0.2"}
 
 
 def test_decodings_of_a_task_that_generates_nothing_change_nothing():

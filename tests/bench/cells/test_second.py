@@ -12,7 +12,6 @@ from torch import Tensor
 
 from bench.cells.build import build, check_vocabulary
 from bench.cells.cell import Cell
-from bench.cells.generation import generate
 from bench.cells.job import cell_of, content_of
 from bench.cells.make import make
 from bench.cells.plan import make_plan
@@ -20,8 +19,12 @@ from bench.cells.run import execute
 from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
-from bench.config.decoding import Decoding
+from bench.decodings.beam import Beam
+from bench.decodings.contrastive_search import ContrastiveSearch
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.greedy import Greedy
 from bench.errors import BlockedError, UsageError
+from bench.generation.generation import generate
 from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -29,9 +32,9 @@ from bench.models.core.states import Rows, slices
 from bench.models.mle import MLE
 from bench.queue.planned import job_of
 from bench.store.checkpoints import save_checkpoint
-from tests.bench.cells import decoding_oracle as oracle
-from tests.bench.cells import tiny_decoders as tiny
 from tests.bench.cells.test_run import Quiet
+from tests.bench.generation import decoding_oracle as oracle
+from tests.bench.generation import tiny_decoders as tiny
 from tests.bench.own import Own
 from tests.models import still, tiny_bilstm
 
@@ -272,16 +275,22 @@ class TestModel:
         monkeypatch.setattr(objective.second_model.backbone, "states", None)
         monkeypatch.setattr(objective.second_model.backbone, "extend", None)
         objective.step_loss(still.batch("gpt2"))
-        generate(objective, tiny.collate(objective.backbone, tiny.texts(3)), Decoding("greedy"), 4)
+        generate(objective, tiny.collate(objective.backbone, tiny.texts(3)), Greedy(), 4)
 
 
 # Generation -----------------------------------------------------------------------------------------------------
 
 
-DECODINGS = [Decoding("greedy"), Decoding("beam", beams=3), Decoding("beam", beams=4, length_penalty=2.0)]
+DECODINGS = [
+    Greedy(),
+    Beam(beams=3),
+    Beam(beams=4, length_penalty=2.0),
+    Beam(beams=3, gnmt=1.0),
+    ContrastiveSearch(k=1),
+]
 
 
-@pytest.mark.parametrize("decoding", DECODINGS, ids=lambda decoding: decoding.name)
+@pytest.mark.parametrize("decoding", DECODINGS, ids=lambda decoding: decoding.text)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_reads_along_with_a_cache_of_its_own(kind: str, decoding: Decoding) -> None:
     """Texts are those of full forward passes of both models over every prefix; beams move in both caches."""
@@ -303,7 +312,7 @@ class AsksLate(Contrast):
         return super().decode_log_probs(rows, decoding)
 
 
-@pytest.mark.parametrize("decoding", DECODINGS[:2], ids=lambda decoding: decoding.name)
+@pytest.mark.parametrize("decoding", DECODINGS[:2], ids=lambda decoding: decoding.text)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_reads_what_it_has_missed(kind: str, decoding: Decoding) -> None:
     objective = pair(kind, AsksLate)
@@ -325,5 +334,5 @@ def test_a_decoding_may_bring_one(kind: str) -> None:
     objective, other = Borrows(model(kind, 0)), MLE(model(kind, 1))
     objective.__dict__["other"] = other
     prompts = tiny.collate(objective.backbone, tiny.texts(3, 5))
-    texts = generate(objective, prompts, Decoding("beam", beams=3), 6, second=other)
-    assert texts == generate(pair(kind), prompts, Decoding("beam", beams=3), 6)
+    texts = generate(objective, prompts, Beam(beams=3), 6, second=other)
+    assert texts == generate(pair(kind), prompts, Beam(beams=3), 6)

@@ -136,9 +136,9 @@ def test_the_aliases_of_evaluation():
 def test_limit_and_decodings():
     assert config(limit=3).trainer.limit == config("trainer.limit=3").trainer.limit == 3
     found = config(task=LogicNLG, decode="greedy,topk=3,beam=4+length_penalty=2")
-    assert [d.name for d in found.decodings] == ["greedy", "topk=3", "beam=4+length_penalty=2.0"]
+    assert [d.text for d in found.decodings] == ["greedy", "topk=3", "beam=4+length_penalty=2.0"]
     assert config(task=LogicNLG).as_dict()["decodings"] == ["greedy"]
-    assert [d.name for d in config(task=LogicNLG, preset="paper").decodings] == ["beam=4"]
+    assert [d.text for d in config(task=LogicNLG, preset="paper").decodings] == ["beam=4"]
 
 
 def test_an_option_of_another_method_or_backbone_is_left_to_it():

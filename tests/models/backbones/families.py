@@ -23,7 +23,7 @@ from transformers.models.auto.modeling_auto import (
 )
 from transformers.utils import logging
 
-from bench.cells.row_cache import new_cache
+from bench.generation.row_cache import new_cache
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import TOLERANCE, why_inexact
 from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from bench.base.options import coerce, options_of
-from bench.cells.generation import generate
 from bench.config.decoding import parse
 from bench.errors import DataError, MissingError, UsageError
+from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.bilstm import BiLSTM, bilstm
 from bench.models.backbones.lstm import AdaptiveLSTM

@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import GenerationConfig
 
-from bench.cells.generation import generate
-from bench.cells.row_cache import RowCache, new_cache
 from bench.config.decoding import parse
 from bench.errors import UsageError
+from bench.generation.generation import generate
+from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones import backbone_factory, causal, encoder_decoder
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.encoder_decoder import T5

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from bench.base.options import options_of
-from bench.cells.generation import generate
-from bench.cells.row_cache import new_cache
 from bench.config.decoding import parse
+from bench.generation.generation import generate
+from bench.generation.row_cache import new_cache
 from bench.models.backbones import logits
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import why_inexact

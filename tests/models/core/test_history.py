@@ -9,13 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.generation import generate
-from bench.config.decoding import Decoding
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
+from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.states import IGNORED, Rows, blocks, rows_of, slices
 from bench.models.mle import MLE
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still, tiny_bilstm
 
 KINDS = ["gpt2", "llama", "bart", "bilstm"]
@@ -109,7 +111,7 @@ def test_generation_is_told_what_it_has_written(kind: str, decoding: str) -> Non
     objective = Watched(backbone(kind))
     decoder_only = objective.backbone.architecture == "decoder-only"
     prompts = tiny.collate(objective.backbone, SOURCES)
-    settings = Decoding("greedy") if decoding == "greedy" else Decoding("beam", beams=3)
+    settings = Greedy() if decoding == "greedy" else Beam(beams=3)
     texts = generate(objective, prompts, settings, 5)
     told = objective.told
     beams = settings.beams

@@ -13,15 +13,17 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig, LogitsProcessor
 
-from bench.cells.generation import Generator, RowCache, SharedByBeams, generate
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
+from bench.generation.generation import Generator, RowCache, SharedByBeams, generate
 from bench.models.backbones import causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
-from tests.bench.cells.decoding_oracle import decode, next_token
-from tests.bench.cells.tiny_decoders import END, KINDS, VOCABULARY, CacheLM, backbone, collate, texts
+from tests.bench.generation.decoding_oracle import decode, next_token
+from tests.bench.generation.tiny_decoders import END, KINDS, VOCABULARY, CacheLM, backbone, collate, texts
 
 NEW = 10
 SEARCHES = [
@@ -56,10 +58,12 @@ class TestLibrary:
     def test_equal(self, kind: str, decoding: str) -> None:
         objective = MLE(backbone(kind)).eval()
         given, settings = texts(8), one(decoding)
-        beam = {"length_penalty": settings.length_penalty, "early_stopping": settings.early_stopping}
+        beam: dict[str, Any] = {}
+        if isinstance(settings, Beam):
+            beam = {"num_beams": settings.beams, "length_penalty": settings.length_penalty}
+            beam["early_stopping"] = settings.early_stopping
         config = GenerationConfig(
-            max_new_tokens=NEW, num_beams=settings.beams, do_sample=False,
-            no_repeat_ngram_size=settings.no_repeat_ngram, **(beam if settings.beams > 1 else {}),
+            max_new_tokens=NEW, do_sample=False, no_repeat_ngram_size=settings.no_repeat_ngram, **beam,
             pad_token_id=0, eos_token_id=END, bos_token_id=1, decoder_start_token_id=1,
         )  # fmt: skip
         batch = collate(objective.backbone, given)
@@ -113,7 +117,7 @@ class Stepwise(LogitsProcessor):
         for row, (text, log_probs) in enumerate(zip(input_ids[:, longest:].tolist(), answered, strict=True)):
             if END in text:
                 continue  # finished: what follows is overwritten with padding
-            expected = next_token(self.objective, self.given[row // self.decoding.beams], self.decoding)(text)
+            expected = next_token(self.objective, self.given[row // self.decoding.width], self.decoding)(text)
             self.worst = max(self.worst, float(difference(log_probs.double(), expected)))
             self.compared += 1
         return scores

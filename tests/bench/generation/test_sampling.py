@@ -9,12 +9,19 @@ import torch
 from torch import Tensor
 from transformers import TopKLogitsWarper, TopPLogitsWarper
 
-from bench.cells.sampling import PREFILTER, SeededSampler, inverse_cdf
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.core.draws import inverse_cdf
+from bench.decodings.core.sampler import Sampler
+from bench.decodings.core.top_tokens import PREFILTER
+from bench.decodings.nucleus import Nucleus
+from bench.decodings.topk import TopK
+from bench.generation.sampling import SeededSampler
 
 
-def one(text: str) -> Decoding:
-    return parse(text)[0]
+def one(text: str) -> Sampler:
+    decoding = parse(text)[0]
+    assert isinstance(decoding, Sampler)
+    return decoding
 
 
 def scores_of(rows: int, vocabulary: int, scale: float, seed: int = 0) -> Tensor:
@@ -23,17 +30,18 @@ def scores_of(rows: int, vocabulary: int, scale: float, seed: int = 0) -> Tensor
 
 def kept(decoding: str, scores: Tensor) -> tuple[Tensor, Tensor]:
     """Which tokens a sampler keeps, [B, V], and which rows needed the whole vocabulary, [B]."""
-    sampler = SeededSampler(one(decoding), range(len(scores)), 1)
-    _, ids, inside, settled = sampler.candidates(scores)
+    settings = one(decoding)
+    assert isinstance(settings, (TopK, Nucleus))
+    _, ids, inside, settled = settings.top_tokens().candidates(scores)
     found = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, ids, inside)
     if not settled.all():
-        found[~settled] = sampler.cut(scores[~settled]) > -math.inf
+        found[~settled] = settings.kept(scores[~settled])
     return found, ~settled
 
 
 def by_library(decoding: str, scores: Tensor) -> Tensor:
     settings = one(decoding)
-    warper = TopKLogitsWarper(settings.k) if settings.k else TopPLogitsWarper(settings.p)
+    warper = TopKLogitsWarper(settings.k) if isinstance(settings, TopK) else TopPLogitsWarper(settings.p)
     return warper(None, scores) > -math.inf
 
 

@@ -1,13 +1,14 @@
 """Generation: any backbone and objective as a `transformers` model, so that the library's own decoding drives them.
 
 Greedy and beam search with length penalty and n-gram blocking are the library's, token for token; sampling is
-`bench.cells.sampling`. The adapter only answers "what are the log-probabilities of the next token?".
+`bench.generation.sampling`. The adapter only answers "what are the log-probabilities of the next token?". A decoding
+with a loop of its own asks the same of `bench.generation.continuation`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,14 +19,16 @@ from torch import Tensor, nn
 from transformers import GenerationConfig, GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from bench.cells.row_cache import RowCache, SharedByBeams, new_cache
-from bench.cells.sampling import SeededSampler
-from bench.cells.second_reader import SecondReader
-from bench.config.decoding import Decoding
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.core.penalties import blockers
+from bench.decodings.core.sampler import Sampler
 from bench.errors import UsageError
+from bench.generation.continuation import Continuation, end_tokens, first_new, history_of
+from bench.generation.row_cache import RowCache, SharedByBeams, new_cache
+from bench.generation.sampling import SeededSampler
+from bench.generation.second_reader import SecondReader
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
-from bench.models.core.history import History
 from bench.models.core.objective import Objective
 
 __all__ = ["Generator", "RowCache", "SharedByBeams", "generate"]
@@ -62,18 +65,24 @@ def generate(
         UsageError: for a batch that cannot be continued: right-padded prompts, too few positions, too few seeds.
     """
     decoding = objective.resolved(decoding)
-    limit = decoding.max_new_tokens or max_new_tokens
-    _check(objective.backbone, batch["attention_mask"], limit)
-    settings, steps = _settings(decoding, objective.backbone.model.config, limit), list(processors)
-    if decoding.samples:
+    limit, config = decoding.max_new_tokens or max_new_tokens, objective.backbone.model.config
+    _check(objective.backbone, batch["attention_mask"], limit - 1 + decoding.looks_ahead)
+    start = first_new(batch, config)
+    steps = [*blockers(decoding, start), *processors]
+    if isinstance(decoding, Sampler):
         if len(seeds) != len(batch["input_ids"]):
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
         steps.append(SeededSampler(decoding, seeds, limit))
     if second is None and objective.has_second:
         second = objective.second_model
     with torch.no_grad(), _evaluating(objective), _evaluating(second):
-        texts = Generator(objective, decoding, second).continued(batch, settings, steps)
-    return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
+        if decoding.own_loop:
+            texts = decoding.write(Continuation(objective, decoding, batch, start, steps, second), limit)
+        else:
+            settings = _settings(decoding, config, limit)
+            texts = Generator(objective, decoding, second).continued(batch, start, settings, steps).tolist()
+    ends = end_tokens(config)
+    return [_until_end(row, ends) for row in texts]
 
 
 class Generator(PreTrainedModel, GenerationMixin):
@@ -96,7 +105,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
-    def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
+    def continued(self, batch: Batch, start: int, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
         own = RowCache(config)
@@ -107,12 +116,12 @@ class Generator(PreTrainedModel, GenerationMixin):
         cache = new_cache(config, own)
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
-            given, start = {"decoder_source_ids": ids}, 1
+            given = {"decoder_source_ids": ids}
             if "exemplar_ids" in batch:
                 given["decoder_exemplar_ids"] = batch["exemplar_ids"]
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
-            given, start = {"position_ids": positions(mask)}, ids.shape[1]
+            given = {"position_ids": positions(mask)}
             self.prompt = start
         texts: Tensor = self.generate(
             input_ids=ids,
@@ -128,12 +137,6 @@ class Generator(PreTrainedModel, GenerationMixin):
         """Add all tokens so far: of these the library hands on the new ones only. It looks for the name `kwargs`."""
         inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, *args, **kwargs)
         return {**inputs, "so_far": input_ids}
-
-    def history(self, so_far: Tensor, mask: Tensor | None) -> History:
-        """Return the tokens so far, [B, W], as the history of their next position."""
-        if self.config.is_encoder_decoder:
-            return History(so_far[:, 1:], ahead=so_far.shape[1] - 1)
-        return History(so_far, ahead=so_far.shape[1], mask=mask, prompt=self.prompt)
 
     def forward(
         self,
@@ -153,7 +156,9 @@ class Generator(PreTrainedModel, GenerationMixin):
         """Log-probabilities of the next token of each row, [B, 1, V]."""
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
-        history = None if so_far is None else self.history(so_far, attention_mask)
+        history = None
+        if so_far is not None:
+            history = history_of(so_far, attention_mask, self.prompt, reads_source=self.config.is_encoder_decoder)
         step = Step(
             ids=ids,
             cache=past_key_values,
@@ -193,16 +198,11 @@ def _evaluating(module: nn.Module | None) -> Iterator[None]:
 
 
 def _settings(decoding: Decoding, config: Any, limit: int) -> GenerationConfig:
-    """The library's settings; only those of the mode, because it warns about the others."""
-    beam: dict[str, Any] = {}
-    if decoding.mode == "beam":
-        beam = {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping}
+    """The library's settings; only those of the decoding, because it warns about the others."""
     return GenerationConfig(
         max_new_tokens=limit,
-        num_beams=decoding.beams,
         do_sample=False,  # a sampler leaves one token, so that the largest score is the draw
-        no_repeat_ngram_size=decoding.no_repeat_ngram,
-        **beam,
+        **{"num_beams": 1, **decoding.library()},
         **_special_ids(config),
     )
 
@@ -212,21 +212,26 @@ def _special_ids(config: Any) -> dict[str, Any]:
     return {name: getattr(config, name, None) for name in names}
 
 
-def _check(backbone: Backbone, mask: Tensor, limit: int) -> None:
-    """Refuse a batch that would be continued wrongly or would end in the middle of it."""
+def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
+    """Refuse a batch that would be continued wrongly or would end in the middle of it.
+
+    Args:
+        backbone: with so many positions.
+        mask: [B, T] of prompts, or [B, S] of sources.
+        new: most tokens that the model reads behind the prompt.
+    """
     config, prompt = backbone.model.config, 1
     if not config.is_encoder_decoder:
         prompt = int(mask.sum(1).max())
     room = getattr(config, "max_position_embeddings", None)
-    if room is not None and prompt + limit - 1 > room:  # the last token is never read
-        raise UsageError(f"{prompt} given and {limit} new tokens need more than the backbone's {room} positions")
+    if room is not None and prompt + new > room:
+        raise UsageError(f"{prompt} given and {new + 1} new tokens need more than the backbone's {room} positions")
     if not config.is_encoder_decoder and not bool((mask[:, -1] > 0).all()):
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")
 
 
-def _until_end(tokens: list[int], end: int | list[int] | None) -> list[int]:
+def _until_end(tokens: list[int], ends: Collection[int]) -> list[int]:
     """Cut a row at its first end token; behind it the library writes padding or, in a beam, more end tokens."""
-    ends = end if isinstance(end, list) else [end]
     for at, token in enumerate(tokens):
         if token in ends:
             return tokens[:at]

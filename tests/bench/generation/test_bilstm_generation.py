@@ -10,16 +10,18 @@ import torch
 from torch import Tensor
 from transformers import EncoderDecoderCache, LogitsProcessor
 
-from bench.cells.generation import RowCache, generate
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
+from bench.generation.generation import RowCache, generate
 from bench.models.backbones.backbone import Step
 from bench.models.backbones.bilstm import BiLSTM
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
-from tests.bench.cells.decoding_oracle import NextToken, beam, block, greedy
+from tests.bench.generation.decoding_oracle import NextToken, beam, block, greedy
 from tests.models.tiny_bilstm import END, EXEMPLARS, collate, texts, tiny
 
 DESIGNS = [
@@ -87,7 +89,7 @@ class Stepwise(LogitsProcessor):
 
 def worst_step(model: BiLSTM, decoding: str, kind: type[Objective] = MLE) -> float:
     """The largest difference, over all steps and rows, between decoding and full passes."""
-    check = Stepwise(kind(model), one(decoding).beams)
+    check = Stepwise(kind(model), one(decoding).width)
     objective = kind(model)
     objective.decode_log_probs = check.decode_log_probs  # type: ignore[method-assign]
     run(objective, SOURCES, READ, decoding, 5, processors=[check], seeds=range(len(SOURCES)))
@@ -177,7 +179,10 @@ class TestOracle:
             def blocked(new: list[int], predict: NextToken = predict) -> Tensor:
                 return block(predict(new), [1, *new], settings.no_repeat_ngram)
 
-            found = (beam if settings.beams > 1 else greedy)(blocked, settings, 6, END)
+            if isinstance(settings, Beam):
+                found = beam(blocked, settings, 6, END)
+            else:
+                found = greedy(blocked, settings, 6, END)
             expected.append(found[: found.index(END)] if END in found else found)
         assert run(objective, SOURCES, READ, decoding, 6) == expected
 

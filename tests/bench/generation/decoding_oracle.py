@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bench.config.decoding import Decoding
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, slices
 
@@ -47,8 +48,10 @@ def decode(objective: Objective, given: list[int], decoding: Decoding, limit: in
     def blocked(new: list[int]) -> Tensor:
         return block(predict(new), read + new, decoding.no_repeat_ngram)
 
-    search = beam if decoding.mode == "beam" else greedy
-    found = search(blocked, decoding, limit, end)
+    if isinstance(decoding, Beam):
+        found = beam(blocked, decoding, limit, end)
+    else:
+        found = greedy(blocked, decoding, limit, end)
     return found[: found.index(end)] if end in found else found
 
 
@@ -70,31 +73,37 @@ def greedy(predict: NextToken, decoding: Decoding, limit: int, end: int) -> list
     return text
 
 
-def beam(predict: NextToken, decoding: Decoding, limit: int, end: int) -> list[int]:
-    """Beam search as the library defines it.
+def beam(predict: NextToken, decoding: Beam, limit: int, end: int) -> list[int]:
+    """Beam search as the library defines it, with either length penalty.
 
-    Of the 2k best continuations, those among the first k that end are finished, at log-probability over length to the
-    power of the penalty; the first k that do not end go on. It stops when k are finished and, unless stopping early,
+    Of the 2k best continuations, those among the first k that end are finished, at log-probability over `penalty` of
+    their length; the first k that do not end go on. It stops when k are finished and, unless stopping early,
     the best running one, at its present length, does not beat the worst of them.
     """
-    width, power = decoding.beams, decoding.length_penalty
+    width = decoding.beams
     running: list[tuple[float, list[int]]] = [(0.0, [])]
     finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
         grown = [best for score, text in running for best in grow(predict(text), score, text, 2 * width)]
         grown = sorted(grown, key=lambda one: -one[0])[: 2 * width]
         ended = [length == limit or text[-1] == end for _, text in grown]
-        finished += [
-            (score / length**power, text) for (score, text), over in zip(grown[:width], ended, strict=False) if over
-        ]
+        divisor = penalty(decoding, length)
+        finished += [(score / divisor, text) for (score, text), over in zip(grown[:width], ended, strict=False) if over]
         finished = sorted(finished, key=lambda one: -one[0])[:width]
         running = [one for one, over in zip(grown, ended, strict=True) if not over][:width]
         if not running:
             break
         full = len(finished) == width
-        if full and (decoding.early_stopping or running[0][0] / length**power <= finished[-1][0]):
+        if full and (decoding.early_stopping or running[0][0] / divisor <= finished[-1][0]):
             break
     return finished[0][1]
+
+
+def penalty(decoding: Beam, length: int) -> float:
+    """What a text of so many tokens is divided by: a power of its length, or eq. 14 of Wu et al. 2016."""
+    if decoding.gnmt is None:
+        return float(length**decoding.length_penalty)
+    return float((5 + length) ** decoding.gnmt / 6**decoding.gnmt)
 
 
 def grow(log_probs: Tensor, score: float, text: list[int], count: int) -> list[tuple[float, list[int]]]:
