@@ -1,4 +1,4 @@
-"""`bench check`: whether a method, task, metric or backbone keeps to its contract, line by line."""
+"""`bench check`: whether a method, task, metric, backbone or decoding keeps to its contract, line by line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, installed, split_names
 from bench.cli_options import data_dir_of, data_dir_option, json_option, positive, set_option, set_texts, whole
+from bench.decodings import DECODINGS
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.models import ALIASES, METHODS
@@ -20,7 +21,13 @@ from bench.tasks import TASKS
 if TYPE_CHECKING:
     from bench.testing import Report, Result
 
-TABLES: dict[str, Any] = {"method": METHODS, "task": TASKS, "metric": METRICS, "backbone": BACKBONES}
+TABLES: dict[str, Any] = {
+    "method": METHODS,
+    "task": TASKS,
+    "metric": METRICS,
+    "backbone": BACKBONES,
+    "decoding": DECODINGS,
+}
 """What can be checked, by kind."""
 
 
@@ -49,6 +56,7 @@ def run(given: argparse.Namespace) -> int:
         "task": check_tasks,
         "metric": check_metrics,
         "backbone": check_backbones,
+        "decoding": check_decodings,
     }
     by_kind: dict[str, list[str]] = {}
     for name in split_names(given.names):
@@ -72,9 +80,10 @@ def kind_of(name: str) -> str:
     """
     if name == "all" or name in ALIASES or any(character in name for character in "*?["):
         return "method"
-    kinds = [kind for kind, table in TABLES.items() if name in all_names(table)]
+    target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
+    kinds = [kind for kind, table in TABLES.items() if target in all_names(table)]
     if not kinds and ":" in name:
-        kinds = [kind_of_value(name)]
+        kinds = [kind_of_value(target)]
     if not kinds:
         kinds = [kind for kind, table in TABLES.items() if name in installed(kind, table)]
     if not kinds and ("/" in name or Path(name).is_dir()):
@@ -82,7 +91,9 @@ def kind_of(name: str) -> str:
     if not kinds:
         every = [known for table in TABLES.values() for known in all_names(table)]
         near = did_you_mean(name, difflib.get_close_matches(name, every, n=1)) or "; bench list has the names"
-        raise UsageError(f"no method, task, metric or backbone '{name}'{near}; module:Name or file.py:Name works too")
+        raise UsageError(
+            f"no method, task, metric, backbone or decoding '{name}'{near}; module:Name or file.py:Name works too"
+        )
     if len(kinds) > 1:
         raise UsageError(f"'{name}' is the name of a {' and of a '.join(kinds)}; say which with --kind")
     return kinds[0]
@@ -95,6 +106,7 @@ def kind_of_value(asked: str) -> str:
         UsageError: it is nothing that can be checked.
     """
     from bench.base.own_code import load
+    from bench.decodings.core.decoding import Decoding
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
@@ -107,10 +119,12 @@ def kind_of_value(asked: str) -> str:
         return "task"
     if isinstance(value, type) and issubclass(value, Objective):
         return "method"
+    if isinstance(value, type) and issubclass(value, Decoding):
+        return "decoding"
     if callable(value) and not isinstance(value, type):
         return "backbone"
     raise UsageError(
-        f"'{asked}' is neither a subclass of Objective or Task, nor a MetricEntry, nor a factory of a backbone"
+        f"'{asked}' is neither a subclass of Objective, Task or Decoding, nor a MetricEntry, nor makes a backbone"
     )
 
 
@@ -190,6 +204,19 @@ def check_backbones(names: list[str], given: argparse.Namespace) -> list[Report]
             continue
         printer = ResultPrinter(given.json)
         reports.append(said(check_backbone_entry(loaded, tuple(set_texts(given)), given.quick, printer), given))
+    return reports
+
+
+def check_decodings(names: list[str], given: argparse.Namespace) -> list[Report]:
+    """Check decodings with MLE on small backbones."""
+    from bench.config.decoding import parse
+    from bench.testing.decoding_contract import BACKBONES as SMALL
+    from bench.testing.decoding_contract import check_decoding_on
+
+    backbones = split_names(given.backbone) or list(SMALL)
+    reports = []
+    for decoding in parse(",".join(names)):
+        reports.append(said(check_decoding_on(decoding, backbones, ResultPrinter(given.json)), given))
     return reports
 
 

@@ -1,4 +1,4 @@
-"""Testing: what methods, tasks, metrics and backbones must keep to, built in or anybody's own (`bench check`)."""
+"""Testing: what methods, tasks, metrics, backbones and decodings must keep to (`bench check`)."""
 
 from bench.testing.contract import BACKBONES, CHECKS, check_objective
 from bench.testing.report import Report, Result

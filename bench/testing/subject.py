@@ -161,8 +161,9 @@ class Subject:
         """Whether the loss draws random numbers of torch, as dropout does: it is compared in evaluation mode then."""
         losses = []
         for seed in (0, 1):
-            torch.manual_seed(seed)
-            losses.append(self.objective().step_loss(self.batch(self.rows)).total.detach())
+            objective = self.objective()
+            torch.manual_seed(seed)  # behind the making, which may seed too
+            losses.append(objective.step_loss(self.batch(self.rows)).total.detach())
         return not torch.equal(*losses)
 
     def comparable(self) -> Objective:

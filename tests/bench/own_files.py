@@ -1,4 +1,4 @@
-"""Files of a user's own, written where a test may load them: a task, a metric, a backbone, a method, a format."""
+"""Files of a user's own, written where a test may load them: one of everything that can be brought."""
 
 from __future__ import annotations
 
@@ -105,7 +105,28 @@ def titles(leaderboards):
     return "".join(f"{table.title}\\n" for table in leaderboards.tables)
 '''
 
-FILES = {"towns": TASK, "shouts": METRIC, "tiny": BACKBONE, "soft": METHOD, "titles": FORMAT}
+DECODING = '''
+"""Top-a: draw among tokens that are likely enough beside the largest."""
+
+from dataclasses import dataclass
+
+from bench.decodings.core.sampler import Sampler
+from bench.decodings.core.settings import number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopA(Sampler):
+    """Keep tokens with at least a times the square of the largest probability."""
+
+    name = "top_a"
+    a: float = number(above=0, most=1, value=True)
+
+    def kept(self, scores):
+        probs = scores.softmax(1)
+        return probs >= self.a * probs.amax(1, keepdim=True) ** 2
+'''
+
+FILES = {"towns": TASK, "shouts": METRIC, "tiny": BACKBONE, "soft": METHOD, "titles": FORMAT, "top_a": DECODING}
 
 
 def write_all(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A task, a metric, a backbone, a method and a format of our own run beside the built-ins and are found everywhere."""
+"""One of everything of our own runs beside the built-ins and is found everywhere."""
 
 import importlib
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import bench
 from bench import make
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
@@ -22,7 +23,8 @@ from tests.conftest import call, forget_data
 
 BUILT_IN = "pairs"
 RUN = ("run", "--task", f"towns.py:Towns,{BUILT_IN}", "--method", "mle,soft.py:Soft", "--backbone", "tiny.py:tiny",
-       "--metrics", "shouts.py:shouts", "--preset", "small", "--seeds", "0,1", "--quiet", "--set", "trainer.steps=2",
+       "--metrics", "shouts.py:shouts", "--decode", "greedy,top_a.py:TopA=0.2",
+       "--preset", "small", "--seeds", "0,1", "--quiet", "--set", "trainer.steps=2",
        "tiny:backbone.width=8", "towns:trainer.batch_size=4", f"{BUILT_IN}:trainer.batch_size=2",
        "soft:trainer.lr=0.01", "evaluation.rows=4", "trainer.max_target=8")  # fmt: skip
 
@@ -73,13 +75,13 @@ def test_the_files_are_short():
 
 def test_they_stand_in_the_table(folder):
     shown = (folder / "shown.txt").read_text()
-    for name in ("towns", BUILT_IN, "mle", "soft", "tiny", "shouts"):
+    for name in ("towns", BUILT_IN, "mle", "soft", "tiny", "shouts", "top_a=0.2"):
         assert name in shown, name
 
 
 def test_they_stand_in_the_page(folder):
     page = (folder / "results" / "leaderboard.html").read_text()
-    for name in ("towns", BUILT_IN, "soft", "tiny", "shouts"):
+    for name in ("towns", BUILT_IN, "soft", "tiny", "shouts", "top_a=0.2"):
         assert name in page, name
     (script,) = re.findall(r'<script type="text/plain" id="board">([^<]*)</script>', page)
     prompts = {sample["prompt"] for table in unpacked(script)["tables"] for sample in table["samples"]}
@@ -93,7 +95,8 @@ def board(*arguments):
 
 
 def rows_of(table):
-    return {row["method"]: row for row in table["methods"]}
+    """The greedy rows of a table, by method."""
+    return {row["method"]: row for row in table["methods"] if row["decoding"] == "greedy"}
 
 
 def test_they_stand_in_the_json_without_their_source(elsewhere):
@@ -119,7 +122,7 @@ def test_a_task_of_ones_own_is_sorted_by_its_own_column(elsewhere):
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("report", "--task", "towns", "--format", "markdown"), "| mle | tiny |"),
+        (("report", "--task", "towns", "--format", "markdown"), "| mle (greedy) | tiny |"),
         (("status", "--task", "towns"), "towns · soft · tiny · seed 1"),
         (("samples", "--task", "towns", "--methods", "mle,soft"), "the task 'towns' is not here"),
         (("report", "--format", "html"), "wrote results/leaderboard.html"),
@@ -142,7 +145,7 @@ def test_a_name_near_a_stored_one_is_told(elsewhere):
         (("report", "--task", "towns.py:Towns", "--format", "titles.py:titles"), "towns · test split, 4 rows"),
         (("data", "stats", "towns.py:Towns"), "towns  train  sample"),
         (("verify", "results"), "0 differences"),
-        (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 8 were there"),
+        (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
     ],
 )
 def test_they_are_found_where_their_files_are(here, command, says):
@@ -163,7 +166,7 @@ def test_no_report_runs_their_code(here, form, tmp_path):
 def test_a_study_for_people_names_them(here, tmp_path):
     sys.path.append(str(here))
     command = ("human", "make", "results", "--task", "towns.py:Towns", "--methods", "mle,soft", "--items", "2")
-    ended = call(*command, "--gap", "0", "--out", str(tmp_path / "study"))
+    ended = call(*command, "--decode", "greedy", "--gap", "0", "--out", str(tmp_path / "study"))
     assert ended.code == 0, ended.err
     assert "the town of test land" in (tmp_path / "study" / "study.html").read_text()
 
@@ -209,7 +212,7 @@ def test_a_changed_metric_is_another_score_of_the_same_cell(here):
     write(here, "shouts", METRIC + "\n# changed\n")
     assert key() == before
     ended = call("score", "results", "--metrics", f"{here}/shouts.py:shouts")
-    assert "8 scores made, 0 were there" in ended.out, ended.err
+    assert "16 scores made, 0 were there" in ended.out, ended.err
 
 
 def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):
@@ -332,3 +335,45 @@ def test_a_class_is_taken_by_make(here, monkeypatch):
     towns, soft = importlib.import_module("towns"), importlib.import_module("soft")
     objective, task = make(towns.Towns, soft.Soft, backbone="tiny.py:tiny", set={"backbone.width": 8}, limit=8)
     assert (type(objective), type(task), objective.backbone.width) == (soft.Soft, towns.Towns, 8)
+
+
+# Checks and boards ----------------------------------------------------------------------------------------------------
+
+ALL = ("towns.py:Towns", "shouts.py:shouts", "tiny.py:tiny", "soft.py:Soft", "top_a.py:TopA=0.2")
+
+
+def test_a_check_passes_each(here):
+    sys.path.append(str(here))
+    ended = call("check", *ALL, "--quick", "--json", "--backbone", "small-causal")
+    reports = {report["name"]: report["ok"] for report in json.loads(ended.out)}
+    assert ended.code == 0, ended.out
+    assert reports == dict.fromkeys(("towns", "shouts", "tiny", "soft", "top_a=0.2"), True)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "check", "says"),
+    [
+        ("towns", 'f"{split}/{n}", f"{split} land', 'f"{split}/{n % 5}", f"{split} land', "ids", "each id once"),
+        ("shouts", "ordered(rows, gold)", "rows", "rows", "expected a ValueError where a row is missing"),
+        ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seed", "other weights of another seed"),
+        ("soft", "return (1", "return -(1", "overfit", "learned"),
+        ("top_a", "probs >=", "probs > 9 *", "kept", "a token that is kept of each row"),
+    ],
+)
+def test_a_check_fails_five_broken_ones_for_the_right_reason(here, file, old, new, check, says):
+    assert old in FILES[file]
+    sys.path.append(str(here))
+    write(here, file, FILES[file].replace(old, new))
+    asked = next(name for name in ALL if name.startswith(f"{file}.py"))
+    ended = call("check", asked, "--quick", "--json", "--backbone", "small-causal")
+    (report,) = json.loads(ended.out)
+    failed = {result["check"]: result["detail"] for result in report["checks"] if result["state"] == "failed"}
+    assert (ended.code, check in failed) == (1, True), failed
+    assert says in failed[check] or check == "overfit"
+
+
+def test_a_board_has_them_all(elsewhere):
+    frame = bench.load("results").filter(task="towns", method="soft").to_pandas()
+    assert {"shouts", "ppl/token", "chrf"} <= {name.partition(" [")[0] for name in frame.metric}
+    assert {"greedy", "top_a=0.2"} <= {name.partition(" [")[0] for name in frame.decoding}
+    assert set(frame.backbone) == {"tiny"}
