@@ -35,7 +35,16 @@ ALLOWED = {
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
-    "bench.queue": ("bench.queue", "bench.cells", "bench.processes", "bench.config", "bench.store", *GROUND),
+    "bench.queue": ("bench.queue", "bench.cells", "bench.generation", "bench.processes", "bench.config")
+    + ("bench.store", *GROUND),
+        "bench.queue",
+        "bench.cells",
+        "bench.generation",
+        "bench.processes",
+        "bench.config",
+        "bench.store",
+        *GROUND,
+    ),
 }
 EXTRA = {
     # The tables of what there is; nothing is loaded.

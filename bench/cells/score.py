@@ -121,11 +121,12 @@ def computed(
         task: says which rows belong together; those count as one.
         code: of a metric of the user's own.
     """
-    column, higher_is_better = main_column(metric)
-    if column and (needed := lacking_here(metric.requires)):  # said without loading what could not be used
-        signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
-        missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
-        return {"values": [with_source(missing, code).as_dict()]}, {}
+    if needed := lacking_here(metric.requires):  # said without loading what could not be used
+        column, higher_is_better = main_column(metric)
+        if column:
+            signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
+            missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
+            return {"values": [with_source(missing, code).as_dict()]}, {}
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     values = {"values": [with_source(value, code).as_dict() for value in scores]}

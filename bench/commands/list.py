@@ -68,9 +68,9 @@ def listing(kind: str, as_json: bool) -> str:
         lines.append(title)
         for name, entry in table.items():
             lines += entry_lines(name, entry, width)
-            if table is DECODINGS:
+            if name in DECODINGS and title == "decodings":
                 lines += [f"  {'':<{width}}{line}" for line in setting_lines(entry.load())]
-        if table is DECODINGS:
+        if title == "decodings":
             lines += [f"  {line}" for line in shared_lines()]
     return "\n".join(lines)
 

@@ -78,7 +78,7 @@ def test_list_names_everything_there_is(bench):
     lines = {line.split()[0] for line in ended.out.splitlines() if line.startswith("  ")}
     assert {*METHODS, *TASKS, "histalign.released", "small-causal", "table_bleu"} <= lines
     content = json.loads(bench("list", "--json").out)
-    assert list(content) == ["methods", "tasks", "backbones", "metrics"]
+    assert list(content) == ["methods", "tasks", "backbones", "metrics", "decodings"]
     assert content["methods"]["trime"]["variants"] == {"released": {"method.variant": "released"}}
     assert list(json.loads(bench("list", "tasks", "--json").out)["tasks"]) == list(TASKS)
 

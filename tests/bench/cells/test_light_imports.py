@@ -23,8 +23,9 @@ ON_REQUEST = {
     "bench.tasks.exemplars.retrieve": "methods that read exemplars",
     "bench.tasks.fetch.hub": "data of the hub",
 }
-CELLS = ("build", "evaluation", "evaluators", "generation", "run", "sampling", "score", "validation", "work")
+CELLS = ("build", "evaluation", "evaluators", "run", "score", "validation", "work")
 TRAINING = {f"bench.cells.{name}" for name in CELLS} | {"bench.training.training", "bench.training.state_keeper"}
+TRAINING |= {"bench.generation.generation", "bench.generation.sampling"}
 
 
 def imported_with(start):

@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 import torch
-from tests.bench.cells.test_generation import one, run
 
 from bench.decodings.beam import Beam
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import decode, next_token
+from tests.bench.generation.test_generation import one, run
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
 
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from tests.bench.cells.test_generation import run
 from torch import Tensor, nn
 from transformers import PretrainedConfig
 
@@ -21,6 +20,7 @@ from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, last_rows, slices
 from bench.models.mle import MLE
+from tests.bench.generation.test_generation import run
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "modern"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.bench.cells.test_generation import run, worst_step
 from torch import Tensor
 
 from bench.cells.job import evaluation_content, evaluation_of
@@ -21,7 +20,8 @@ from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
 from bench.generation.generation import RowCache, generate
 from bench.models.mle import MLE
-from tests.bench.cells import test_bilstm_generation as recurrent
+from tests.bench.generation import test_bilstm_generation as recurrent
+from tests.bench.generation.test_generation import run, worst_step
 from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
 from tests.models.tiny_bilstm import collate, tiny
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.bench.cells.test_generation import run
 
 from bench.base.keys import key_of
 from bench.cli import parser
@@ -16,6 +15,7 @@ from bench.config.decoding import parse
 from bench.decodings import DECODINGS
 from bench.errors import MissingError, UsageError
 from bench.models.mle import MLE
+from tests.bench.generation.test_generation import run
 from tests.bench.generation.tiny_decoders import KINDS, backbone, texts
 from tests.bench.own import Own
 
@@ -88,7 +88,11 @@ def test_made_in_python_it_has_the_same_key(written: Own) -> None:
     ("text", "typed", "says"),
     [
         ("class TopA:\n    pass\n", "bad:TopA=1", "is not a subclass of bench.decodings.core.decoding.Decoding"),
-        (FILES["top_a"].replace('name = "top_a"', 'name = "topk"'), "bad:TopA=1", "that is not one of ours"),
+        (
+            FILES["top_a"].replace('name = "top_a"', 'name = "topk"'),
+            "bad:TopA=1",
+            "is named 'topk', which is a built-in decoding; choose another name",
+        ),
         (FILES["top_a"].replace('name = "top_a"', ""), "bad:TopA=1", "should have a class attribute `name`"),
         (FILES["top_a"], "bad:TopA", "top_a needs a value, for example top_a=0.2"),
         (FILES["top_a"], "bad:TopA=2", "a is a number above 0 and of at most 1, not '2.0'"),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.bench.cells.test_sampling import chi_square_fits, one, scores_of
 from torch import Tensor
 from transformers import EtaLogitsWarper, LogitsProcessor, MinPLogitsWarper, TypicalLogitsWarper
 
 from bench.generation.sampling import SeededSampler
+from tests.bench.generation.test_sampling import chi_square_fits, one, scores_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "modern"
 CUTS = [{"min_p": 0.1, "typical": 0.9, "eta": 0.02}, {"min_p": 0.05, "typical": 0.5, "eta": 0.1}]

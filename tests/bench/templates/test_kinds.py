@@ -29,7 +29,7 @@ TABLES: dict[str, tuple[dict[str, Any], type]] = {
     "metric": (METRICS, MetricEntry),
     "backbone": (BACKBONES, BackboneEntry),
 }
-TESTS = {"task": 4, "metric": 4, "backbone": 2}
+TESTS = {"task": 5, "metric": 4, "backbone": 2}
 """How many tests are written."""
 
 

@@ -224,7 +224,7 @@ def test_a_class_that_no_other_process_finds_is_not_run_there() -> None:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("nope", "^no method, task, metric, backbone or decoding 'nope'; bench list has the names; there are: "),
+        ("nope", "^no method 'nope'; there are: "),
         ("lead", "^'lead' is a baseline, which is not trained; there is nothing to check$"),
         ("unlikelihood", "^'unlikelihood' stands for ul_token, ul_seq, ul_token_seq; name one of them$"),
         ("json:JSONDecoder", "^'json:JSONDecoder' is not a subclass of bench.models.core.objective.Objective$"),

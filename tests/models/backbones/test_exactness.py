@@ -245,14 +245,12 @@ def test_texts_are_those_of_the_library(changed: Backbone, decoding: str) -> Non
     given = parse(decoding)[0]
     ours = generate(MLE(changed).eval(), {"input_ids": ids, "attention_mask": mask}, given, 6)
     config = changed.model.config
-    beam = {"length_penalty": given.length_penalty, "early_stopping": given.early_stopping}
     settings = GenerationConfig(
         max_new_tokens=6,
-        num_beams=given.beams,
         pad_token_id=0,
         eos_token_id=2,
         decoder_start_token_id=getattr(config, "decoder_start_token_id", None),
-        **(beam if given.beams > 1 else {}),
+        **{"num_beams": 1, **given.library()},
     )
     changed.model.generation_config.forced_eos_token_id = None  # of mBART
     theirs = changed.model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
