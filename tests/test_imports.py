@@ -37,14 +37,6 @@ ALLOWED = {
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
     "bench.queue": ("bench.queue", "bench.cells", "bench.generation", "bench.processes", "bench.config")
     + ("bench.store", *GROUND),
-        "bench.queue",
-        "bench.cells",
-        "bench.generation",
-        "bench.processes",
-        "bench.config",
-        "bench.store",
-        *GROUND,
-    ),
 }
 EXTRA = {
     # The tables of what there is; nothing is loaded.
