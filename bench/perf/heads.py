@@ -167,17 +167,25 @@ def lce_options() -> list[tuple[str, Any]]:
 
 
 def interleaved(runs: dict[str, Run], repeats: int) -> dict[str, float]:
-    """Return the shortest time of each run in seconds, after one warm-up; all take turns in this process."""
+    """Return the shortest time of each run in seconds, after one warm-up; all take turns in this process.
+
+    What was there before is left out of the search for garbage, which would cost more than the runs.
+    """
     best = dict.fromkeys(runs, float("inf"))
-    for turn in range(repeats + 1):
-        for name, run in runs.items():
-            gc.collect()
-            synchronise()
-            started = time.perf_counter()
-            run()
-            synchronise()
-            if turn:
-                best[name] = min(best[name], time.perf_counter() - started)
+    gc.collect()
+    gc.freeze()
+    try:
+        for turn in range(repeats + 1):
+            for name, run in runs.items():
+                gc.collect()
+                synchronise()
+                started = time.perf_counter()
+                run()
+                synchronise()
+                if turn:
+                    best[name] = min(best[name], time.perf_counter() - started)
+    finally:
+        gc.unfreeze()
     return best
 
 
