@@ -14,7 +14,7 @@ from transformers import PretrainedConfig
 
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
 from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
@@ -58,6 +58,7 @@ class BiLSTM(Backbone):
             labelled=torch.ones_like(mask, dtype=torch.bool),
             copying=copying,
             copy_tokens=self.copy_tokens(ids, exemplar),
+            host=source_on_host(batch),
         )
 
     def extend(self, step: Step) -> Rows:

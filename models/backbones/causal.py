@@ -5,13 +5,17 @@ Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.core.host import Array, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States, last_rows
+
+Mask = TypeVar("Mask", Tensor, Array)
 
 
 class Causal(Backbone):
@@ -26,6 +30,10 @@ class Causal(Backbone):
             input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
         targets = batch["labels"][:, 1:]
+        host = None
+        if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):
+            labels, known_ids, known_mask = arrays
+            host = HostTokens(targets, labels[:, 1:], lambda: known_ids[:, 1:], lambda: strictly_past_array(known_mask))
         return States(
             hidden=hidden[:, :-1],
             targets=targets,
@@ -33,6 +41,7 @@ class Causal(Backbone):
             memory_tokens=ids[:, 1:],
             readable=strictly_past(mask),
             labelled=targets != IGNORED,
+            host=host,
         )
 
     def extend(self, step: Step) -> Rows:
@@ -64,6 +73,13 @@ def strictly_past(mask: Tensor) -> Tensor:
     return past[None] & real[:, None, :]
 
 
-def both_real(mask: Tensor) -> Tensor:
+def strictly_past_array(mask: Array) -> Array:
+    """`strictly_past` of an array."""
+    real = both_real(mask)
+    past = np.tri(real.shape[1], k=-1, dtype=bool)
+    return past & real[:, None, :]
+
+
+def both_real(mask: Mask) -> Mask:
     """Which entries have a real state and a real token after it, [B, T-1]."""
     return (mask[:, :-1] > 0) & (mask[:, 1:] > 0)

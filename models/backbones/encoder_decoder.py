@@ -11,7 +11,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
+from bench.models.backbones.backbone import (
+    Backbone,
+    Batch,
+    LinearHead,
+    Step,
+    decoder_inputs,
+    output_embedding,
+    source_on_host,
+)
 from bench.models.core.states import Rows, States, last_rows
 
 
@@ -40,6 +48,7 @@ class EncoderDecoder(Backbone):
             memory_tokens=batch["input_ids"],
             readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
             labelled=torch.ones_like(mask, dtype=torch.bool),
+            host=source_on_host(batch),
         )
 
     def extend(self, step: Step) -> Rows:
