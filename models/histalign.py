@@ -157,7 +157,7 @@ class HistAlign(Objective):
             with_pair.readable,
             self.margin,
             reduction,
-            pairs.most,
+            max(pairs.stops, default=0),
         )
         ranking = hinge.new_zeros(len(rows)).index_copy(0, pairs.at, hinge)
         return ranking, {"ranking": ranking}
@@ -171,7 +171,7 @@ class HistAlign(Objective):
         rows = whole[0].take(pairs.at)
         over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
         return released_ranking(
-            rows.similarity(), self._ranks(rows, pairs), rows.positive, rows.readable, self.margin, over
+            rows.similarity(), self._ranks(rows, pairs), rows.positive, rows.readable, self.margin, over, pairs.stops
         )
 
     def _ranks(self, rows: Rows, pairs: Paired) -> Tensor:
@@ -196,11 +196,11 @@ class Paired:
     distinct pairs of a batch row and a target.
     """
 
-    at: Tensor  # [k] positions in the slice
+    at: Tensor  # [k] positions in the slice, those with most positives first
     question: Tensor  # [k] which of the K orders each position uses
     targets: Distinct  # of [K] targets
     memory: Distinct  # of [K, M] memory tokens
-    most: int  # every positive has a rank below it
+    stops: list[int]  # [k] every positive of a position has a rank below it; falling
 
 
 def paired(rows: Rows, rank_scope: str) -> Paired:
@@ -218,10 +218,10 @@ def paired(rows: Rows, rank_scope: str) -> Paired:
     holds_target = host.memory_tokens[row] == targets[:, None]  # [n, M]
     n_positive = (holds_target & readable).sum(1)
     at = np.flatnonzero((n_positive > 0) & (readable.sum(1) > n_positive))
-    if rank_scope == "cache":
-        ranked_first = n_positive[at]
-    else:
-        ranked_first = holds_target[at].sum(1)
+    stops = n_positive
+    if rank_scope == "sequence":
+        stops = holds_target.sum(1)
+    at = at[np.argsort(-stops[at], kind="stable")]
     questions, question = np.unique(np.stack([row[at], targets[at]]), axis=1, return_inverse=True)  # [2, K], [k]
     target_tokens, target_place = np.unique(questions[1], return_inverse=True)
     memory_tokens, memory_place = np.unique(host.memory_tokens[batch], return_inverse=True)
@@ -242,5 +242,5 @@ def paired(rows: Rows, rank_scope: str) -> Paired:
         copied["question"],
         Distinct(copied["target_tokens"], copied["target_place"]),
         Distinct(copied["memory_tokens"], copied["memory_place"].index_select(0, copied["group"])),
-        int(ranked_first.max(initial=0)),
+        stops[at].tolist(),
     )

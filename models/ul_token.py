@@ -143,14 +143,22 @@ def candidates_of(rows: Rows) -> tuple[Tensor, Tensor]:
 
 def joined(states: States) -> States:
     """Return a batch as a single row of B * T positions, its rows one behind the other, without a memory."""
+    targets, known = states.targets.flatten()[None], states.on_host()
+    host = HostTokens(
+        targets,
+        known.targets.reshape(1, -1),
+        lambda: known.memory_tokens[:1, :0],
+        lambda: known.readable[..., :0].reshape(1, -1, 0),
+    )
     return replace(
         states,
         hidden=states.hidden.flatten(0, 1)[None],
-        targets=states.targets.flatten()[None],
+        targets=targets,
         memory=states.memory[:1, :0],
         memory_tokens=states.memory_tokens[:1, :0],
         readable=states.readable[..., :0].flatten(0, 1)[None],
         labelled=states.labelled[:1, :0],
+        host=host,
     )
 
 

@@ -143,7 +143,7 @@ class Rows:
         groups, width = len(self.memory), self.hidden.shape[1]
         if groups == 1:
             return scaled_similarity(self.hidden, self.memory[0])
-        if len(self) == groups * self.width:
+        if self.block is not None and len(self) == groups * self.width:  # nothing is filled, nothing was taken
             return scaled_similarity(self.hidden.view(groups, self.width, width), self.memory).flatten(0, 1)
         filled = self.hidden.new_zeros((groups * self.width, width)).index_copy(0, self.kept, self.hidden)
         scores = scaled_similarity(filled.view(groups, self.width, width), self.memory)  # [G, P, M]

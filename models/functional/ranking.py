@@ -19,6 +19,7 @@ Shapes: n positions (rows), M memory entries, V tokens, D width, U distinct toke
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import torch
@@ -152,7 +153,7 @@ def ranked_hinge(
     """
     positive, negative = positive & candidates, candidates & ~positive
     if most is None:
-        most = _highest(ranks, positive) + 1
+        most = max(_stops(ranks, positive), default=0)
     scores = _with_margin(similarity, ranks, positive, negative, margin)
     coefficients = _hinge_coefficients(scores.detach(), ranks, positive, negative, most)
     losses = (coefficients * scores).sum(1)
@@ -169,6 +170,7 @@ def released_ranking(
     candidates: Tensor,
     margin: float,
     over_offsets: Literal["mean", "sum"] = "mean",
+    stops: Sequence[int] | None = None,
 ) -> Tensor:
     """The ranking term as the HistAlign authors' code reduces it, which is not eq. 5's sum.
 
@@ -185,6 +187,8 @@ def released_ranking(
         candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
         margin: per step of rank.
         over_offsets: ``mean`` or ``sum``.
+        stops: ``[n]`` such that every positive of a row has a rank below it, best falling; without it the ranks are
+            looked at, and on a GPU that waits for it.
 
     Returns:
         Scalar; 0 with a zero gradient when there is no pair.
@@ -195,9 +199,17 @@ def released_ranking(
     tensor(1.2500)
     """
     positive, negative = positive & candidates, candidates & ~positive
+    if stops is None:
+        stops = _stops(ranks, positive)
     scores = _with_margin(similarity, ranks, positive, negative, margin)
     by_rank = [torch.empty_like(x).scatter_(1, ranks, x) for x in (scores.detach(), positive, negative)]
-    coefficients = _offset_coefficients(by_rank[0], by_rank[1], by_rank[2], over_offsets)
+    falling = sorted(range(len(stops)), key=lambda row: -stops[row])
+    if falling != list(range(len(stops))):
+        order = torch.tensor(falling, device=ranks.device)
+        by_rank, ranks, scores = [x[order] for x in by_rank], ranks[order], scores[order]
+    coefficients = _offset_coefficients(
+        by_rank[0], by_rank[1], by_rank[2], over_offsets, [stops[row] for row in falling]
+    )
     return (coefficients.gather(1, ranks) * scores).sum()
 
 
@@ -225,11 +237,6 @@ def _key_type(keys: int) -> torch.dtype:
     if keys < 2**31:
         return torch.int32
     return torch.int64
-
-
-def _highest(ranks: Tensor, positive: Tensor) -> int:
-    """The highest rank of a positive, 0 where there is none."""
-    return int(F.pad(ranks * positive, (0, 1)).max()) if len(ranks) else 0
 
 
 def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
@@ -270,35 +277,53 @@ def _count_above(below: Tensor, negative: Tensor, width: int) -> Tensor:
     return negative.sum(1, keepdim=True) - histogram.cumsum(1)[:, :width]
 
 
-def _offset_coefficients(scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str) -> Tensor:
-    """Derivative of the released reduction by each score, all ``[k, M]`` with columns in rank order.
+def _offset_coefficients(
+    scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str, stops: Sequence[int]
+) -> Tensor:
+    """Derivative of the released reduction by each score, all ``[n, M]`` with columns in rank order.
 
-    Only ranks at which a row has a positive are visited, and only those rows. In rank order a pair's distance is a
-    difference of columns, so each visit compares whole rows and multiplies them by the weights, shifted by the rank.
+    Ranks are visited in stretches 0, 1, 2-3, 4-7, ... and each stretch looks only at the rows that reach into it. In
+    rank order a pair's distance is a difference of columns, so whole rows are compared and multiplied by the weights,
+    shifted by the rank of the positive.
+
+    Args:
+        scores: with their margin.
+        positive: entries that carry the target.
+        negative: the other candidates.
+        over_offsets: ``mean`` or ``sum``.
+        stops: of each row the rank behind its last positive; falling.
     """
-    heads = positive.any(0).nonzero().flatten().tolist()
-    counts = _pairs_per_offset(heads, positive, negative)
-    weights = (counts > 0) / counts.clamp(min=1).to(scores.dtype)
+    most = max(stops, default=0)
+    counts = _pairs_per_offset(positive[:, :most], negative)
+    weights = (counts > 0) / counts.clamp(min=1).to(scores.dtype)  # [M]
     if over_offsets == "mean":
         weights = weights / (counts > 0).sum().clamp(min=1)
-    shifted = F.pad(weights, (len(weights), 0))  # 0 for what ranks before the positive
+    shifted = F.pad(weights, (most, 0)).unfold(0, len(weights), 1).flip(0)  # row r: the weights, r places to the right
     rivals = torch.where(negative, scores, -math.inf)
+    heads = torch.where(positive, scores, math.inf)
     coefficients = torch.zeros_like(scores)
-    for rank in heads:
-        rows = positive[:, rank].nonzero().squeeze(1)
-        active = rivals.index_select(0, rows) > scores[rows, rank, None]
-        pull = active * shifted[len(weights) - rank : 2 * len(weights) - rank]
-        coefficients.index_add_(0, rows, pull)
-        coefficients[rows, rank] -= pull.sum(1)
+    start = 0
+    while start < most:
+        stop, rows = min(max(2 * start, 1), most), sum(last > start for last in stops)
+        active = rivals[:rows, None] > heads[:rows, start:stop, None]  # [rows, ranks, M]
+        pull = active * shifted[start:stop]
+        coefficients[:rows] += pull.sum(1)
+        coefficients[:rows, start:stop] -= pull.sum(2)
+        start = stop
     return coefficients
 
 
-def _pairs_per_offset(heads: list[int], positive: Tensor, negative: Tensor) -> Tensor:
-    """How many pairs lie at each rank distance, ``[M]`` int64; ``heads`` are the ranks that hold a positive."""
+def _pairs_per_offset(positive: Tensor, negative: Tensor) -> Tensor:
+    """How many pairs lie at each rank distance, ``[M]`` int64, from the first ranks ``[n, p]`` and all, ``[n, M]``."""
+    p, entries = positive.shape[1], negative.shape[1]
     with torch.autocast(device_type=positive.device.type, enabled=False):
         # Sums of zeros and ones: exact in fp32 below 2**24 rows.
-        pairs = (positive[:, heads].float().mT @ negative.float()).long()  # [heads, M] by rank of the negative
-    counts = pairs.new_zeros(pairs.shape[1])
-    for rank, row in zip(heads, pairs, strict=True):
-        counts[: len(counts) - rank] += row[rank:]
-    return counts
+        pairs = (positive.float().mT @ negative.float()).long()  # [p, M] by rank of the negative
+    diagonals = F.pad(pairs, (0, p)).as_strided((p, entries), (entries + p + 1, 1))  # row r begins at column r
+    return diagonals.sum(0)
+
+
+def _stops(ranks: Tensor, positive: Tensor) -> list[int]:
+    """Of each row the rank behind its last positive; looked up, and on a GPU that waits for it."""
+    stops: list[int] = F.pad((ranks + 1) * positive, (0, 1)).amax(1).tolist()
+    return stops

@@ -23,8 +23,8 @@ WAITS = {
 """Operations whose result, or its shape, is not known before the device has run them."""
 
 VIEWS = {
-    "_unsafe_view", "alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split",
-    "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unsqueeze", "view", "lift_fresh",
+    "_unsafe_view", "alias", "as_strided", "detach", "diagonal", "expand", "permute", "promote_types", "select",
+    "slice", "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unsqueeze", "view", "lift_fresh",
 }  # fmt: skip
 """Operations that start no kernel."""
 
