@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.core.host import Array, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States, last_rows
 
@@ -26,8 +27,11 @@ class Causal(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
+        attention = mask
+        if takes_ready_masks(self.model.config):
+            attention = causal_mask(mask)
         hidden = self.model.base_model(
-            input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=False
+            input_ids=ids, attention_mask=attention, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
         targets = batch["labels"][:, 1:]
         host = None

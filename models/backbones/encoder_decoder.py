@@ -20,6 +20,7 @@ from bench.models.backbones.backbone import (
     output_embedding,
     source_on_host,
 )
+from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
 from bench.models.core.states import Rows, States, last_rows
 
 
@@ -34,11 +35,17 @@ class EncoderDecoder(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts labels[:, t]; every real source token is readable at every position."""
         labels, mask = batch["labels"], batch["attention_mask"]
+        masks = {"attention_mask": mask}
+        if takes_ready_masks(self.model.config):
+            masks = {
+                "attention_mask": source_mask(mask),
+                "decoder_attention_mask": causal_mask(torch.ones_like(labels[:1])),
+            }
         out = self.model.base_model(
             input_ids=batch["input_ids"],
-            attention_mask=mask,
             decoder_input_ids=decoder_inputs(labels, self.model.config),
             use_cache=False,
+            **masks,
         )
         memory = out.encoder_last_hidden_state  # [B, S, D]
         return States(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from bench.config.resolve import find_method, method_names
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.host import kept_arrays, moved
 from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED
 from bench.models.ul_token import ULToken
 from bench.perf.heads import Size, objective_of
 from bench.perf.measure import has_head
@@ -84,6 +86,26 @@ def test_joined_rows_do_not_wait() -> None:
     with counted() as operations:
         objective.loss(states).total.backward()
     assert dict(operations.waits) == {}
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("kind", [*still.KINDS, "llama"])
+def test_no_body_waits(kind: str, padded: bool) -> None:
+    """Neither for a mask that is all ones nor for one that is not; and the states are those of a plain mask."""
+    backbone, batch = still.backbone(kind, dtype=torch.float32), still.batch(kind)
+    if not padded:
+        batch["attention_mask"] = torch.ones_like(batch["attention_mask"])
+    given = known(batch)
+    with counted() as operations:
+        found = backbone.states(given)
+    assert dict(operations.waits) == {}
+    config = backbone.model.config
+    with mock.patch.object(config, "model_type", "another"):
+        expected = backbone.states(batch)
+    real = batch["attention_mask"][:, : found.hidden.shape[1]] > 0
+    if kind == "bart":
+        real = batch["labels"] != IGNORED
+    assert torch.equal(found.hidden[real], expected.hidden[real])
 
 
 class TestKeptArrays:
