@@ -17,7 +17,7 @@ from bench.models.core.states import IGNORED
 from bench.models.ul_token import ULToken
 from bench.perf.heads import Size, objective_of
 from bench.perf.measure import has_head
-from tests.models import still
+from tests.models import still, tiny_bilstm
 from tests.models.core.operations import counted
 
 KERNELS = {"mle": 17, "histalign": 17, "ul_token": 49, "trime": 55, "face": 29}
@@ -108,6 +108,18 @@ def test_no_body_waits(kind: str, padded: bool) -> None:
     assert torch.equal(found.hidden[real], expected.hidden[real])
 
 
+@pytest.mark.parametrize("exemplar", tiny_bilstm.EXEMPLARS)
+@pytest.mark.parametrize("name", ["seq2seq", "histalign", "trime"])
+def test_no_recurrent_model_waits(name: str, exemplar: str) -> None:
+    """A model that copies takes the plain path; its body and its losses do not wait either."""
+    objective = find_method(name).objective(tiny_bilstm.tiny(exemplar=exemplar, input_feeding=True)).train()
+    sources, exemplars, targets = (tiny_bilstm.texts(4, seed) for seed in (0, 1, 2))
+    batch = known(tiny_bilstm.collate(sources, exemplars, targets))
+    with counted() as operations:
+        objective.loss(objective.backbone.states(batch)).total.backward()
+    assert dict(operations.waits) == {}
+
+
 class TestKeptArrays:
     def test_only_of_the_tensor_that_was_copied(self) -> None:
         """Labels that were changed after the batch was moved are read from their tensor."""
@@ -116,6 +128,16 @@ class TestKeptArrays:
         batch["labels"] = batch["labels"].clone()
         assert kept_arrays(batch, "labels", "input_ids") is None
         assert kept_arrays(still.batch("gpt2"), "labels") is None
+
+    def test_a_trainer_keeps_them(self) -> None:
+        """Whoever makes the batches: what Lightning moves keeps its arrays."""
+        objective, batch = objective_over("mle", still.backbone("gpt2")), still.batch("gpt2")
+        found = objective.transfer_batch_to_device(batch, torch.device("cpu"), 0)
+        assert found.keys() == {*batch, "host"}
+        arrays = kept_arrays(found, "labels", "input_ids", "attention_mask")
+        assert arrays is not None
+        assert (arrays[0] == batch["labels"].numpy()).all()
+        assert objective.transfer_batch_to_device(None, torch.device("cpu"), 0) is None
 
     def test_other_targets_are_read(self) -> None:
         """States with targets of their own, as a loss on sequences makes them, keep no old arrays."""
