@@ -102,7 +102,7 @@ class _LogitsInGraph:
 
     def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         losses, parts = self.losses(rows)
-        gradients.add(rows, _gradients(losses, [*leaves, *self.parameters]))
+        gradients.add(rows, _derivatives(losses, [*leaves, *self.parameters]))
         return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
@@ -131,7 +131,7 @@ class _LogitsInPlace:
         head = FusedHead(lambda: self.products.logits(hidden))
         losses, parts = self.head_loss(rows, head)
         inputs = [*leaves, *head.leaves, *self.parameters]
-        found = _gradients(losses, inputs)
+        found = _derivatives(losses, inputs)
         head_start, head_stop = len(leaves), len(leaves) + len(head.leaves)
         of_logits = head.gradient(found[head_start:head_stop])  # [n, V]
         self.products.backward(hidden, of_logits, gradients.hidden_of(rows))
@@ -144,7 +144,7 @@ class _LogitsInPlace:
         return [self.products.of_weight, self.products.of_bias]
 
 
-def _gradients(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
+def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
     """Gradients of the summed losses by each input, None for one that they do not depend on."""
     return torch.autograd.grad(losses, inputs, torch.ones_like(losses), allow_unused=True)
 
@@ -250,7 +250,6 @@ class _Gradients:
         hidden, self.memory, *copying = states.differentiable
         of_states = [at_positions(values, self.index) for values in (hidden, *copying)]
         self.values = [*of_states, *terms]  # [N, .] hidden states, copying weights if there are any, terms
-        self.n_terms = len(terms)
         self.of_values = [torch.zeros_like(value) for value in self.values]
         self.of_memory: Tensor | None = None  # [B, M, D]
         self.of_parameters: list[Tensor | None] = [None] * n_parameters
