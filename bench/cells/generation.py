@@ -1,7 +1,8 @@
 """Generation: any backbone and objective as a `transformers` model, so that the library's own decoding drives them.
 
-Greedy and beam search with length penalty and n-gram blocking are the library's, token for token; sampling is
-`bench.cells.sampling`. The adapter only answers "what are the log-probabilities of the next token?".
+Beam search with length penalty and n-gram blocking are the library's, token for token; plain greedy is
+`bench.cells.greedy`, with the library's texts; sampling is `bench.cells.sampling`. The adapter only answers "what are
+the log-probabilities of the next token?".
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import DynamicCache, EncoderDecoderCache, GenerationConfig, GenerationMixin, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
+from bench.cells.greedy import greedy
+from bench.cells.growing import Growing, GrowingLayer
 from bench.cells.sampling import SeededSampler
 from bench.config.decoding import Decoding
 from bench.errors import UsageError
@@ -63,8 +67,12 @@ def generate(
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
         steps.append(SeededSampler(decoding, seeds, limit))
     with torch.no_grad(), _evaluating(objective):
-        texts = Generator(objective, decoding).continued(batch, settings, steps)
-    return [_until_end(row, settings.eos_token_id) for row in texts.tolist()]
+        if decoding.mode == "greedy" and not steps and not decoding.no_repeat_ngram:
+            cache = cache_of(objective.backbone.model.config)
+            texts = greedy(objective, batch, decoding, cache, limit, _ends(settings.eos_token_id))
+        else:
+            texts = Generator(objective, decoding).continued(batch, settings, steps)
+    return [_until_end(row, _ends(settings.eos_token_id)) for row in texts.tolist()]
 
 
 class RowCache(DynamicCache):
@@ -78,14 +86,15 @@ class RowCache(DynamicCache):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config=config)
+        self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
         self.rows: dict[str, Tensor] = {}  # [B, ...]
+        self._growing: dict[str, Growing] = {}  # buffers of the rows that `append` makes longer
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
-        if name in self.rows:
-            new = torch.cat([self.rows[name], new], dim=1)
-        self.rows[name] = new
-        return new
+        growing = self._growing.setdefault(name, Growing(dim=1))
+        self.rows[name] = growing.appended(self.rows.get(name), new)
+        return self.rows[name]
 
     def put(self, rows: Mapping[str, Tensor]) -> None:
         """Set named tensors, [B, ...], in place of what they held."""
@@ -123,6 +132,13 @@ class SharedByBeams(DynamicCache):
         """Nothing to do: beams never leave their row."""
 
 
+def cache_of(config: Any) -> Any:
+    """Return an empty cache for a model."""
+    if config.is_encoder_decoder:
+        return EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
+    return RowCache(config)
+
+
 class Generator(PreTrainedModel, GenerationMixin):
     """An objective as the library wants a model. Built for one call, and never stored on the objective."""
 
@@ -143,19 +159,19 @@ class Generator(PreTrainedModel, GenerationMixin):
     def continued(self, batch: Batch, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
+        given: dict[str, Any]
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
-            cache: Any = EncoderDecoderCache(RowCache(config), SharedByBeams(config=config))
             given, start = {"decoder_source_ids": ids}, 1
             if "exemplar_ids" in batch:
                 given["decoder_exemplar_ids"] = batch["exemplar_ids"]
                 given["decoder_exemplar_mask"] = batch["exemplar_mask"]
         else:
-            cache, given, start = RowCache(config), {"position_ids": positions(mask)}, ids.shape[1]
+            given, start = {"position_ids": positions(mask)}, ids.shape[1]
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
-            past_key_values=cache,
+            past_key_values=cache_of(config),
             generation_config=settings,
             logits_processor=processors,
             **given,
@@ -242,9 +258,17 @@ def _check(backbone: Backbone, mask: Tensor, limit: int) -> None:
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")
 
 
-def _until_end(tokens: list[int], end: int | list[int] | None) -> list[int]:
-    """Cut a row at its first end token; behind it the library writes padding or, in a beam, more end tokens."""
-    ends = end if isinstance(end, list) else [end]
+def _ends(end: int | list[int] | None) -> list[int]:
+    """End tokens as a list."""
+    if end is None:
+        return []
+    if isinstance(end, int):
+        return [end]
+    return end
+
+
+def _until_end(tokens: list[int], ends: list[int]) -> list[int]:
+    """Cut a row at its first end token; behind it there is padding, more end tokens, or what means nothing."""
     for at, token in enumerate(tokens):
         if token in ends:
             return tokens[:at]

@@ -50,9 +50,12 @@ class Causal(Backbone):
 
     def extend(self, step: Step) -> Rows:
         """Entry m holds state m and token m+1: the last state reads all entries but itself."""
+        attention = step.mask
+        if attention is not None and takes_ready_masks(self.model.config):
+            attention = causal_mask(attention, step.ids.shape[1])
         hidden = self.model.base_model(
             input_ids=step.ids,
-            attention_mask=step.mask,
+            attention_mask=attention,
             position_ids=step.positions,
             past_key_values=step.cache,
             use_cache=True,

@@ -62,12 +62,19 @@ class EncoderDecoder(Backbone):
         """Every real source token is readable; the encoder has run once, before the first step."""
         assert step.source is not None
         assert step.mask is not None
+        masks = {"attention_mask": step.mask}
+        if takes_ready_masks(self.model.config):
+            new = step.ids.shape[1]
+            masks = {
+                "attention_mask": source_mask(step.mask),
+                "decoder_attention_mask": causal_mask(step.ids.new_ones(1, step.cache.get_seq_length() + new), new),
+            }
         hidden = self.model.base_model(
-            attention_mask=step.mask,
             decoder_input_ids=step.ids,
             encoder_outputs=step.encoded,
             past_key_values=step.cache,
             use_cache=True,
+            **masks,
         ).last_hidden_state
         return last_rows(hidden[:, -1], step.encoded.last_hidden_state, step.source, step.mask > 0)
 

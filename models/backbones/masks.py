@@ -4,7 +4,7 @@ Of a mask [B, T] the library asks whether it is all ones, to leave it out; on a 
 mask of four dimensions it takes as it is. Not every family may be given one: some build more of a mask [B, T] than
 whom may be attended to, such as windows or biases by distance.
 
-Shapes: B rows, T positions, S source tokens.
+Shapes: B rows, T positions, N new tokens of a generation step, S source tokens.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ def takes_ready_masks(config: Any) -> bool:
     return attention == "sdpa" and getattr(config, "model_type", None) in PLAIN
 
 
-def causal_mask(mask: Tensor) -> Tensor:
-    """Which real tokens up to its own position each may attend to, [B, T] -> [B, 1, T, T] bool."""
+def causal_mask(mask: Tensor, new: int = 0) -> Tensor:
+    """Which real tokens up to its own position each may attend to, [B, T] -> [B, 1, N, T] bool.
+
+    Args:
+        mask: of all tokens, 1 for a real one.
+        new: N, how many of the last tokens attend; 0 for all of them.
+    """
     steps = mask.shape[1]
-    past = torch.ones(steps, steps, dtype=torch.bool, device=mask.device).tril()
+    new = new or steps
+    past = torch.ones(new, steps, dtype=torch.bool, device=mask.device).tril(steps - new)
     return past & (mask > 0)[:, None, None, :]
 
 
