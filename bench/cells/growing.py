@@ -40,15 +40,22 @@ class Growing:
         if before is not None and before.numel():
             length = before.shape[self.dim]
         total = length + new.shape[self.dim]
-        if self._buffer is None or before is not self._written or total > self._buffer.shape[self.dim]:
-            shape = list(new.shape)
-            shape[self.dim] = max(2 * length, total + ROOM)
-            self._buffer = new.new_empty(shape)
-            if before is not None and length:
-                self._buffer.narrow(self.dim, 0, length).copy_(before)
+        if before is not self._written:  # beams move rows at every token: room would never be used
+            self._make(before, new, length, total)
+        elif self._buffer is None or total > self._buffer.shape[self.dim]:
+            self._make(before, new, length, max(2 * length, total + ROOM))
+        assert self._buffer is not None
         self._buffer.narrow(self.dim, length, new.shape[self.dim]).copy_(new)
         self._written = self._buffer.narrow(self.dim, 0, total)
         return self._written
+
+    def _make(self, before: Tensor | None, new: Tensor, length: int, room: int) -> None:
+        """Make a buffer with room for so many tokens that begins with `before`."""
+        shape = list(new.shape)
+        shape[self.dim] = room
+        self._buffer = new.new_empty(shape)
+        if before is not None and length:
+            self._buffer.narrow(self.dim, 0, length).copy_(before)
 
 
 class GrowingLayer(DynamicLayer):

@@ -83,6 +83,7 @@ class Rows:
     group: Tensor  # [n] which of the G batch rows
     kept: Tensor  # [n] place of each position in the flattened rectangle; its other places are filling
     width: int  # P
+    whole: bool  # whether the positions are the rectangle, in its order, so that nothing is filling
     memory: Tensor  # [G, M, D]
     group_memory_tokens: Tensor  # [G, M]
     group_readable: Tensor  # [G, T, M] bool
@@ -111,6 +112,8 @@ class Rows:
     @cached_property
     def readable(self) -> Tensor:
         """Which memory entries each position may read, [n, M] bool."""
+        if self.whole and self.group_readable.shape[1] == 1:  # in generation
+            return self.group_readable[:, 0]
         if len(self.group_readable) == 1:
             return self.group_readable[0].index_select(0, self.position)
         return self.group_readable[self.group, self.position]
@@ -143,7 +146,7 @@ class Rows:
         groups, width = len(self.memory), self.hidden.shape[1]
         if groups == 1:
             return scaled_similarity(self.hidden, self.memory[0])
-        if self.block is not None and len(self) == groups * self.width:  # nothing is filled, nothing was taken
+        if self.whole:
             return scaled_similarity(self.hidden.view(groups, self.width, width), self.memory).flatten(0, 1)
         filled = self.hidden.new_zeros((groups * self.width, width)).index_copy(0, self.kept, self.hidden)
         scores = scaled_similarity(filled.view(groups, self.width, width), self.memory)  # [G, P, M]
@@ -168,6 +171,7 @@ class Rows:
             kept=self.kept.index_select(0, index),
             copying=copying,
             memory_terms=tuple(term.index_select(0, index) for term in self.memory_terms),
+            whole=False,
             block=None,
         )
 
@@ -277,6 +281,7 @@ def rows_of(
         group=block.group,
         kept=block.kept,
         width=block.width,
+        whole=len(block) == block.width * (block.batch.stop - block.batch.start),
         memory=memory,
         group_memory_tokens=states.memory_tokens[block.batch],
         group_readable=states.readable[block.batch],
@@ -334,6 +339,7 @@ def last_rows(
         group=rows,
         kept=rows,
         width=1,
+        whole=True,
         memory=memory,
         group_memory_tokens=memory_tokens,
         group_readable=readable[:, None],
