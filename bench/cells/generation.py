@@ -83,6 +83,7 @@ class RowCache(DynamicCache):
     """
 
     is_croppable = False
+    layers: list[Any]
 
     def __init__(self, config: Any) -> None:
         super().__init__(config=config)

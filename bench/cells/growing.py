@@ -61,6 +61,9 @@ class Growing:
 class GrowingLayer(DynamicLayer):
     """Keys and values of a layer, [B, H, T, d], in buffers with room."""
 
+    keys: Tensor
+    values: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self._growing_keys, self._growing_values = Growing(-2), Growing(-2)

@@ -92,6 +92,7 @@ class TestGrowing:
     def test_rows_that_were_moved(self) -> None:
         """What the caller made of the tensor counts, not what the buffer holds."""
         growing = Growing(1)
-        found = growing.appended(None, torch.tensor([[1, 2], [3, 4]]))
+        found = growing.appended(None, torch.tensor([[1], [3]]))
+        found = growing.appended(found, torch.tensor([[2], [4]]))
         found = growing.appended(found.flip(0), torch.tensor([[5], [6]]))
         assert found.tolist() == [[3, 4, 5], [1, 2, 6]]

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead
 from bench.models.core import head as head_module
+from bench.models.core import memory_terms as memory_module
 from bench.models.core.chunks import summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
@@ -86,6 +87,25 @@ class TestEqualsPlain:
         states = objective.backbone.states(batch)
         found = summed(states, objective.position_loss, objective.head_parameters(), limit)
         assert found.n_target_tokens == sum(UNEVEN)
+        torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
+        for name, gradient in gradients(objective, found.total).items():
+            torch.testing.assert_close(
+                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
+            )
+
+    @pytest.mark.parametrize("limits", [(3, 7), (7, 3), (512, 512)])
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_loss_that_is_trained(
+        self, kind: str, method: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form."""
+        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
+        expected = all_at_once(objective, objective.backbone.states(batch))
+        wanted = gradients(objective, expected)
+        monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
+        monkeypatch.setattr(memory_module, "positions_in", lambda *of: limits[1])
+        found = objective.loss(objective.backbone.states(batch))
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
             torch.testing.assert_close(
@@ -354,3 +374,14 @@ class TestBlocks:
                 assert [int(t) for t in rows.earlier[at] if t != IGNORED] == before
                 expected = states.memory[row] @ states.hidden[row, place] / tiny.WIDTH**0.5
                 torch.testing.assert_close(rows.similarity()[at], expected, rtol=1e-10, atol=1e-10)
+
+    @pytest.mark.parametrize("counts", [UNEVEN, [4, 4, 4]])
+    def test_positions_taken_in_another_order(self, counts: list[int]) -> None:
+        """A loss may look at some positions of a slice, in any order."""
+        states = made("gpt2", "mle").backbone.states(batch_of("gpt2", counts))
+        (rows,) = slices(states, 512)
+        index = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
+        taken = rows.take(index)
+        for name in ("hidden", "targets", "readable", "memory_tokens", "earlier", "positive"):
+            assert torch.equal(getattr(taken, name), getattr(rows, name)[index])
+        torch.testing.assert_close(taken.similarity(), rows.similarity()[index], rtol=1e-12, atol=1e-12)
