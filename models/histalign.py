@@ -29,7 +29,7 @@ from bench.models.core.host import to_device
 from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices
-from bench.models.functional.cache import cache_log_probs, cache_log_sums, cache_nll_of
+from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import (
     Distinct,
     cosine_order,
@@ -38,6 +38,7 @@ from bench.models.functional.ranking import (
     ranks_of,
     released_ranking,
 )
+from bench.models.trime import cache_terms
 
 DEFAULTS = {
     "paper": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},
@@ -108,10 +109,7 @@ class HistAlign(Objective):
         """Log-sums over the cache, [n] each, where the base is that of eq. 3."""
         if self.base == "mle":
             return ()
-        positive = rows.positive
-        if self.variant == "released":
-            positive = positive & rows.labelled
-        return cache_log_sums(rows.similarity(), rows.readable, positive, rows.memory_terms)
+        return cache_terms(rows, released=self.variant == "released")
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """l_base of eq. 6 at each position, [n]: cross-entropy, or that of eq. 3."""

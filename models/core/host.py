@@ -52,8 +52,8 @@ def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]
         batch: the batch before; what of it was not on the CPU is not kept.
         copied: the batch after, with the same names.
     """
-    on_cpu = {name: value for name, value in batch.items() if isinstance(value, Tensor) and not value.is_cuda}
-    arrays = {name: value.numpy() for name, value in on_cpu.items() if value.device.type == "cpu"}
+    tensors = {name: value for name, value in batch.items() if isinstance(value, Tensor)}
+    arrays = {name: value.numpy() for name, value in tensors.items() if value.device.type == "cpu"}
     return {**copied, "host": HostBatch({name: copied[name] for name in arrays}, arrays)}
 
 
