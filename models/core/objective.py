@@ -83,7 +83,7 @@ class Objective(Trainable):
 
     name: ClassVar[str]
     paper: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
