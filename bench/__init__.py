@@ -1,21 +1,50 @@
-"""Compare training objectives for text generation: every objective, every task, one metric layer."""
+"""Compare training objectives for text generation: every objective, every task, one metric layer.
+
+`bench.run` trains, evaluates and scores; `bench.load` shows what is stored; `bench.make` gives an objective and a task
+to a Lightning trainer of one's own. The classes are what one's own method, task, metric, backbone or decoding is made
+of. Names are imported when they are first asked for.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from bench.base.version import __version__
 
 if TYPE_CHECKING:
+    from bench.board.board import Board, load
+    from bench.board.run import run
     from bench.cells.make import make
+    from bench.decodings.core.decoding import Decoding
+    from bench.metrics import MetricEntry as Metric
+    from bench.models.backbones.backbone import Backbone
+    from bench.models.core.objective import Objective
+    from bench.tasks.core.task import Task
 
-__all__ = ["__version__", "make"]
+__all__ = ["Backbone", "Board", "Decoding", "Metric", "Objective", "Task", "__version__", "load", "make", "run"]
+
+PLACES = {
+    "Backbone": "bench.models.backbones.backbone:Backbone",
+    "Board": "bench.board.board:Board",
+    "Decoding": "bench.decodings.core.decoding:Decoding",
+    "Metric": "bench.metrics:MetricEntry",
+    "Objective": "bench.models.core.objective:Objective",
+    "Task": "bench.tasks.core.task:Task",
+    "load": "bench.board.board:load",
+    "make": "bench.cells.make:make",
+    "run": "bench.board.run:run",
+}
+"""Where the public names are."""
 
 
 def __getattr__(name: str) -> Any:
     """Import what is heavy when it is first asked for."""
-    if name == "make":
-        from bench.cells.make import make
+    if name not in PLACES:
+        raise AttributeError(f"module 'bench' has no attribute '{name}'")
+    module, _, inside = PLACES[name].partition(":")
+    return getattr(importlib.import_module(module), inside)
 
-        return make
-    raise AttributeError(f"module 'bench' has no attribute '{name}'")
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

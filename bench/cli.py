@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from bench.base.credentials import learn_words
 from bench.base.lightning import stand_in
 from bench.base.outward import guard_process, guarded
+from bench.base.own_code import make_current_folder_importable
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
@@ -61,6 +62,7 @@ class Parser(argparse.ArgumentParser):
 def program() -> int:
     """Run the command line of this process; return the exit code."""
     guard_process()
+    make_current_folder_importable()
     return main(own_process=True)
 
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from bench.base.entries import expand, split_names
 from bench.config.config import parse_sets
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 
 if TYPE_CHECKING:
     from bench.cells.score import Tasks
     from bench.store.store import Store
 
 __all__ = [
+    "METHOD",
+    "TASK",
     "cell_folders",
     "data_dir_of",
     "data_dir_option",
@@ -31,10 +33,15 @@ __all__ = [
     "set_option",
     "set_texts",
     "store_options",
+    "stored_names",
+    "task_name",
     "task_names",
     "tasks_of",
     "whole",
 ]
+
+TASK, METHOD = -3, -2
+"""Where a cell's path names its task and its method."""
 
 # Adding options ----------------------------------------------------------------------------------------------------
 
@@ -112,15 +119,40 @@ def tasks_of(given: argparse.Namespace) -> Tasks:
     """Return the tasks of stored cells, read from where `data_options` says."""
     from bench.cells.score import Tasks
 
-    return Tasks(data_dir_of(given), parse_sets(set_texts(given)))
+    own = split_names([getattr(given, "task", None) or ""])
+    return Tasks(data_dir_of(given), parse_sets(set_texts(given)), own)
 
 
-def task_names(given: Sequence[str] | None) -> list[str] | None:
-    """Split names with commas; None where nothing or everything was asked for."""
+def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
+    """Split names with commas; None where nothing or everything was asked for.
+
+    A task of the user's own is found by the name that it is stored under, whatever became of its code.
+    """
     names = split_names(given)
     if not names or "all" in names:
         return None
-    return expand(names, TASKS, "task")
+    chosen: dict[str, None] = {}
+    stored: set[str] = set()
+    if any(name not in TASKS for name in names):
+        stored = stored_names(store, TASK)
+    for name in names:
+        if name in stored:
+            chosen[name] = None
+        else:
+            chosen |= dict.fromkeys(map(task_name, expand([name], TASKS, "task", own=True, stored=stored)))
+    return list(chosen)
+
+
+def task_name(asked: str) -> str:
+    """Return the name that the cells of a task are stored under: `module:Name` and `file.py:Name` say it themselves."""
+    if ":" in asked:
+        return find_task(asked).name
+    return asked
+
+
+def stored_names(store: Store, place: int) -> set[str]:
+    """Return the names of tasks or methods that a store has cells of."""
+    return {cell.path.parts[place] for cell in store.cells()}
 
 
 def positive(text: str) -> int:

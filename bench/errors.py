@@ -3,6 +3,7 @@
 BenchError                1   something failed
 ├── UsageError            2   a name, option or config file is wrong
 ├── BlockedError          1   a cell depends on one that is not there
+├── RunError              1   cells of `bench.run` have failed
 ├── MissingError          3   data, a model or an optional package is not there
 │   └── DataError         3   a data file is there but cannot be read as what it should be
 └── StoreError            1   a result file is unreadable or could not be written
@@ -12,7 +13,7 @@ BenchError                1   something failed
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "DamagedError",
     "DataError",
     "MissingError",
+    "RunError",
     "StoreError",
     "UsageError",
     "did_you_mean",
+    "nearest",
 ]
 
 
@@ -41,6 +44,22 @@ class UsageError(BenchError):
 
 class BlockedError(BenchError):
     """A cell depends on another one that failed or diverged."""
+
+
+class RunError(BenchError):
+    """Cells of a run have failed; the others were run and are stored.
+
+    Args:
+        failed: why, by the label of the cell.
+    """
+
+    def __init__(self, failed: Mapping[str, str]) -> None:
+        lines = [f"{label}: {''.join(why.splitlines()[:1])}" for label, why in failed.items()]
+        said = "; ".join(lines[:3])
+        if len(lines) > 3:
+            said += f"; and {len(lines) - 3} more"
+        super().__init__(f"{len(lines)} cells have failed and the others are stored: {said}")
+        self.failed = dict(failed)
 
 
 class MissingError(BenchError):
@@ -72,6 +91,43 @@ class DamagedError(StoreError):
         self.path, self.why, self.todo, self.is_newer = path, why, todo, is_newer
 
 
+OTHER_NAMES = {
+    "ce": "mle",
+    "crossentropy": "mle",
+    "learningrate": "lr",
+    "nll": "mle",
+    "topp": "nucleus",
+    "wd": "weight_decay",
+    "xe": "mle",
+    "xent": "mle",
+}
+"""What the field also calls a thing, in the letters that `nearest` compares."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the known name that one was meant for, whatever its case and its `-` or `_`; None when none is near.
+
+    >>> nearest("MLE", ["mle", "trime"]), nearest("top-p", ["greedy", "topk", "nucleus"]), nearest("x", ["mle"])
+    ('mle', 'nucleus', None)
+    """
+    known: dict[str, str] = {}
+    for each in sorted(names):
+        known.setdefault(_letters(each), each)
+    meant = _letters(name)
+    other = OTHER_NAMES.get(meant)
+    if other is not None and meant not in known and _letters(other) in known:
+        return known[_letters(other)]
+    near = difflib.get_close_matches(meant, known, n=1)
+    if near:
+        return known[near[0]]
+    return None
+
+
+def _letters(name: str) -> str:
+    """Return a name in lower case, without `-` and `_`."""
+    return name.lower().replace("-", "").replace("_", "")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, or the list of names when none is near.
 
@@ -79,9 +135,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     "; did you mean 'logicnlg'?"
     """
     known = sorted(names)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"; did you mean '{near[0]}'?"
+    near = nearest(name, known)
+    if near is not None:
+        return f"; did you mean '{near}'?"
     if known:
         return f"; there are: {', '.join(known)}"
     return ""

@@ -75,7 +75,7 @@ class CLI(LightningCLI):
         """Make trainer, objective and task."""
         config = self.config[self.subcommand] if self.subcommand else self.config
         cell = cell_of(
-            named(config.data.class_path).name,
+            named(config.data.class_path),
             named(config.model.class_path),
             config.seed_everything or 0,
             config.preset,

@@ -36,11 +36,12 @@ def page_of(
         leaderboards: what is shown.
         results: the store they are of.
         path: the file.
-        task_of: returns the task of a record and its rows, or None to do without; by default it is read again.
+        task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
+            it is the user's own: no report runs their code.
         store: is told of damaged files; by default nobody is.
     """
     store = store or Store(results)
-    asked = asked_of(store, leaderboards.tables, task_of or Tasks().of)
+    asked = asked_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
     except ValueError:

@@ -103,7 +103,10 @@ def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
             yield from _flat("configuration", name, value)
     yield from _flat("decodings", "evaluation", config.get("evaluation", {}))
     yield from _flat(OBJECTIVE, "code", content.get("method", {}))
+    yield from _flat("code", "own", content.get("own", {}))
     yield from _flat("start", "start", _start(content.get("start")))
+    if second := content.get("second"):
+        yield from _flat("start", "second", _start(second))
     for split, manifest in content.get("data", {}).items():
         yield from _flat("data", split, manifest)
     model = {name: value for name, value in content.get("model", {}).items() if name != "checkpoint_sha256"}

@@ -22,6 +22,8 @@ class Group:
         n, whole: as in the table.
         rows: by the key of everything that decides a number but the seed.
         human: what people wrote, by tokenizer and longest text.
+        own_task: what a record says of a task of the user's own: `columns` and `primary`; nothing of a built-in one.
+        own_metrics: columns of metrics of the user's own.
     """
 
     shared: Mapping[str, Any]
@@ -29,6 +31,8 @@ class Group:
     whole: bool
     rows: dict[str, TableRow] = field(default_factory=dict)
     human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
+    own_task: Mapping[str, Any] = field(default_factory=dict)
+    own_metrics: dict[str, None] = field(default_factory=dict)
 
 
 def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
@@ -83,7 +87,9 @@ class _Filing:
         if examples not in self.groups:
             shared = _shared(self.trained, home["split"], home["status"], home["split_sha256"])
             key = key_of({**shared, "ids": home["ids"]})
-            self.groups[examples] = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
+            group = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
+            group.own_task = own_part(self.trained, "task") or group.own_task
+            self.groups[examples] = group
         return self.groups[examples]
 
     def row(self, group: Group, of: Mapping[str, Any]) -> TableRow:
@@ -103,6 +109,8 @@ class _Filing:
             if value["name"] in with_sums:
                 items = StoredItems(self.folder, score["items"], value["name"])
             _put(row, value, seed, items)
+            if "code" in score:
+                group.own_metrics[value["name"]] = None
         if "human" in score:
             texts = (self.trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
             human = group.human.setdefault(texts, TableRow("human", "", "", {}))
@@ -147,13 +155,22 @@ def _row(
     if key not in group.rows:
         method = shown_as or config["method"]
         backbone = config["backbone"]
-        if method in METHODS and METHODS[method].baseline:  # nothing is trained
+        if _is_baseline(method, trained):
             backbone = ""
         group.rows[key] = TableRow(method, backbone, decoding, config, controls=tuple(controlled_by(method)))
     row = group.rows[key]
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
+    row.unpinned |= _unpinned(trained)
     return row
+
+
+def _unpinned(trained: Mapping[str, Any]) -> set[str]:
+    """Return the hub copy that a cell started from, for people, if it was asked for by a name that moves."""
+    hub = trained.get("model", {}).get("hub")
+    if hub is None or hub["revision"] == hub["commit"]:
+        return set()
+    return {f"{hub['repository']} at {hub['revision']}, which was {hub['commit'] or 'a commit nobody knows'}"}
 
 
 def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,9 +178,25 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
     config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
     decides = {**config, "code": record["method"]}
-    if start := record.get("start"):
-        decides["start"] = {**comparable(start), "data": {"sha256": start["data"]["train"]["sha256"]}}
+    if "own" in record:
+        decides["own"] = {part: {"source_sha256": own["source_sha256"]} for part, own in record["own"].items()}
+    for name in ("start", "second"):
+        if other := record.get(name):
+            decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
     return decides
+
+
+def own_part(record: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """Return what a record says of a task or backbone of the user's own; nothing of a built-in one."""
+    found: Mapping[str, Any] = record.get("own", {}).get(part, {})
+    return found
+
+
+def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
+    """Return whether nothing is trained for a method; one of the user's own has no model then."""
+    if method in METHODS:
+        return METHODS[method].baseline
+    return "source_sha256" in trained["method"] and "model" not in trained
 
 
 def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems | None = None) -> None:
@@ -187,7 +220,16 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems 
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
-    """Return a decoding's short name, empty for evaluations without one."""
+    """Return a decoding's short name, empty for evaluations without one.
+
+    A user's own has the hash of its source behind it: a changed file is another decoding, and never the same row.
+
+    >>> decoding_name({"name": "top_a=0.2", "code": {"source_sha256": "202c08441f"}})
+    'top_a=0.2 [202c0844]'
+    """
     if decoding is None:
         return ""
-    return str(decoding["name"])
+    name = str(decoding["name"])
+    if "code" in decoding:
+        name += f" [{decoding['code']['source_sha256'][:8]}]"
+    return name

@@ -93,6 +93,7 @@ class TableRow:
         tried: combinations of the grid it was picked from.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
+        unpinned: hub copies that its cells started from by a branch: repository, branch and commit, for people.
     """
 
     method: str
@@ -108,6 +109,7 @@ class TableRow:
     tried: int = 0
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
+    unpinned: set[str] = field(default_factory=set)
 
     @property
     def id(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bench.leaderboards.controls import keep_matched
 from bench.leaderboards.groups import Group, add_cell, add_diverged
@@ -34,6 +35,7 @@ class Table:
         whole: whether these are all examples of the split.
         human: what people wrote, a row for each tokenizer.
         lacking: columns left out, and what they need.
+        primary: the metric that rows are sorted by; empty where the task names none.
     """
 
     task: str
@@ -47,6 +49,7 @@ class Table:
     whole: bool
     human: Sequence[TableRow] = ()
     lacking: Mapping[str, str] = field(default_factory=dict)
+    primary: str = ""
 
     @property
     def title(self) -> str:
@@ -191,9 +194,13 @@ def _table(group: Group, columns: str) -> Table:
     shared, human = group.shared, list(group.human.values())
     name_columns([*group.rows.values(), *human])
     rows = keep_matched(_spread(list(group.rows.values())))
-    shown, lacking = _shown_columns(shared["task"], rows, columns)
-    primary = _primary_column(shared["task"], rows, shown)
-    rows.sort(key=lambda row: (-_sortable(row, primary), row.method, row.decoding))
+    preferred, primary = columns_of(shared["task"], group.own_task)
+    wanted: Sequence[str] = ()
+    if preferred:
+        wanted = [*preferred, *group.own_metrics]
+    shown, lacking = _shown_columns(wanted, rows, columns)
+    first = _primary_column(primary, rows, shown)
+    rows.sort(key=lambda row: (-_sortable(row, first), row.method, row.decoding))
     name_settings(rows)
     status = {name: data[0] for name, data in shared["data"].items()}
     if shared["limit"] is not None:
@@ -213,7 +220,20 @@ def _table(group: Group, columns: str) -> Table:
         group.whole,
         [row for row in human if row.n],
         lacking,
+        primary,
     )
+
+
+def columns_of(task: str, own: Mapping[str, Any]) -> tuple[Sequence[str], str]:
+    """Return the columns that a task prefers, in order, and its primary one.
+
+    Args:
+        task: its name.
+        own: what a record says of a task of the user's own.
+    """
+    if task in TASKS:
+        return TASKS[task].columns, TASKS[task].primary
+    return tuple(own.get("columns", ())), str(own.get("primary", ""))
 
 
 def _all_columns(rows: Sequence[TableRow]) -> list[str]:
@@ -221,25 +241,24 @@ def _all_columns(rows: Sequence[TableRow]) -> list[str]:
     return sorted(set[str]().union(*(row.values for row in rows)))
 
 
-def _shown_columns(task: str, rows: Sequence[TableRow], columns: str) -> tuple[list[str], dict[str, str]]:
-    """Return the columns to show, those the task prefers first, and what preferred ones need that are left out."""
+def _shown_columns(wanted: Sequence[str], rows: Sequence[TableRow], columns: str) -> tuple[list[str], dict[str, str]]:
+    """Return the columns to show, those wanted first, and what wanted ones need that are left out."""
     there = _all_columns(rows)
-    preferred = []
-    if task in TASKS:
-        for wanted in TASKS[task].columns:
-            preferred += [column for column in there if is_named(metric_name(column), wanted)]
+    preferred: list[str] = []
+    for name in wanted:
+        alike = [column for column in there if is_named(metric_name(column), name)]
+        preferred += [column for column in alike if column not in preferred]
     if columns != "default" or not preferred:
         return [*preferred, *(column for column in there if column not in preferred)], {}
     lacking = {column: why for column in preferred if (why := _need_of(rows, column))}
     return [column for column in preferred if column not in lacking], lacking
 
 
-def _primary_column(task: str, rows: Sequence[TableRow], shown: Sequence[str]) -> str:
-    """Return the column that rows are sorted by: the task's primary one, else the first shown."""
-    if task in TASKS:
-        for column in _all_columns(rows):
-            if metric_name(column) == TASKS[task].primary:
-                return column
+def _primary_column(primary: str, rows: Sequence[TableRow], shown: Sequence[str]) -> str:
+    """Return the column that rows are sorted by: that of the primary metric, else the first shown."""
+    for column in _all_columns(rows):
+        if metric_name(column) == primary:
+            return column
     return next(iter(shown), "")
 
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.entries import Entry, load
-from bench.metrics import classes
+from bench.base.entries import Entry, Loaded, find
+from bench.base.own_code import load
+from bench.errors import UsageError
 from bench.metrics.faithfulness.spacy_models import MODELS
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
 
@@ -19,7 +20,7 @@ class MetricEntry(Entry):
         gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
         columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
         requires: what it cannot do without, beside its rows.
-        answers: `tables` or `summaries`: pairs with known answers that `bench metric-check` tries it on.
+        answers: `tables` or `summaries`: pairs with known answers that `bench check` tries it on.
         human: whether it says something of people's own texts too, which then have a row of their own.
         inputs: what `update` of its torchmetrics class takes: a name in `bench.metrics.inputs`.
     """
@@ -255,29 +256,67 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "sp_acc": MetricEntry(
         "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
-        "share of sentences whose best-ranked logical forms are true, over programs that the authors' search found",
+        "share of sentences whose best-ranked logical forms are true of the table, over programs from a file",
         "Chen et al. 2020",
         requires=(
             Checkpoint("BENCH_SP_PROGRAMS", holds="a file of programs"),
             Checkpoint("BENCH_SP_RANKER", holds="the ranker's folder"),
         ),
-        columns=("+sp-acc",),
+        columns=("+sp-acc{,[file]}", "=sp-acc[{differ,not_run}]"),
         kind="generation",
-        gold=("title",),
+        version=2,
+        gold=("table", "title"),
         inputs="fields",
     ),
 }
 
 
+KINDS = ("likelihood", "probe", "spectrum", "generation")
+"""Kinds of rows that a metric reads."""
+
+
+def find_metric(name: str) -> Loaded:
+    """Return the entry of a metric family: built in, a user's own, or one that a package registered.
+
+    Raises:
+        UsageError: there is none of this name, or it is no MetricEntry.
+        MissingError: its module or file is not there.
+    """
+    if name in METRICS:
+        return Loaded(name, METRICS[name], name, {})
+    return find(name, METRICS, "metric", check=check_metric)
+
+
+def check_metric(asked: str, value: Any) -> None:
+    """Refuse what is no entry of a metric, or says too little.
+
+    Raises:
+        UsageError: it is no MetricEntry, or lacks what every metric has.
+    """
+    if not isinstance(value, MetricEntry):
+        raise UsageError(f"'{asked}' is not a bench.metrics.MetricEntry; see metrics/README.md")
+    if value.kind not in KINDS:
+        raise UsageError(f"'{asked}' should have a kind, one of {', '.join(KINDS)}; it is '{value.kind}'")
+    if not value.columns or not all(pattern[:1] in ("+", "-", "=") for pattern in value.columns):
+        raise UsageError(
+            f"'{asked}' should have columns, each after '+' (higher is better), '-' (lower is) or '=' (neither); they "
+            f"are: {', '.join(value.columns)}"
+        )
+
+
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
-    if name not in classes.names(METRICS):
+    from bench.metrics.classes import names
+
+    if name not in names(METRICS):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return load("bench.metrics.torch:metric_class")(name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *classes.names(METRICS)])
+    from bench.metrics.classes import names
+
+    return sorted([*globals(), *names(METRICS)])
 
 
-__all__ = ["METRICS", "MetricEntry"]
+__all__ = ["METRICS", "MetricEntry", "check_metric", "find_metric"]

@@ -23,14 +23,14 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from bench.base.entries import load
+from bench.base.own_code import load
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.classes import MetricClass, class_named
 from bench.metrics.columns import direction_of, expand, is_named
 from bench.metrics.inputs import INPUTS, Inputs
 from bench.metrics.score import Family, Gold, Row, Score, Scorer
 
-__all__ = ["FamilyMetric", "metric_class"]
+__all__ = ["FamilyMetric", "class_of_entry", "metric_class"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class FamilyMetric(Metric):
     is_differentiable = False
     higher_is_better: bool | None = None
     made_of = MetricClass("")
+    family_entry: MetricEntry | None = None
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class FamilyMetric(Metric):
     @property
     def entry(self) -> MetricEntry:
         """The family's entry."""
-        return METRICS[self.made_of.family]
+        return self.family_entry or METRICS[self.made_of.family]
 
     @property
     def inputs(self) -> Inputs:
@@ -249,7 +250,20 @@ def metric_class(name: str) -> type[FamilyMetric]:
     True
     """
     made_of = class_named(name, METRICS)
-    entry = METRICS[made_of.family]
+    return _class(name, made_of, METRICS[made_of.family])
+
+
+def class_of_entry(name: str, entry: MetricEntry) -> type[FamilyMetric]:
+    """Return the torchmetrics class of a metric family of one's own.
+
+    Args:
+        name: of the class.
+        entry: of the family.
+    """
+    return _class(name, MetricClass(name), entry)
+
+
+def _class(name: str, made_of: MetricClass, entry: MetricEntry) -> type[FamilyMetric]:
     columns = [column for pattern in entry.columns for column in expand(pattern[1:])]
     directions = set()
     for column in columns:
@@ -264,6 +278,7 @@ def metric_class(name: str) -> type[FamilyMetric]:
         "__module__": "bench.metrics",
         "__qualname__": name,
         "made_of": made_of,
+        "family_entry": entry,
         "higher_is_better": higher_is_better,
     }
     return type(name, (FamilyMetric,), members)

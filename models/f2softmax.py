@@ -13,16 +13,17 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, K classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
@@ -35,7 +36,7 @@ from bench.models.functional.least_squares import LeastSquares
 from bench.models.functional.mefmax import Classes, fixed_eq_freq, fixed_eq_token, frequency_order, mefmax
 
 if TYPE_CHECKING:
-    from bench.config.decoding import Decoding
+    from bench.decodings.core.decoding import Decoding
 
 PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
     "mefmax": lambda counts, number: mefmax(counts),
@@ -98,19 +99,24 @@ class F2Softmax(Objective):
         backbone: Backbone,
         *,
         classes: Literal["mefmax", "released", "fixed_eq_token", "fixed_eq_freq"] = "mefmax",
-        number: int = 0,
+        number: Annotated[int, Range(0)] = 0,
     ) -> None:
         super().__init__(backbone)
-        fixed = classes.startswith("fixed")
-        if fixed and number < 1:
+        self.partition, self.number = classes, number
+        self.register_load_state_dict_post_hook(F2Softmax._train_biases)
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse a number that is missing, or that has no effect."""
+        classes, number = options["classes"], options["number"]
+        is_fixed = classes.startswith("fixed")
+        if is_fixed and not number:
             raise UsageError(f"classes={classes} needs the number of classes, for example number=8; got {number}")
-        if number and not fixed:
+        if number and not is_fixed:
             raise UsageError(
                 f"number={number} has no effect with classes={classes}, which chooses the number itself; leave it out, "
                 "or take classes=fixed_eq_token or fixed_eq_freq"
             )
-        self.partition, self.number = classes, number
-        self.register_load_state_dict_post_hook(F2Softmax._train_biases)
 
     # Classes and weights ----------------------------------------------------------------------------------------
 
@@ -121,7 +127,8 @@ class F2Softmax(Objective):
         backbone's own head nothing is trained but what is tied to something else.
 
         Raises:
-            UsageError: for a table of another vocabulary or without a count, or a number that leaves a class empty.
+            UsageError: for a table of another vocabulary, with a negative count or without a count, or a number that
+                leaves a class empty.
         """
         self._check(counts)
         counts = counts.clamp(min=1)
@@ -142,6 +149,8 @@ class F2Softmax(Objective):
         size = self.backbone.vocabulary_size
         if len(counts) != size:
             raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
+        if bool((counts < 0).any()):
+            raise UsageError(f"frequency table counts a token {int(counts.min())} times; counts are at least 0")
         if not bool((counts > 0).any()):
             raise UsageError("frequency table has no token with a count above 0; is there training text?")
         if self.number > size:
@@ -208,13 +217,13 @@ class F2Softmax(Objective):
         """
         if decoding.distribution != "model":
             return decoding
-        if decoding.mode == "sample":
+        if decoding.name == "sample":
             return replace(decoding, distribution="posterior")
         try:
             return replace(decoding, distribution="decoupled")
         except UsageError as error:
             raise UsageError(
-                f"f2softmax: {error}; posterior:{decoding.name} decodes by the whole distribution"
+                f"f2softmax: {error}; posterior:{decoding.text} decodes by the whole distribution"
             ) from None
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
@@ -223,19 +232,20 @@ class F2Softmax(Objective):
         log_probs = self.log_probs(rows)
         if decoding.distribution == "posterior":
             return log_probs
-        one_class = decoding.mode in ("greedy", "beam")
-        return decoupled_log_probs(log_probs, self.classes.to(log_probs.device), decoding.k, decoding.p, one_class)
+        classes = self.classes.to(log_probs.device)
+        return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
 
     def decoding_note(self, decoding: Decoding) -> str | None:
         """Say which classes a top-k cannot cut."""
-        small = [size for size in self.sizes if size < decoding.k]
+        k = (decoding.class_cut() or {}).get("k", 0)
+        small = [size for size in self.sizes if size < k]
         if not small or self.resolved(decoding).distribution == "posterior":
             return None
         sizes = ", ".join(map(str, small[:5]))
         if len(small) > 5:
             sizes += ", ..."
         which = f"{len(small)} of the {len(self.sizes)} classes hold (sizes {sizes})"
-        return f"topk={decoding.k} is more than {which}: those are kept whole"
+        return f"topk={k} is more than {which}: those are kept whole"
 
     # From a pretrained softmax ----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from torch import Tensor
 
-from bench.errors import UsageError
+from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum, summed
 from bench.models.core.head import Head
@@ -68,11 +68,8 @@ class HistAlign(Objective):
 
     Args:
         backbone: any.
-        alpha: weight of the ranking term; 1.0, and 0.5 on LogicNLG (paper, A and A.4).
-        margin: lambda of eq. 5, the margin per rank; 0.001 (paper, A).
-
-    Raises:
-        UsageError: for a negative alpha or margin.
+        alpha: weight of the ranking term, at least 0; 1.0, and 0.5 on LogicNLG (paper, A and A.4).
+        margin: lambda of eq. 5, the margin per rank, at least 0; 0.001 (paper, A).
     """
 
     name: ClassVar[str] = "histalign"
@@ -86,13 +83,10 @@ class HistAlign(Objective):
         base: Literal["mle", "trime"] | None = None,
         reduction: Literal["sum", "pair_mean", "authors"] | None = None,
         rank_scope: Literal["cache", "sequence"] | None = None,
-        alpha: float = 1.0,
-        margin: float = 0.001,
+        alpha: Amount = 1.0,
+        margin: Amount = 0.001,
     ) -> None:
         super().__init__(backbone)
-        for name, value in (("alpha", alpha), ("margin", margin)):
-            if value < 0:
-                raise UsageError(f"{name} of HistAlign is at least 0, not {value}: it would reward wrong memories")
         defaults = DEFAULTS[variant]
         self.variant, self.alpha, self.margin = variant, alpha, margin
         self.base = base or defaults["base"]

@@ -20,8 +20,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from bench.base.options import Positive, Share
 from bench.base.seeds import seed_of
-from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum, summed, summed_by_head
 from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
@@ -64,14 +64,11 @@ class ULSeq(Objective):
 
     Args:
         backbone: any.
-        mix: share of the steps that are on sequences.
-        prefix: tokens of a prompt on running text.
+        mix: share of the steps that are on sequences, 0 to 1.
+        prefix: tokens of a prompt on running text, at least 1; so are the next two.
         continuation: tokens written behind it.
         ngram: length of the n-grams that may not occur twice.
         variant: see the table above.
-
-    Raises:
-        UsageError: for a share outside [0, 1] or a length below 1.
     """
 
     name: ClassVar[str] = "ul_seq"
@@ -83,10 +80,10 @@ class ULSeq(Objective):
         self,
         backbone: Backbone,
         *,
-        mix: float = 0.5,
-        prefix: int = 50,
-        continuation: int = 100,
-        ngram: int = 4,
+        mix: Share = 0.5,
+        prefix: Positive = 50,
+        continuation: Positive = 100,
+        ngram: Positive = 4,
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
         super().__init__(backbone)
@@ -106,25 +103,13 @@ class ULSeq(Objective):
 
 @dataclass(frozen=True)
 class Sequences:
-    """The settings of a sequence loss, as `ULSeq` explains them.
-
-    Raises:
-        UsageError: for a share outside [0, 1] or a length below 1.
-    """
+    """The settings of a sequence loss, as `ULSeq` explains them."""
 
     mix: float = 0.5
     prefix: int = 50
     continuation: int = 100
     ngram: int = 4
     variant: Literal["paper", "released"] = "paper"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.mix <= 1:
-            raise UsageError(f"mix is the share of steps on sequences, from 0 to 1, not {self.mix}")
-        lengths = {"prefix": self.prefix, "continuation": self.continuation, "ngram": self.ngram}
-        for name, length in lengths.items():
-            if length < 1:
-                raise UsageError(f"{name} is a number of tokens and at least 1, not {length}")
 
     def turn(self, seed: int, step: int) -> bool:
         """Return whether a step takes the sequence loss."""
@@ -211,10 +196,10 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
     """
     if not repeating:
         first_row = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
-        states = objective.backbone.states(first_row)  # type: ignore[arg-type]
+        states = objective.states(first_row)  # type: ignore[arg-type]
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
     else:
-        states = objective.backbone.states(scoring_batch(objective, batch, [row.written for row in repeating]))
+        states = objective.states(scoring_batch(objective, batch, [row.written for row in repeating]))
         weights = torch.zeros_like(states.targets, dtype=torch.float64)
         flat = [weight for row in repeating for weight in row.weights]
         weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)

@@ -17,12 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.options import Amount
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.host import Array, HostTokens, to_device
-from bench.models.core.objective import Objective
+from bench.models.core.objective import Objective, Place
 from bench.models.core.special_tokens import special_tokens
 from bench.models.core.states import IGNORED, Rows, States
 from bench.models.functional.unlikelihood import candidates, unlikelihood, with_token
@@ -49,11 +50,11 @@ class ULToken(Objective):
 
     Args:
         backbone: any; `f2_code` needs one that does not copy.
-        alpha: weight of the unlikelihood.
+        alpha: weight of the unlikelihood, at least 0.
         variant: which candidates.
 
     Raises:
-        UsageError: for a negative alpha, or `f2_code` on a backbone that copies.
+        UsageError: for `f2_code` on a backbone that copies.
     """
 
     name: ClassVar[str] = "ul_token"
@@ -63,17 +64,23 @@ class ULToken(Objective):
         self,
         backbone: Backbone,
         *,
-        alpha: float = 1.0,
+        alpha: Amount = 1.0,
         variant: Literal["paper", "released", "f2_code"] = "paper",
     ) -> None:
         super().__init__(backbone)
-        check_alpha(alpha)
         if variant == "f2_code" and backbone.copies:
             raise UsageError(
                 "variant=f2_code joins the rows of a batch, which a copying backbone cannot; use paper or released"
             )
         self.alpha, self.variant = alpha, variant
         self.batch_invariant = variant != "f2_code"
+
+    @classmethod
+    def why_not(cls, place: Place) -> str | None:
+        """Return why the method does not fit a backbone and a task, or None."""
+        if place.copies and place.options.get("variant") == "f2_code":
+            return "joins the rows of a batch with variant=f2_code, which a copying backbone cannot"
+        return super().why_not(place)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target and the unlikelihood of its candidates, [n]."""
@@ -158,11 +165,6 @@ def joined(states: States) -> States:
         memory_tokens=states.memory_tokens[:1, :0],
         readable=states.readable[..., :0].flatten(0, 1)[None],
         labelled=states.labelled[:1, :0],
+        history=None,
         host=host,
     )
-
-
-def check_alpha(alpha: float) -> None:
-    """Refuse a weight that would reward repetition."""
-    if alpha < 0:
-        raise UsageError(f"alpha is the weight of the unlikelihood and at least 0, not {alpha}; give 0 or more")

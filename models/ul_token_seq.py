@@ -12,13 +12,14 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
+from bench.base.options import Amount, Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.models.ul_seq import Sequences, sequence_loss
-from bench.models.ul_token import check_alpha, token_losses
+from bench.models.ul_token import token_losses
 
 
 class ULTokenSeq(Objective):
@@ -30,15 +31,12 @@ class ULTokenSeq(Objective):
 
     Args:
         backbone: any.
-        alpha: weight of the token-level unlikelihood.
-        mix: share of the steps that are on sequences.
-        prefix: tokens of a prompt on running text.
+        alpha: weight of the token-level unlikelihood, at least 0.
+        mix: share of the steps that are on sequences, 0 to 1.
+        prefix: tokens of a prompt on running text, at least 1; so are the next two.
         continuation: tokens written behind it.
         ngram: length of the n-grams that may not come twice.
         variant: of both objectives.
-
-    Raises:
-        UsageError: for a negative alpha, a share outside [0, 1] or a length below 1.
     """
 
     name: ClassVar[str] = "ul_token_seq"
@@ -50,15 +48,14 @@ class ULTokenSeq(Objective):
         self,
         backbone: Backbone,
         *,
-        alpha: float = 1.0,
-        mix: float = 0.5,
-        prefix: int = 50,
-        continuation: int = 100,
-        ngram: int = 4,
+        alpha: Amount = 1.0,
+        mix: Share = 0.5,
+        prefix: Positive = 50,
+        continuation: Positive = 100,
+        ngram: Positive = 4,
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
         super().__init__(backbone)
-        check_alpha(alpha)
         self.alpha, self.variant = alpha, variant
         self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 

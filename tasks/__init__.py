@@ -1,8 +1,12 @@
 """Text-generation tasks, one LightningDataModule per file. Reading TASKS answers: what is there?"""
 
+import inspect
 from dataclasses import dataclass
+from typing import Any
 
-from bench.base.entries import Entry
+from bench.base.entries import Entry, Loaded, find
+from bench.base.own_code import load
+from bench.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,9 @@ TASKS: dict[str, TaskEntry] = {
             "sentence-bleu-2",
             "sentence-bleu-3",
             "sp-acc",
+            "sp-acc[file]",
+            "sp-acc[differ]",
+            "sp-acc[not_run]",
             "nli-acc",
             "tapex-acc",
             "tapas-acc",
@@ -178,4 +185,36 @@ TASKS: dict[str, TaskEntry] = {
     ),
 }
 
-__all__ = ["TASKS", "TaskEntry"]
+
+def find_task(name: str) -> Loaded:
+    """Return the class of a task: built in, a user's own, or one that a package registered.
+
+    Raises:
+        UsageError: there is none of this name, or the class is no task.
+        MissingError: its module or file is not there.
+    """
+    return find(name, TASKS, "task", check=check_task)
+
+
+def check_task(asked: str, value: Any) -> None:
+    """Refuse what is no task, or says too little.
+
+    Raises:
+        UsageError: it is no subclass of Task, or lacks what every task has.
+    """
+    if not (inspect.isclass(value) and issubclass(value, load("bench.tasks.core.task:Task"))):
+        raise UsageError(f"'{asked}' is not a subclass of bench.tasks.core.task.Task")
+    kind: Any = value
+    if lacking := sorted(kind.__abstractmethods__):
+        raise UsageError(f"'{asked}' should define {' and '.join(lacking)}; see tasks/README.md")
+    for name in ("info", "recipes"):
+        if not hasattr(kind, name):
+            raise UsageError(f"'{asked}' should have a class attribute `{name}`; see tasks/README.md")
+    if "small" not in kind.recipes:
+        raise UsageError(f"'{asked}' should have a recipe 'small'; its recipes are: {', '.join(kind.recipes)}")
+    info = kind.info
+    if info.primary and info.primary not in info.columns:
+        raise UsageError(f"'{asked}' has the primary column '{info.primary}', which is not among its columns")
+
+
+__all__ = ["TASKS", "TaskEntry", "check_task", "find_task"]

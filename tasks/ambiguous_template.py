@@ -161,8 +161,9 @@ def sample(split: str) -> tuple[Example, ...]:
         listed += [(category, analogy) for analogy in split_list(analogies, category, SAMPLE_SEED)[split]]
     kept = random.Random(f"{SAMPLE_SEED}/{split}").sample(listed, SAMPLE_ANALOGIES)
     rows: list[Example] = []
+    templates = sample_templates()
     for category, analogy in sorted(kept):
-        rows += expand(category, [analogy], sample_templates())
+        rows += expand(category, [analogy], templates)
     return tuple(rows)
 
 

@@ -17,7 +17,6 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
-from bench.tasks.fetch.logicnlg import REPOSITORY, fetch
 from bench.tasks.files.logicnlg import Train, missing_files, read_split
 from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
@@ -42,7 +41,7 @@ class LogicNLG(Task):
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
         metrics=("table_bleu", "tapex", "tapas", "nli", "sp_acc", "perplexity", "cache_hits"),
-        hub=REPOSITORY,
+        hub="kasnerz/logicnlg",
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
@@ -128,6 +127,8 @@ class LogicNLG(Task):
     @staticmethod
     def fetch(folder: Path) -> str:
         """Bring the hub's copy into the cache."""
+        from bench.tasks.fetch.logicnlg import fetch
+
         return fetch(folder)
 
     def cluster_of(self, name: str) -> str:

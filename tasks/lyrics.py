@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bench.base.options import Positive
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.stream_recipes import f2_korean, small
@@ -54,7 +55,7 @@ class Lyrics(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": small(), "paper": f2_korean()}
 
-    def __init__(self, *, prefix: int = 50, continuation: int = 100, columns: int = 512) -> None:
+    def __init__(self, *, prefix: Positive = 50, continuation: Positive = 100, columns: Positive = 512) -> None:
         super().__init__()
         self.stream = Stream(prefix, continuation, columns)
 

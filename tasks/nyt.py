@@ -56,6 +56,7 @@ class NYT(Task):
     """
 
     name: str = "nyt"
+    may_be_empty: ClassVar[bool] = True
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="write the summary of a newspaper article",
         source="https://catalog.ldc.upenn.edu/LDC2008T19",

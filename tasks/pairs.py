@@ -4,6 +4,8 @@
 columns of these names:
 
     {"source": "How many hours are two days?", "target": "Two days are 48 hours."}
+
+`--set task.hub=owner/name task.source=document task.target=summary` reads a data set of the hub.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.user_files import expanded, files_of, named
+from bench.tasks.files.user_files import expanded, files_of, named, split_folders
 from bench.tasks.samples import sample_rows
 
 
@@ -50,10 +53,17 @@ class Pairs(Task):
         target: the column that is written.
         references: with `same_source` the targets of all rows of an evaluated split that have one source are
             references of each of them, as each is a right answer; with `own` a row has its own target.
+        hub: a data set of the hub, `owner/name`, or a folder: one that `save_to_disk` wrote, or one of parquet or
+            jsonl files. In place of `path`; splits it does not have are held out in the same way.
+        config: name of its configuration; empty for the only or default one.
+        revision: its commit, branch or tag; empty for the newest commit, which is shown as `unpinned`.
+        train_split: what it calls the training split; empty for `train`.
+        valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
+        test_split: the test split; empty for `test`.
     """
 
     name: str = "pairs"
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"})
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"}) | OPTIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own sources and targets",
         source="",
@@ -77,18 +87,33 @@ class Pairs(Task):
         source: str = "source",
         target: str = "target",
         references: Literal["same_source", "own"] = "same_source",
+        hub: str = "",
+        config: str = "",
+        revision: str = "",
+        train_split: str = "",
+        valid_split: str = "",
+        test_split: str = "",
     ) -> None:
         super().__init__()
-        if (valid_path or test_path) and not path:
-            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
-        if not source or not target or source == target:
-            raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
+        self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.columns = {"source": source, "target": target}
         self.references = references
 
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse columns that are not two, and files to evaluate on without one to train on."""
+        if (options["valid_path"] or options["test_path"]) and not options["path"]:
+            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
+        check_together(options)
+        source, target = options["source"], options["target"]
+        if not source or not target or source == target:
+            raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
+
     def source_from(self, source: Source) -> Source:
-        """Return where rows come from; `path` goes before any data folder."""
+        """Return where rows come from; `path` and `hub` go before any data folder."""
+        if self.data_set.hub:
+            return self.data_set.source(source)
         if not self.path:
             return source
         place = expanded(self.path)
@@ -97,7 +122,10 @@ class Pairs(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""
         bad_rows = self.bad_rows(split)
-        files = files_of(folder, self.valid_path, self.test_path, FORMATS)
+        if self.data_set.hub:
+            files = split_folders(folder, self.data_set.splits)
+        else:
+            files = files_of(folder, self.valid_path, self.test_path, FORMATS)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
         origin = named(mine)
@@ -108,7 +136,7 @@ class Pairs(Task):
         if missing and (split == "train" or split in missing):
             rows = self._share(rows, missing, split, origin)
             origin += f"; {' and '.join(missing)} held out"
-        return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed())
+        return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed(), commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated questions and answers."""

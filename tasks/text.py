@@ -1,7 +1,7 @@
 """Text: your own text, plain or jsonl, for open-ended generation: a passage is learned, a prompt is continued.
 
 `bench run --task text --set task.path=my.txt`. One instance, cut from a line of a file; the loss is on all of it, and
-generation continues its first words:
+generation continues its first words. `--set task.hub=owner/name task.column=text` reads a data set of the hub:
 
     prompt "In the beginning God created the heaven and the earth.", and then "And the earth was without form, ..."
 """
@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
-from bench.tasks.files.user_files import expanded, files_of, named
+from bench.tasks.files.user_files import expanded, files_of, named, split_folders
 from bench.tasks.samples import sample_rows
 
 LEAST_REST = 8
@@ -46,11 +48,19 @@ class Text(Task):
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
+        hub: a data set of the hub, `owner/name`, or a folder: one that `save_to_disk` wrote, or one of parquet or
+            jsonl files. In place of `path`; splits it does not have are held out in the same way.
+        config: name of its configuration; empty for the only or default one.
+        revision: its commit, branch or tag; empty for the newest commit, which is shown as `unpinned`.
+        train_split: what it calls the training split; empty for `train`.
+        valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
+        test_split: the test split; empty for `test`.
+        column: which column of the data set holds the text, a document a row; empty for the one `field` names.
     """
 
     name: str = "text"
     ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"})
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "column"}) | OPTIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own text, plain or jsonl",
         source="",
@@ -112,20 +122,36 @@ class Text(Task):
         field: str = "text",
         document: Unit = "line",
         words: int = 96,
-        prompt_words: int = 24,
+        prompt_words: Positive = 24,
+        hub: str = "",
+        config: str = "",
+        revision: str = "",
+        train_split: str = "",
+        valid_split: str = "",
+        test_split: str = "",
+        column: str = "",
     ) -> None:
         super().__init__()
-        if prompt_words < 1 or words < prompt_words + LEAST_REST:
-            raise UsageError(
-                f"task.prompt_words is at least 1 and task.words at least {LEAST_REST} more, not {prompt_words} and "
-                f"{words}"
-            )
-        if (valid_path or test_path) and not path:
-            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
+        self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
+        self.column = column or field
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.field, self.document = field, document
         self.words, self.prompt_words = words, prompt_words
         self._held: Mapping[int, str] | None = None
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse passages that are too short, and files to evaluate on without one to train on."""
+        words, prompt_words = options["words"], options["prompt_words"]
+        if words < prompt_words + LEAST_REST:
+            raise UsageError(
+                f"task.words is at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
+            )
+        if (options["valid_path"] or options["test_path"]) and not options["path"]:
+            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
+        check_together(options)
+        if options["column"] and not options["hub"]:
+            raise UsageError("task.column needs task.hub, the data set; a field of jsonl files is task.field")
 
     @property
     def least(self) -> int:
@@ -133,7 +159,9 @@ class Text(Task):
         return self.prompt_words + LEAST_REST
 
     def source_from(self, source: Source) -> Source:
-        """Return where rows come from; `path` goes before any data folder."""
+        """Return where rows come from; `path` and `hub` go before any data folder."""
+        if self.data_set.hub:
+            return self.data_set.source(source)
         if not self.path:
             return source
         place = expanded(self.path)
@@ -145,7 +173,10 @@ class Text(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
-        files = files_of(folder, self.valid_path, self.test_path)
+        if self.data_set.hub:
+            files = split_folders(folder, self.data_set.splits)
+        else:
+            files = files_of(folder, self.valid_path, self.test_path)
         missing = [name for name in ("valid", "test") if name not in files]
         mine = files.get(split, files["train"])
         bad_rows = self.bad_rows(split)
@@ -153,11 +184,11 @@ class Text(Task):
         read_as = bad_rows
         if split not in files:  # these documents are in the training text, and are read as such
             read_as = as_training
-        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.field, self.document, read_as))
+        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.column, self.document, read_as))
         origin = named(mine)
         if missing and (split == "train" or split in missing):
             if self._held is None:
-                every = read_documents(files["train"], self.field, self.document, as_training)
+                every = read_documents(files["train"], self.column, self.document, as_training)
                 self._held = held_out(every, missing, self.least)
             split_of = self._held
             documents = (numbered for numbered in documents if split_of.get(numbered[0], "train") == split)
@@ -168,7 +199,7 @@ class Text(Task):
                 f"{origin}: the {split} split has no document of {self.least} words, {self.prompt_words} for a prompt "
                 f"and {LEAST_REST} more; set task.prompt_words, or task.document (line, blank_line or file)"
             )
-        return Split(split, examples, "own", origin, (*bad_rows.closed(), *short))
+        return Split(split, examples, "own", origin, (*bad_rows.closed(), *short), commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tales."""

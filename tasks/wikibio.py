@@ -58,7 +58,6 @@ class Wikibio(Task):
                 max_target=40,
                 select="rouge-4",
             ),
-            "decode": "beam=5+length_penalty=1.0",
             "bilstm:backbone.tokens": "words",
             "bilstm:backbone.tied": False,
         },

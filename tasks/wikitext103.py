@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -91,9 +92,9 @@ class WikiText103(Task):
         self,
         *,
         train: Literal["auto", "official", "proxy"] = "auto",
-        prefix: int = 50,
-        continuation: int = 100,
-        columns: int = 256,
+        prefix: Positive = 50,
+        continuation: Positive = 100,
+        columns: Positive = 256,
     ) -> None:
         super().__init__()
         self.train_from = train
@@ -165,26 +166,37 @@ def read_lines(path: Path, bad_rows: BadRows) -> Iterator[str]:
     """Yield lines with their ends, from the published file or from rows with a `text`."""
     if ".jsonl" in path.name:
         rows = read_records(path, bad_rows, columns={"text": "text"}, may_be_empty=True)
-        return (row.texts["text"] for row in rows)
-    return (line for _, line in lines(path, bad_rows))
+        return (line_fed(row.texts["text"]) for row in rows)
+    return (line_fed(line) for _, line in lines(path, bad_rows))
+
+
+def line_fed(line: str) -> str:
+    r"""Return a line that ends as the published ones do, whatever system it was saved on.
+
+    >>> line_fed(" = A = \r\n"), line_fed(" = A = \n")
+    (' = A = \n', ' = A = \n')
+    """
+    if line.endswith("\r\n"):
+        return line[:-2] + "\n"
+    return line
 
 
 def articles(lines_of_file: Iterable[str]) -> Iterator[str]:
     """Join lines to articles: one begins at a title, which has an empty line before and after it.
 
-    So the published files have 60 articles each; two lines of the test file that only look like titles are none.
+    So the published files have 60 articles each; two lines of the test file that only look like titles are none. Text
+    before the first title, maybe an article whose title is the first line, is a document of its own.
 
     >>> list(articles([" \\n", " = A = \\n", " \\n", " a \\n", " \\n", " = B = \\n", " \\n", " = b = \\n"]))
     [' \\n = A = \\n \\n a \\n', ' \\n = B = \\n \\n = b = \\n']
     """
     held: list[str] = []
-    started = False
     for line in lines_of_file:
         held.append(line)
         empty = [not text.strip() for text in held[-3:]]
         if empty == [True, False, True] and TITLE.fullmatch(held[-2]):
-            if started:
-                yield "".join(held[:-3])
-            started, held = True, held[-3:]
+            before, held = "".join(held[:-3]), held[-3:]
+            if before.strip():
+                yield before
     if held:
         yield "".join(held)

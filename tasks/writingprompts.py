@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+from bench.base.options import Positive, Range
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -125,18 +126,20 @@ class WritingPrompts(Task):
         *,
         tag: bool = False,
         newlines: bool = False,
-        more_than: int = 50,
+        more_than: Annotated[int, Range(0)] = 50,
         fewer_than: int = 1000,
-        prompt_tokens: int = 50,
+        prompt_tokens: Positive = 50,
     ) -> None:
         super().__init__()
-        if prompt_tokens < 1 or not 0 <= more_than < fewer_than - 1:
-            raise UsageError(
-                "task.prompt_tokens is at least 1, and task.more_than at least 2 below task.fewer_than; got "
-                f"{prompt_tokens}, {more_than} and {fewer_than}"
-            )
         self.tag, self.newlines, self.prompt_tokens = tag, newlines, prompt_tokens
         self.more_than, self.fewer_than = more_than, fewer_than
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse a rule of words that no story can keep."""
+        more_than, fewer_than = options["more_than"], options["fewer_than"]
+        if more_than >= fewer_than - 1:
+            raise UsageError(f"task.more_than is at least 2 below task.fewer_than, not {more_than} and {fewer_than}")
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the fairseq files or the hub's rows of a split."""

@@ -2,6 +2,7 @@
 
     python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
+    python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -127,6 +128,11 @@ def main() -> None:
     """Do what the command line says."""
     os.environ["COLUMNS"] = COLUMNS
     os.chdir(ROOT)
+    if sys.argv[1:2] == ["families"]:
+        from tests.models.backbones import families
+
+        families.PAGE.write_text(families.page(), encoding="utf-8")
+        return
     if sys.argv[1:2] == ["keep"]:
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")

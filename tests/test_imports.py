@@ -15,21 +15,28 @@ ALLOWED = {
     "bench.tasks": ("bench.tasks", "bench.metrics", *GROUND),
     "bench.store": ("bench.store", "bench.metrics.sums", "bench.models.core", *GROUND),
     "bench.leaderboards": ("bench.leaderboards", "bench.store", "bench.metrics", *GROUND),
-    "bench.config": ("bench.config", "bench.tasks", "bench.models", *GROUND),
+    "bench.decodings": ("bench.decodings", *GROUND),
+    "bench.config": ("bench.config", "bench.decodings", "bench.tasks", "bench.models", *GROUND),
     "bench.processes": ("bench.processes", *GROUND),
     "bench.training": (
         "bench.training",
         "bench.processes",
         "bench.config",
+        "bench.decodings",
         "bench.store",
         "bench.tasks",
         "bench.models",
     )
     + GROUND,
-    "bench.cells": ("bench.cells", "bench.training", "bench.processes", "bench.config", "bench.store", "bench.tasks")
-    + ("bench.models", "bench.metrics", *GROUND),
+    "bench.generation": ("bench.generation", "bench.decodings", "bench.models", *GROUND),
+    "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
+    + ("bench.decodings",)
+    + ("bench.store", "bench.tasks", "bench.models", "bench.metrics", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
-    "bench.queue": ("bench.queue", "bench.cells", "bench.config", "bench.store", *GROUND),
+    "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
+    + ("bench.page", "bench.tasks", "bench.models", *GROUND),
+    "bench.queue": ("bench.queue", "bench.cells", "bench.generation", "bench.processes", "bench.config")
+    + ("bench.store", *GROUND),
 }
 EXTRA = {
     # The tables of what there is; nothing is loaded.
@@ -38,16 +45,22 @@ EXTRA = {
     "bench.leaderboards.controls": {"bench.models"},
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},
-    "bench.leaderboards.statistics.overall": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
-    "bench.models.core.objective": {"bench.config.decoding"},  # for type checkers only
-    "bench.models.f2softmax": {"bench.config.decoding"},  # likewise
+    "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
+    "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
 }
-CATALOGUES = {"bench.commands", "bench.models", "bench.tasks"}  # one file per entry of one table
+CATALOGUES = {"bench.commands", "bench.decodings", "bench.models", "bench.tasks"}  # one file per entry of one table
 FOLDERS = ("tasks", "models", "metrics", "leaderboards")
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "pytorch_lightning"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
-MAY_EVAL = {"bench.config.options"}
+MAY_EVAL = {"bench.base.options"}
+STARTS_PROCESSES = {
+    "bench.processes.process",  # the one that does
+    "bench.store.provenance",  # asks git what is checked out
+    "bench.perf.memory",  # measures how much memory a fork of itself takes
+}
+STARTERS = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "torch.multiprocessing"}
+STARTING_CALLS = {"fork", "forkpty", "posix_spawn", "posix_spawnp", "popen", "ProcessPoolExecutor"}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
@@ -91,13 +104,13 @@ def foreign(name):
 def test_decoding_is_known_to_models_for_type_checkers_only():
     for name, tree in TREES.items():
         if package_of(name) == "bench.models":
-            assert "bench.config.decoding" not in set(imports(tree, typing_only=False)), name
-    assert "bench.config.decoding" in set(imports(TREES["bench.models.core.objective"], typing_only=True))
+            assert "bench.decodings.core.decoding" not in set(imports(tree, typing_only=False)), name
+    assert "bench.decodings.core.decoding" in set(imports(TREES["bench.models.core.objective"], typing_only=True))
 
 
 @pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.status", "bench.store.store",
                                   "bench.leaderboards.table", "bench.models", "bench.tasks", "bench.metrics",
-                                  "bench.models.backbones"])  # fmt: skip
+                                  "bench.models.backbones", "bench.decodings"])  # fmt: skip
 def test_what_light_commands_need_is_light(name):
     top = {node for node in TREES[name].body if isinstance(node, (ast.Import, ast.ImportFrom))}
     heavy = {"torch", "lightning", "transformers", "numpy", "yaml", "rich"}
@@ -121,6 +134,37 @@ def test_no_file_runs_text_or_unpickles():
         calls_are_safe(name, tree)
 
 
+def test_processes_are_started_in_one_place():
+    """Ranks are started by torchrun's agent, for `bench.processes.group`; loaders of batches by torch."""
+    found = {name for name, tree in TREES.items() if starts_processes(tree)}
+    assert found == STARTS_PROCESSES
+    agents = {name for name, tree in TREES.items() if any("elastic" in wanted for wanted in imports(tree))}
+    assert {name.rpartition(".")[0] for name in agents} == {"bench.processes"}
+
+
+@pytest.mark.parametrize("text", ["import subprocess", "from multiprocessing import Process", "import os\nos.fork()",
+                                  "from concurrent.futures import ProcessPoolExecutor", "os.spawnv(0, '', [])",
+                                  "from os import execv", "import torch.multiprocessing as mp"])  # fmt: skip
+def test_a_process_started_elsewhere_would_be_found(text):
+    assert starts_processes(ast.parse(text))
+
+
+def starts_processes(tree):
+    """Whether a file names what starts processes."""
+    for wanted in imports(tree):
+        if any(f"{wanted}.".startswith(f"{starter}.") for starter in STARTERS):
+            return True
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names if node.module in ("os", "concurrent.futures")]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("os", "futures", "concurrent.futures"):
+            names = [node.attr]
+        if any(name in STARTING_CALLS or name.startswith(("spawn", "exec")) for name in names):
+            return True
+    return False
+
+
 def calls_are_safe(name, tree):
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -138,7 +182,7 @@ def calls_are_safe(name, tree):
 
 
 def test_one_place_evaluates_annotations():
-    source = MODULES["bench.config.options"].read_text(encoding="utf-8")
+    source = MODULES["bench.base.options"].read_text(encoding="utf-8")
     assert source.count("eval(") == 1
 
 

@@ -79,6 +79,18 @@ def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: py
     assert len(list(results.glob("logicnlg/focal/*/scores-*.json"))) == len(TASKS["logicnlg"].load().info.metrics)
 
 
+def test_the_board_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(import bench\n\nboard = .*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "leaderboards").symlink_to(ROOT / "leaderboards")
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert {"histalign", "mle"} <= set(names["frame"].method)
+    assert names["differences"].only_the_objective.all()
+    assert (tmp_path / "bleu-3.svg").is_file()
+    assert (tmp_path / "board.html").is_file()
+
+
 def test_the_example_metric_gives_what_it_says() -> None:
     (code,) = re.findall(r"```python\n(from bench\.metrics.*?)```", README, re.DOTALL)
     names: dict[str, Any] = {}

@@ -50,10 +50,11 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
     study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
     samples = {f"bench/tasks/samples/{path.name}" for path in (ROOT / "tasks" / "samples").glob("*.jsonl")}
-    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json"}
-    assert all(
-        name.endswith((".toml", "py.typed", ".schema.json", ".html", ".css", ".js", ".jsonl")) for name in others
-    )
+    templates = {f"bench/templates/{path.name}" for path in (ROOT / "bench" / "templates").glob("*.txt")}
+    assert len(templates) == 8
+    assert others >= DATA | papers | page | study | samples | templates | {"bench/leaderboards/board.schema.json"}
+    endings = (".toml", "py.typed", ".schema.json", ".html", ".css", ".js", ".jsonl", ".txt")
+    assert all(name.endswith(endings) for name in others)
 
 
 def test_only_bench_and_its_metadata_are_installed(wheel):

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import fnmatch
-import importlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bench.errors import MissingError, UsageError, did_you_mean
+from bench.base.own_code import is_file, load, source_sha256
+from bench.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+"""What is a name and a folder of a store alike."""
+
+Check = Callable[[str, Any], None]
+"""Refuses what is not of a kind, given what was typed and what it stands for."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +46,126 @@ class Entry:
         return load(self.target)
 
 
-def load(target: str) -> Any:
-    """Import `package.module:Name`.
+@dataclass(frozen=True)
+class Loaded:
+    """What a name stands for.
+
+    Args:
+        name: as it is shown and stored.
+        value: the class, function or entry of one's own; of a table's name, what its entry points at.
+        asked: what to type to get it again, from another process too.
+        code: of one's own, its class and the hash of its source, which belong in keys; empty for what is built in.
+    """
+
+    name: str
+    value: Any
+    asked: str
+    code: Mapping[str, str]
+
+
+def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | None = None, also: str = "") -> Loaded:
+    """Return what a name stands for, the same way for every table.
+
+    Args:
+        name: of the table, with its variant; `module:Name`; `file.py:Name`; or what an installed package registered
+            under the entry point group `objective_bench.<kind>s`.
+        table: of what is built in.
+        kind: `method`, `task`, `metric`, `backbone`, `decoding` or `format`.
+        check: refuses a value of one's own that is not of this kind.
+        also: what else may be typed, for the message.
 
     Raises:
-        MissingError: when the module is not there, or needs one that is not.
-        UsageError: when the module breaks while it is imported, or has no such name.
+        UsageError: there is none of this name, or it is not of this kind, or has the name of what is built in.
+        MissingError: its module or file is not there.
     """
-    module_name, _, name = target.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise MissingError(f"cannot import '{module_name}' for '{target}': {error}") from error
-    except Exception as error:
-        raise UsageError(f"importing '{module_name}' for '{target}' fails: {type(error).__name__}: {error}") from error
-    if not hasattr(module, name):
-        public = [attribute for attribute in vars(module) if not attribute.startswith("_")]
-        raise UsageError(f"module '{module_name}' has no '{name}'{did_you_mean(name, public)}")
-    return getattr(module, name)
+    if name in all_names(table):
+        if name not in table:
+            return Loaded(name, table[name.partition(".")[0]].load(), name, {})
+        return Loaded(name, table[name].load(), name, {})
+    if ":" in name:
+        return _own(name, table, kind, check)
+    points = installed(kind, table)
+    if name in points:
+        loaded = _own(points[name].value, table, kind, check)
+        if loaded.name != name:
+            raise UsageError(
+                f"{kind} '{name}' of {package_of(points[name])} names itself '{loaded.name}'; expected one name"
+            )
+        return replace(loaded, asked=name)
+    raise unknown(name, [*all_names(table), *points], kind, also)
+
+
+def _own(asked: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Loaded:
+    """Return what `module:Name` or `file.py:Name` stands for."""
+    value = load(asked)
+    if check is not None:
+        check(asked, value)
+    place, _, typed = asked.rpartition(":")
+    module = place
+    if is_file(place):
+        path = Path(place).expanduser().resolve()
+        module, asked = path.stem, f"{path}:{typed}"
+    target = ""
+    if isinstance(value, Entry):
+        target = value.target
+    name = _name_of(value, typed, asked, table, kind)
+    code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
+    return Loaded(name, value, asked, code)
+
+
+def _name_of(value: Any, typed: str, asked: str, table: Mapping[str, Entry], kind: str) -> str:
+    """Return the name of a class, which it says itself; of a function or an entry, its own."""
+    what, name = "a name", typed
+    if inspect.isclass(value):
+        what, name = "a class attribute `name`", getattr(value, "name", "")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UsageError(
+            f"'{asked}' should have {what} of letters, digits, '.', '_' and '-', "
+            f"starting with a lower-case letter or digit; it is '{name}'"
+        )
+    if name in all_names(table) or name == "all":
+        raise UsageError(f"'{asked}' is named '{name}', which is a built-in {kind}; choose another name")
+    return name
+
+
+def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
+    """Return what installed packages have registered, by name; the packages' code is not imported.
+
+    Raises:
+        UsageError: two packages have one name, or one has the name of what is built in.
+    """
+    from importlib.metadata import entry_points
+
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group=f"objective_bench.{kind}s"):
+        if point.name in all_names(table):
+            raise UsageError(
+                f"{package_of(point)} registers the {kind} '{point.name}', which is built in; rename it there"
+            )
+        if point.name in points and point.value != points[point.name].value:
+            both = f"{package_of(points[point.name])} and {package_of(point)}"
+            raise UsageError(f"{both} both register the {kind} '{point.name}'; rename one of them")
+        points[point.name] = point
+    return points
+
+
+def package_of(point: EntryPoint) -> str:
+    """Return the package of an entry point, for messages."""
+    if point.dist is None:
+        return f"'{point.value}'"
+    return f"package '{point.dist.name}'"
+
+
+def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> UsageError:
+    """Return the refusal of a name: what came, the nearest one, and what else may be typed.
+
+    >>> str(unknown("mel", ["mle"], "method"))
+    "no method 'mel'; did you mean 'mle'?; module:Name or file.py:Name works too"
+    """
+    others = "module:Name or file.py:Name works too"
+    if also:
+        others = f"{also} works too, and module:Name or file.py:Name"
+    return UsageError(f"no {kind} '{name}'{did_you_mean(name, names)}; {others}")
 
 
 def all_names(table: Mapping[str, Entry]) -> list[str]:
@@ -70,6 +184,7 @@ def expand(
     *,
     own: bool = False,
     groups: Mapping[str, Sequence[str]] | None = None,
+    stored: Collection[str] = (),
 ) -> list[str]:
     """Turn names, `all` and globs into names, in table order for groups, without repeats.
 
@@ -77,8 +192,9 @@ def expand(
         wanted: as typed.
         table: what there is.
         kind: for messages.
-        own: whether a name with a colon is a user's own class and passes through.
+        own: whether `module:Name`, `file.py:Name` and what packages have registered passes through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
+        stored: names that a store has besides, for messages.
 
     >>> table = {"mle": Entry("m:M", ""), "trime": Entry("t:T", "", variants={"released": {}})}
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")
@@ -90,15 +206,15 @@ def expand(
     for name in wanted:
         if name in groups:
             chosen |= dict.fromkeys(groups[name])
-        elif own and ":" in name:
-            chosen[name] = None
-        elif any(c in name for c in "*?["):
+        elif any(c in name for c in "*?[") and ":" not in name:
             matching = fnmatch.filter(known, name)
             if not matching:
                 raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, known)}")
             chosen |= dict.fromkeys(matching)
-        elif name in known:
+        elif name in known or (own and (":" in name or name in installed(kind, table))):
             chosen[name] = None
+        elif own:
+            raise unknown(name, [*known, *groups, *installed(kind, table), *stored], kind)
         else:
             raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")
     return list(chosen)

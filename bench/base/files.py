@@ -21,13 +21,16 @@ DAY_S = 86_400
 FOLDER_DAYS = 10
 
 
-def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
+def write_atomic(
+    path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False, synced: bool = True
+) -> bool:
     """Write a file through a temporary one in the same folder, fsync, then link or rename.
 
     Args:
         path: the final name; its folder is made.
         content: the bytes, or a function that writes them to an open file.
         replace: overwrite an existing file; otherwise the first writer wins and later ones change nothing.
+        synced: wait until it is on the disk. A file of a cache need not be: after a power cut it is made again.
 
     Returns:
         Whether this call made the file.
@@ -40,16 +43,18 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
         refuse(content, f"'{path}'")
     temporary = path.with_name(f".{path.name}.{signature()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         with open(temporary, "wb") as file:
             if isinstance(content, bytes):
                 file.write(content)
             else:
                 content(file)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         made = _publish(temporary, path, replace)
-        _sync_folder(path.parent)
+        if synced:
+            _sync_folder(path.parent)
         return made
     except OSError as error:
         raise StoreError(_explain(path, error)) from error
@@ -151,6 +156,14 @@ def _publish(temporary: Path, path: Path, replace: bool) -> bool:
             return False
         os.replace(temporary, path)
         return True
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it; each new name outlasts a power cut, else the file in it would not."""
+    new = [part for part in (folder, *folder.parents) if not part.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in reversed(new):
+        _sync_folder(part.parent)
 
 
 def _sync_folder(folder: Path) -> None:

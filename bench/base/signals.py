@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -28,6 +28,7 @@ __all__ = [
     "restore_handlers",
     "signal_handlers",
     "stop_if_asked",
+    "told_to",
 ]
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signal.SIGUSR2: 75}
@@ -120,6 +121,32 @@ def between_steps() -> Iterator[None]:
         _ASKED.in_steps -= 1
     if not _ASKED.in_steps:
         stop_if_asked()
+
+
+@contextmanager
+def told_to(tell: Callable[[int], None]) -> Iterator[None]:
+    """Tell a function of every signal, in place of what was done with it; afterwards handlers are those of before.
+
+    Signals that come together are one. Outside the main thread nothing is done.
+
+    Args:
+        tell: called with the signal's number, between any two instructions: it may assign plain values, not more.
+    """
+    came_at = -TOGETHER_S
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal came_at
+        now = time.monotonic()
+        if now - came_at >= TOGETHER_S:
+            came_at = now
+            tell(number)
+
+    handlers = signal_handlers()
+    restore_handlers(dict.fromkeys(EXIT_CODES, handle))
+    try:
+        yield
+    finally:
+        restore_handlers(handlers)
 
 
 def asked_to_stop() -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,15 +12,16 @@ import torch
 
 from bench.base.seeds import seed_of
 from bench.cells.cell import Cell
-from bench.config.config import TrainerConfig
-from bench.config.decoding import Decoding
-from bench.errors import UsageError
-from bench.models.backbones import backbone_factory, is_pretrained
-from bench.models.backbones.backbone import Batch
+from bench.config.config import CellConfig, TrainerConfig
+from bench.config.decoding import parse
+from bench.decodings.greedy import Greedy
+from bench.errors import BlockedError, UsageError
+from bench.models.backbones import find_backbone, is_pretrained
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
-from bench.models.core.run_context import Continue, Optimiser, RunContext
-from bench.store.checkpoints import load_part, load_verified, stored_tensor
+from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
+from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
@@ -29,25 +31,93 @@ TYPES = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "64-true": torch
 """Precisions whose weights are of that type; any other trains float32 weights under autocast."""
 
 
-def build(cell: Cell) -> tuple[Objective, Codec]:
+def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec]:
     """Return the objective with its initial weights, and the codec.
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
+
+    Args:
+        cell: what.
+        second: its second model; None for the one that is stored, where the cell has one.
+
+    Raises:
+        UsageError: a pretrained backbone has not the distribution of the library's own model.
+        BlockedError: the cell of its second model is not trained.
     """
+    if second is None and cell.second is not None:
+        second = trained_model(cell.second)
     config = cell.config
-    factory, options = backbone_factory(config.backbone), dict(config.backbone_options)
+    entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
-    backbone = factory(config.backbone, cell.task, config.seed, **options)
+    backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
+    if "backbone" in config.own:
+        check_made(backbone, config, entry.architecture)
     torch.manual_seed(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
-    objective.setup_run(context_of(cell, objective, codec))
+    if objective.backbone.pretrained is not None:
+        check_exact(objective.backbone, config.backbone)
+    if second is not None:
+        check_vocabulary(cell, objective, second)
+    objective.setup_run(replace(context_of(cell, objective, codec), second=second))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
     if config.trainer.precision in TYPES:
         objective = objective.to(TYPES[config.trainer.precision])
     return objective, codec
+
+
+def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
+    """Refuse what a factory of the user's own has made, where it is not what the cell was planned with.
+
+    Raises:
+        UsageError: it is no Backbone, or has another architecture.
+    """
+    where = config.own["backbone"].code["class"]
+    if not isinstance(backbone, Backbone):
+        raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")
+    if backbone.architecture != architecture:
+        raise UsageError(
+            f"'{where}' returned a backbone that is {backbone.architecture}, where {architecture} was expected; say "
+            f"architecture=... in a BackboneEntry"
+        )
+
+
+def check_exact(backbone: Backbone, name: str) -> None:
+    """Refuse a pretrained backbone whose distribution, or generation with a cache, is not the library model's."""
+    from bench.generation.row_cache import new_cache
+    from bench.models.backbones.exactness import refuse_inexact
+
+    refuse_inexact(backbone, name, new_cache)
+
+
+def trained_model(cell: Cell) -> Objective:
+    """Return the objective of a trained cell with its weights, in evaluation mode.
+
+    Raises:
+        BlockedError: when the cell is not trained.
+    """
+    content = cell.folder.trained()
+    if content is None or content["status"] != "ok":
+        raise BlockedError(f"needs the trained cell of '{cell.label}', which is not in '{cell.folder.path}'")
+    objective, _ = build(cell)
+    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+    return objective.eval()
+
+
+def check_vocabulary(cell: Cell, objective: Objective, second: Objective) -> None:
+    """Refuse a second model that has other tokens.
+
+    Raises:
+        UsageError: naming both.
+    """
+    sizes = objective.backbone.vocabulary_size, second.backbone.vocabulary_size
+    if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(second.tokenizer):
+        raise UsageError(
+            f"{cell.label}: a second model should have the tokens of the first; got {sizes[0]} and {sizes[1]} tokens "
+            f"of two tokenizers; give both backbones one vocabulary"
+        )
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
@@ -58,6 +128,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
+        continue_sampled=sample_with(objective),
         made_of=lambda: parts_of(cell, objective),
     )
 
@@ -66,7 +137,8 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     """Return what the objective of a cell is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
     options = {**cell.method.values("method"), **config.method_options}
-    return made_of(objective, config.backbone, config.backbone_options, options, config.seed, cell.task.markers)
+    backbone = config.own_code().get("backbone", {}).get("class", config.backbone)
+    return made_of(objective, backbone, config.backbone_options, options, config.seed, cell.task.markers)
 
 
 def optimiser_of(config: TrainerConfig) -> Optimiser:
@@ -85,11 +157,23 @@ def continue_with(objective: Objective) -> Continue:
     """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
 
     def continue_greedily(batch: Batch, most: int) -> list[list[int]]:
-        from bench.cells.generation import generate
+        from bench.generation.generation import generate
 
-        return generate(objective, batch, Decoding("greedy"), most)
+        return generate(objective, batch, Greedy(), most)
 
     return continue_greedily
+
+
+def sample_with(objective: Objective) -> ContinueSampled:
+    """Return what an objective continues prompts with where texts are drawn, or found in another way than greedily."""
+
+    def continue_sampled(batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
+        from bench.generation.generation import generate
+
+        (settings,) = parse(decoding)
+        return generate(objective, batch, settings, most, seeds)
+
+    return continue_sampled
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
@@ -99,7 +183,7 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
         UsageError: when they are of another model, or of one with another vocabulary.
     """
     if cell.start is None:
-        is_new = is_pretrained(cell.config.backbone)
+        is_new = is_pretrained(cell.config.asked("backbone"))
     else:
         content = cell.start.trained()
         assert content is not None

@@ -26,6 +26,7 @@ class Cell:
     Args:
         parent: the cell it is fine-tuned from.
         donor: the cell its weights start from, of any task (`trainer.init_from`).
+        second: the cell of the frozen model it reads along.
     """
 
     config: CellConfig
@@ -36,11 +37,17 @@ class Cell:
     evaluations: dict[str, Evaluation]
     parent: Cell | None = None
     donor: CellFolder | None = None
+    second: Cell | None = None
 
     @property
     def label(self) -> str:
         """For people."""
         return f"{self.config.task} · {self.method.name} · {self.config.backbone} · seed {self.config.seed}"
+
+    @property
+    def needed(self) -> list[Cell]:
+        """The cells that are trained before it: of the method it is fine-tuned from, and of its second model."""
+        return [cell for cell in (self.parent, self.second) if cell is not None]
 
     @property
     def start(self) -> CellFolder | None:
@@ -50,23 +57,41 @@ class Cell:
         return self.donor
 
 
-def make_cell(config: CellConfig, method: Method, task: Task, store: Store, parent: Cell | None = None) -> Cell:
+def make_cell(
+    config: CellConfig,
+    method: Method,
+    task: Task,
+    store: Store,
+    parent: Cell | None = None,
+    second: Cell | None = None,
+) -> Cell:
     """Name a cell and its evaluations by the hash of everything that decides them."""
     donor = donor_of(config)
-    key = trained_key_of(config, method, task, donor, "" if parent is None else parent.key)
+    key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(second))
     evaluations = {rows_key_of(key, task, what): what for what in wanted(config, method, task)}
     folder = store.cell(config.task, config.method, key)
-    return Cell(config, method, task, key, folder, evaluations, parent, donor)
+    return Cell(config, method, task, key, folder, evaluations, parent, donor, second)
+
+
+def key_or_none(cell: Cell | None) -> str:
+    """Return a cell's key, empty for no cell."""
+    return "" if cell is None else cell.key
 
 
 def trained_key_of(
-    config: CellConfig, method: Method, task: Task, donor: CellFolder | None = None, parent_key: str = ""
+    config: CellConfig,
+    method: Method,
+    task: Task,
+    donor: CellFolder | None = None,
+    parent_key: str = "",
+    second_key: str = "",
 ) -> str:
     """Return the hash of everything that decides the trained weights.
 
     Args:
         donor: the cell its weights start from, as `trainer.init_from` names it.
         parent_key: of the cell it is fine-tuned from; empty for none.
+        second_key: of the cell of its second model; empty for none.
     """
     content: dict[str, Any] = {
         "schema": KEY_SCHEMA,
@@ -81,8 +106,12 @@ def trained_key_of(
         "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
+    if config.own:
+        content["own"] = config.own_code()
     if parent_key:
         content["parent"] = parent_key
+    if second_key:
+        content["second"] = second_key
     return key_of(content)
 
 
@@ -142,8 +171,8 @@ def checkpoint_of(donor: CellFolder | None) -> str:
 
 
 def weights(config: CellConfig) -> dict[str, Any]:
-    """Return what a pretrained backbone is; nothing for one trained from scratch."""
-    if not is_pretrained(config.backbone):
+    """Return what a pretrained backbone is; nothing for one trained from scratch, or one's own, whose code says it."""
+    if "backbone" in config.own or not is_pretrained(config.backbone):
         return {}
     from bench.models.backbones.hub import identity
 

@@ -53,7 +53,7 @@ class Context:
 def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
     """Negative log-likelihood of each target in nats, summed in float64, and how many of its tokens the memory has."""
     inputs = to_device(context.codec.train_batch(batch), objective.device)
-    states = objective.backbone.states(inputs)  # type: ignore[arg-type]
+    states = objective.states(inputs)  # type: ignore[arg-type]
     sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
     seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
     for rows, nll in objective.nll(states):
@@ -93,7 +93,7 @@ def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Itera
     if reads_source:
         before = len(codec.frame[0])  # e.g. the <s> of BART's targets
     first = [replace(row, target=row.target[: before + 1]) for row in batch]
-    states = objective.backbone.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
+    states = objective.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
         for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):
@@ -123,11 +123,11 @@ def first_pieces(word: str, codec: Codec) -> list[int]:
 
 def generation(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
     """Text and token ids of each continuation; samples depend on run seed and id only."""
-    from bench.cells.generation import generate
+    from bench.generation.generation import generate
 
     codec, what = context.codec, context.what
     assert what.decoding is not None
-    seeds = [seed_of(what.seed, "sample", what.decoding.name, row.id) for row in batch]
+    seeds = [seed_of(what.seed, "sample", what.decoding.text, row.id) for row in batch]
     prompts = to_device(codec.prompt_batch(batch), objective.device)
     written = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, written, strict=True):
@@ -184,7 +184,7 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
     with torch.autocast(objective.device.type, enabled=False):
         for at in range(0, len(full), what.batch_size):
             piece = codec.train_batch(full[at : at + what.batch_size])
-            states = exact.backbone.states(to_device(piece, objective.device))  # type: ignore[arg-type]
+            states = exact.states(to_device(piece, objective.device))  # type: ignore[arg-type]
             parts += [exact.log_probs(rows) for rows in slices(states)]
         matrix = torch.cat(parts)
         values = singular_values(matrix)

@@ -6,16 +6,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.cells.cell import Cell, trained_key_of
+from bench.cells.cell import Cell, key_or_none, trained_key_of
 from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
-from bench.config.decoding import Decoding
-from bench.config.resolve import find_method
+from bench.config.decoding import parse
+from bench.config.resolve import find_method, own_part
+from bench.decodings.core.decoding import Decoding
 from bench.errors import BenchError
+from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
-from bench.tasks import TASKS
+from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
+
+FIND = {"task": find_task, "backbone": find_backbone}
+"""How a part of the user's own is found again."""
 
 
 def content_of(cell: Cell) -> dict[str, Any]:
@@ -23,24 +28,27 @@ def content_of(cell: Cell) -> dict[str, Any]:
     source = cell.task.source
     return {
         **ancestry_of(cell),
-        "evaluations": {key: asdict(what) for key, what in cell.evaluations.items()},
+        "evaluations": {key: evaluation_content(what) for key, what in cell.evaluations.items()},
         "data": {"folder": text_of(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
     }
 
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
-    """Return what a cell is, and what it is fine-tuned from, without evaluations and data."""
-    parent, donor = None, None
+    """Return what a cell is, and the cells it needs, without evaluations and data."""
+    parent, second, donor = None, None, None
     if cell.parent is not None:
         parent = ancestry_of(cell.parent)
+    if cell.second is not None:
+        second = ancestry_of(cell.second)
     if cell.donor is not None:
         donor = cell.donor.path
     return {
         "key": cell.key,
         "method": cell.method.asked,
-        "config": asdict(cell.config),
+        "config": {**asdict(cell.config), "decodings": [decoding.asked for decoding in cell.config.decodings]},
         "folder": str(cell.folder.path),
         "parent": parent,
+        "second": second,
         "donor": text_of(donor),
     }
 
@@ -52,24 +60,26 @@ def cell_of(content: dict[str, Any]) -> Cell:
         BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
     """
     config, data = config_of(content["config"]), content["data"]
-    kind: type[Task] = TASKS[config.task].load()
+    kind: type[Task] = find_task(config.asked("task")).value
     task = kind(**config.task_options)
     source = Source(path_of(data["folder"]), data["why"])
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"])
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
-    parent_key = "" if cell.parent is None else cell.parent.key
-    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, parent_key))
+    keys = key_or_none(cell.parent), key_or_none(cell.second)
+    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
     for key, what in evaluations.items():
         expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
     return cell
 
 
 def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
-    """Make a cell behind those it is fine-tuned from; those want no evaluations."""
-    parent, donor = None, None
+    """Make a cell behind those it needs; those want no evaluations."""
+    parent, second, donor = None, None, None
     if content["parent"] is not None:
         parent = related_cell(content["parent"], task, {})
+    if content.get("second") is not None:  # not in the queues of older programs
+        second = related_cell(content["second"], task, {})
     if content["donor"] is not None:
         donor = CellFolder(Path(content["donor"]))
     return Cell(
@@ -81,25 +91,41 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         evaluations=evaluations,
         parent=parent,
         donor=donor,
+        second=second,
     )
 
 
 def config_of(content: dict[str, Any]) -> CellConfig:
-    """Return a configuration from its content."""
+    """Return a configuration from its content; code of one's own is what it is in this process."""
     sections: dict[str, Any] = {
         "trainer": TrainerConfig(**content["trainer"]),
         "evaluation": EvaluationConfig(**content["evaluation"]),
-        "decodings": tuple(Decoding(**decoding) for decoding in content["decodings"]),
+        "own": {part: own_part(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
+        "decodings": tuple(parsed(text) for text in content["decodings"]),
     }
     return CellConfig(**{**content, **sections})
+
+
+def evaluation_content(what: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as content for JSON; a decoding is what to type for it."""
+    content = asdict(what)
+    if what.decoding is not None:
+        content["decoding"] = what.decoding.asked
+    return content
 
 
 def evaluation_of(content: dict[str, Any]) -> Evaluation:
     """Return an evaluation from its content."""
     decoding = None
     if content["decoding"] is not None:
-        decoding = Decoding(**content["decoding"])
+        decoding = parsed(content["decoding"])
     return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
+
+
+def parsed(text: str) -> Decoding:
+    """Return the one decoding of a text."""
+    (decoding,) = parse(text)
+    return decoding
 
 
 def text_of(path: Path | None) -> str | None:

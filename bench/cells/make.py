@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from bench.config.arguments import RunArguments
 from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
+from bench.tasks import TASKS
 from bench.tasks.core.feed import Feed
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
@@ -22,7 +24,7 @@ __all__ = ["make"]
 
 
 def make(
-    task: str,
+    task: str | type[Task],
     method: str | type[Objective] = "mle",
     *,
     seed: int = 0,
@@ -41,11 +43,11 @@ def make(
     bit for bit.
 
     Args:
-        task: name of a task.
-        method: name of a method, `package.module:Class`, or a class that can be imported.
+        task: name of a task, `module:Class`, `file.py:Class`, or a class that can be imported.
+        method: likewise.
         seed: of weights, order and dropout.
         preset: `small` or `paper`.
-        backbone: name, hub id or folder; the task's own for None.
+        backbone: name, hub id, folder, `module:function` or `file.py:function`; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
         limit: rows kept of each split, for debugging.
         data_dir: a folder with the task's data.
@@ -67,7 +69,7 @@ def made(cell: Cell) -> tuple[Objective, Task]:
 
 
 def cell_of(
-    task: str,
+    task: str | type[Task],
     method: str | type[Objective],
     seed: int,
     preset: str,
@@ -83,7 +85,7 @@ def cell_of(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    name = name_of(method)
+    task, name = name_of(task), name_of(method)
     arguments = RunArguments(
         tasks=(task,),
         methods=(name,),
@@ -103,25 +105,44 @@ def cell_of(
         raise UsageError(f"'{name}' writes texts without a model: there is nothing to train; use bench run")
     if cell.method.only_reads:
         raise UsageError(f"'{name}' reads the cell of '{cell.method.base}' otherwise and trains nothing; use bench run")
-    for parent in plan.cells[:-1]:
-        trained = parent.folder.trained()
+    for needed in plan.cells[:-1]:
+        trained = needed.folder.trained()
         if trained is None or trained["status"] != "ok":
+            why, method_to_run = "is fine-tuned from", needed.method.asked
+            if cell.second is not None and needed.key == cell.second.key:
+                why, method_to_run = "has for its second model", name
             raise BlockedError(
-                f"'{name}' is fine-tuned from '{parent.label}', which is not trained in '{results}'; run: bench run "
-                f"--task {task} --method {parent.method.asked} --seeds {seed} --preset {preset} --results {results}, "
-                f"with the same options"
+                f"'{name}' {why} '{needed.label}', which is not trained in '{results}'; run: bench run --task {task} "
+                f"--method {method_to_run} --seeds {seed} --preset {preset} --results {results}, with the same options"
             )
     return cell
 
 
-def name_of(method: str | type[Objective]) -> str:
-    """Return what finds a method again: its name, or where its class can be imported from."""
-    if isinstance(method, str):
-        return method
-    built_in = METHODS.get(getattr(method, "name", ""))
-    if built_in is not None and built_in.load() is method:
-        return str(method.name)
-    return f"{method.__module__}:{method.__qualname__}"
+def name_of(kind: str | type[Objective] | type[Task]) -> str:
+    """Return what finds a method or task again: its name, or where its class can be imported from.
+
+    Raises:
+        UsageError: it is no class, or one that was typed in a session or inside a function: the key of a cell holds
+            the source file of its parts, and other processes import them.
+    """
+    if isinstance(kind, str):
+        return kind
+    if not isinstance(kind, type):
+        raise UsageError(f"a method or task is a name or a class, not '{kind!r:.60}'")
+    target = f"{kind.__module__}:{kind.__qualname__}"
+    for entry in [*METHODS.values(), *TASKS.values()]:
+        if entry.target == target:
+            return str(kind.name)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file is None:
+        raise UsageError(
+            f"the class {kind.__name__} has no source file, which would say later what was run: write it to a file "
+            f"(in a notebook, put %%writefile mine.py on top of its cell) and give 'mine.py:{kind.__name__}' or the "
+            f"imported class"
+        )
+    if "." in kind.__qualname__:
+        raise UsageError(f"the class {kind.__qualname__} should stand at the top level of its file, to be imported")
+    return target
 
 
 def feed_of(cell: Cell, codec: Codec, workers: int = 0) -> Feed:

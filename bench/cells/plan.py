@@ -8,17 +8,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.base.entries import expand
+from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
 from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, Override, parse_sets
-from bench.config.resolve import Method, ancestors, backbone_of, cell_config, check_overrides, find_method, method_names
+from bench.config.resolve import (
+    Method,
+    ancestors,
+    backbone_of,
+    cell_config,
+    check_overrides,
+    find_method,
+    method_names,
+    own_part,
+)
+from bench.config.second import checkable, second_backbone, second_config, second_of
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import find_backbone
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 from bench.tasks.core.task import OnSearch, Task
 from bench.tasks.fetch.sources import resolve
 
@@ -79,14 +89,21 @@ def make_plan(
     """
     preset = chosen_preset(arguments.preset)
     given = parse_sets(arguments.sets)
-    kinds: list[type[Task]] = [TASKS[name].load() for name in expand(arguments.tasks, TASKS, "task")]
+    tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
+    kinds: list[type[Task]] = [task.value for task in tasks]
+    check_metrics(arguments, kinds)
     methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
     concerned = [relative for method in methods for relative in (method, *ancestors(method))]
     backbones = dict.fromkeys(
         backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
     )
-    check_overrides(given, kinds, concerned, list(backbones))
-    builder = PlanBuilder(arguments, preset, given, say, on_search)
+    for method in tuple(concerned):
+        if second := second_of(method):
+            asked = second_backbone(method) or arguments.backbone
+            backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
+            concerned.append(second)
+    check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
+    builder = PlanBuilder(arguments, preset, given, tasks, say, on_search)
     for kind, method in itertools.product(kinds, methods):
         for seed in arguments.seeds:
             if reason := builder.add(kind, method, seed):
@@ -104,6 +121,7 @@ class PlanBuilder:
         arguments: of the run.
         preset: `small` or `paper`.
         given: the overrides, as `arguments.sets` says them.
+        found: the tasks of the run, as they were looked up.
         say: told where data comes from.
         on_search: told about searches for exemplars.
     """
@@ -113,10 +131,12 @@ class PlanBuilder:
         arguments: RunArguments,
         preset: str,
         given: list[Override],
+        found: Sequence[Loaded],
         say: Callable[[str], None],
         on_search: OnSearch | None,
     ) -> None:
         self.arguments, self.preset, self.given = arguments, preset, given
+        self.found = {task.name: task for task in found}
         self.say, self.on_search = say, on_search
         self.plan = Plan(preset)
         self.store = Store(arguments.results_folder)
@@ -130,11 +150,14 @@ class PlanBuilder:
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
             check_shares(config, self.arguments)
+            self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
                 return reason
             if reason:
                 return f"is fine-tuned from {relative.name}, which {reason}"
+            if reason := self.misfit_of_second(kind, relative, config):
+                return reason
         *older, cell = self.cells(kind, line)
         if kept := self.arguments.kinds:
             cell = replace(cell, evaluations={key: what for key, what in cell.evaluations.items() if what.kind in kept})
@@ -148,22 +171,45 @@ class PlanBuilder:
         return None
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
-        """Return the cells of a method and of those it is fine-tuned from, the oldest first."""
+        """Return the cells of a method and of those it needs, each behind those that it needs itself."""
         cells: list[Cell] = []
+        parent: Cell | None = None
         for method, config in reversed(line):
-            parent = cells[-1] if cells else None
-            cells.append(make_cell(config, method, self.task(kind, config), self.store, parent))
+            task, second = self.task(kind, config), None
+            if found := self.second(kind, method, config):
+                second = make_cell(found[1], found[0], task, self.store)
+                cells.append(second)
+            parent = make_cell(config, method, task, self.store, parent, second)
+            cells.append(parent)
         return cells
+
+    def second(self, kind: type[Task], method: Method, config: CellConfig) -> tuple[Method, CellConfig] | None:
+        """Return the method of a method's second model and the configuration of its cell, or None."""
+        second = second_of(method)
+        if second is None:
+            return None
+        return second, second_config(kind, method, second, config, self.given, self.arguments.decode)
 
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""
         backbone = backbone_of(kind, method, self.arguments.backbone, self.preset)
-        self.plan.skips.append(Skip(kind.name, method.name, backbone, reason))
+        self.plan.skips.append(Skip(kind.name, method.name, find_backbone(backbone).name, reason))
 
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
         asked = self.arguments
-        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit)
+        own = {}
+        if self.found[kind.name].code:
+            own["task"] = own_part(self.found[kind.name])
+        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
+
+    def check_validation(self, kind: type[Task], method: Method, config: CellConfig) -> None:
+        """Refuse a validation that could not be measured; most cells have none."""
+        trainer = config.trainer
+        if trainer.watch or trainer.select or trainer.patience:
+            from bench.cells.watched import check_watched
+
+            check_watched(trainer, method, self.task(kind, config))
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
@@ -173,14 +219,32 @@ class PlanBuilder:
         task = self.task(kind, config)
         if kind.info.open_ended and form == "encoder-decoder":
             return f"has the backbone {config.backbone}, which reads a source; {kind.name} has none"
+        embeddings = config.backbone_options.get("embeddings")
+        if embeddings == "reference" and kind.reference_embeddings is Task.reference_embeddings:
+            return f"has backbone.embeddings=reference, and {kind.name} has no reference embeddings"
         place = Place(
             architecture=form,
             copies=bool(config.backbone_options.get("copy", False)),
             fields=kind.info.all_fields,
             open_ended=kind.info.open_ended,
             target_tokens=task.target_tokens(),
+            options=config.method_options,
         )
         return method.kind.why_not(place) or undecodable(method, config)
+
+    def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
+        """Return why a method's second model does not fit, or None."""
+        found = self.second(kind, method, config)
+        if found is None:
+            return None
+        second, own = found
+        check_shares(own, self.arguments)
+        reason = self.misfit(kind, second, own)
+        if reason is None and architecture_of(own) != architecture_of(config):
+            reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"
+        if reason is None:
+            return None
+        return f"has for its second model {second.name}, which {reason}"
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
         """Return the task with its data, read once for each configuration."""
@@ -210,11 +274,32 @@ class PlanBuilder:
 def architecture_of(config: CellConfig) -> str:
     """Return the architecture of a cell's backbone; a pretrained one is asked, without loading its weights."""
     path = str(config.backbone_options.get("path", ""))
-    if config.backbone in BACKBONES and not path:
-        return BACKBONES[config.backbone].architecture
+    known = str(find_backbone(config.asked("backbone")).value.architecture)
+    if known and not path:
+        return known
     from bench.models.backbones.hub import architecture
 
-    return architecture(config.backbone, path)
+    return architecture(config.asked("backbone"), path)
+
+
+def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
+    """Refuse a metric beside those of the tasks that would read nothing.
+
+    Raises:
+        UsageError: it is none, or no task of the run has rows of its kind.
+        MissingError: its module or file is not there.
+    """
+    if not arguments.metrics:
+        return
+    from bench.metrics import find_metric
+
+    evaluations = {evaluation for kind in kinds for evaluation in kind.info.evaluations}
+    for name in arguments.metrics:
+        metric = find_metric(name)
+        if metric.value.kind not in evaluations:
+            raise UsageError(
+                f"--metrics names '{metric.name}', which reads {metric.value.kind} rows; no task of this run makes them"
+            )
 
 
 def undecodable(method: Method, config: CellConfig) -> str | None:

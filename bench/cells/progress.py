@@ -9,6 +9,12 @@ from typing import Protocol, TextIO
 
 from bench.base.outward import safe, styled
 
+SCORING, WRITING = "scoring", "writing"
+"""Stages of a cell: metrics over its rows, and what a baseline writes."""
+
+UNWATCHED = (SCORING, WRITING)
+"""Stages without signs of life: a metric or a search is one call, however long. There only the whole cell is timed."""
+
 
 class Reports(Protocol):
     """What is told while one cell is worked on, to whoever shows or keeps it."""
@@ -21,6 +27,9 @@ class Reports(Protocol):
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training."""
+
+    def beat(self, stage: str, step: int) -> None:
+        """Take a sign of life: the stage that the work is in, and the step or row it has reached there."""
 
     def done(self, how: str) -> None:
         """End the cell."""
@@ -83,6 +92,9 @@ class Progress:
     def stage(self, name: str) -> None:
         """Begin a stage of a cell."""
         self.bar.update(self.task, note=safe(name), completed=0, total=None)
+
+    def beat(self, stage: str, step: int) -> None:
+        """Do nothing: nobody watches the process of the command itself."""
 
     def cells(self, done: int, of: int, running: int) -> None:
         """Say how many cells are settled, where several are worked on at once."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
-from bench.cells.progress import Progress, Reports
+from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.shared.memory import Attempt, within_memory
 from bench.cells.work import OnStep, tidy, work
@@ -117,15 +117,17 @@ def run_cell(
 ) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
     if cell.parent is not None:
-        check_parent(cell.parent)
+        check_trained(cell.parent, "is fine-tuned from")
+    if cell.second is not None:
+        check_trained(cell.second, "has for its second model")
     trained = cell.folder.trained()
     if trained is None and (first := outcome.broken.get(cell.folder.path)):
         raise BlockedError(f"reads the trained cell of '{first}', which has failed")
     missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
     is_stored = trained is not None and (not missing or trained["status"] != "ok")
     if is_stored:
-        progress.stage("scoring")
-        score_cell(cell)
+        progress.stage(SCORING)
+        score_cell(cell, arguments.metrics)
     else:
         with nullcontext() if logger is None else logger.run(cell) as live:
             complete(cell, missing, arguments, progress, live)
@@ -161,8 +163,8 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     is_new = cell.folder.trained() is None
     make = attempt_of(cell, missing, arguments, progress, on_step)
     within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
-    progress.stage("scoring")
-    scores = score_cell(cell)
+    progress.stage(SCORING)
+    scores = score_cell(cell, arguments.metrics)
     if live is None:
         return
     if is_new and (trained := cell.folder.trained()):
@@ -187,12 +189,13 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
     member = membership()
     if member is not None and not cell.method.is_baseline:
         from bench.cells.shared.members import share_with_members
+        from bench.cells.shared.workers import SharedCell
 
-        return partial(share_with_members, cell, missing, arguments, progress, member)
+        return partial(share_with_members, SharedCell(cell, missing, arguments, progress), member)
     if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
-        from bench.cells.shared.workers import share
+        from bench.cells.shared.workers import SharedCell, share
 
-        return partial(share, cell, missing, arguments, progress)
+        return partial(share, SharedCell(cell, missing, arguments, progress))
 
     def alone(accumulate: int, out_of_memory: bool) -> None:
         work(
@@ -205,22 +208,27 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
             on_step=on_step,
             on_stage=progress.stage,
             on_note=progress.warn,
+            on_beat=progress.beat,
         )
 
     return alone
 
 
-def check_parent(parent: Cell) -> None:
-    """Refuse to fine-tune from a cell that is not there.
+def check_trained(needed: Cell, why: str) -> None:
+    """Refuse to train a cell that needs one that is not there.
+
+    Args:
+        needed: the cell.
+        why: it is needed.
 
     Raises:
         BlockedError: naming it and what became of it.
     """
-    trained = parent.folder.trained()
+    trained = needed.folder.trained()
     if trained is None:
-        raise BlockedError(f"is fine-tuned from '{parent.label}', which has failed")
+        raise BlockedError(f"{why} '{needed.label}', which has failed")
     if trained["status"] != "ok":
-        raise BlockedError(f"is fine-tuned from '{parent.label}', which has {trained['status']}")
+        raise BlockedError(f"{why} '{needed.label}', which has {trained['status']}")
 
 
 def clean(results: Path) -> None:
@@ -228,10 +236,11 @@ def clean(results: Path) -> None:
 
     A queue stays: its workers may be on other machines, and its folder does not change for hours while they work.
     """
-    for path in results.glob("*/*/*/.*.tmp"):
-        if abandoned(path):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+    for place in ("*/*/*", "*/*/*/*"):  # cells, and the states in them, which may be as large as the model
+        for path in results.glob(f"{place}/.*.tmp"):
+            if abandoned(path):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
     for path in results.glob(".work/*"):
         if not path.name.startswith(QUEUE) and abandoned(path):
             shutil.rmtree(path, ignore_errors=True)

@@ -4,54 +4,66 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bench.base.entries import Loaded
 from bench.base.keys import key_of
+from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
 from bench.config.config import Override
-from bench.config.options import fill, options_of
-from bench.errors import DataError, MissingError
-from bench.metrics import METRICS, MetricEntry
-from bench.metrics.score import Gold, Score
+from bench.errors import BenchError, DataError, MissingError
+from bench.metrics import MetricEntry, find_metric
+from bench.metrics.columns import SIGNS, expand
+from bench.metrics.requirements import lacking as lacking_here
+from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
-from bench.tasks import TASKS
+from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
 
-NEEDS = "not applicable: needs "
+NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
 
 __all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
 
 
-def score_cell(cell: Cell) -> list[dict[str, Any]]:
-    """Score every rows file of a cell that this run asks for, unless it is scored already."""
+def score_cell(cell: Cell, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Score every rows file of a cell that this run asks for, unless it is scored already.
+
+    Args:
+        cell: trained and evaluated.
+        metrics: families beside those of its task.
+    """
     contents = []
+    wanted = [find_metric(name) for name in dict.fromkeys([*cell.task.info.metrics, *metrics])]
     for key, what in cell.evaluations.items():
         stored = cell.folder.rows(key)
         if stored is None:
             continue
-        families = [family for family in cell.task.info.metrics if METRICS[family].kind == what.kind]
-        contents += [score_rows(cell.folder, cell.task, family, stored)[0] for family in families]
+        families = [family for family in wanted if family.value.kind == what.kind]
+        contents += [score_rows(cell.folder, cell.task, family.asked, stored)[0] for family in families]
     return contents
 
 
 def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) -> tuple[dict[str, Any], bool]:
     """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
-    started, metric = time.monotonic(), METRICS[family]
-    gold = gold_of(task, stored, metric.gold)
-    key = key_of({"rows": stored.sha256, "gold": key_of(gold), "family": family, "version": metric.version})
+    started, metric = time.monotonic(), find_metric(family)
+    entry = metric.value
+    gold = gold_of(task, stored, entry.gold)
+    decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
+    key = key_of({**decides, **own_code(metric)})
     known = folder.scores(key)
     if known is not None and not lacking(known) and is_whole(folder, known):
         return known, False
-    values, items = computed(metric, stored, gold, task)
+    values, items = computed(entry, stored, gold, task, metric.code)
     content = {
-        "family": family,
-        "version": metric.version,
+        "family": metric.name,
+        "version": entry.version,
+        **own_code(metric),
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
@@ -65,6 +77,13 @@ def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) 
     return content, True
 
 
+def own_code(metric: Loaded) -> dict[str, Any]:
+    """Return what keys and records say of a metric of the user's own; nothing of one that is built in."""
+    if not metric.code:
+        return {}
+    return {"code": dict(metric.code)}
+
+
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
     """Return whether what a scores file's columns are made of is beside it."""
     return "items" not in content or folder.has(folder.items_path(content["items"]).name)
@@ -73,7 +92,12 @@ def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
 def lacking(content: Mapping[str, Any]) -> bool:
     """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
     every = [*content["values"], *content.get("human", ())]
-    return any(value["value"] is None and NEEDS in value["signature"] for value in every)
+    return any(map(lacked, every))
+
+
+def lacked(value: Mapping[str, Any]) -> bool:
+    """Return whether a stored value is none for want of something on the machine that scored it."""
+    return value["value"] is None and NEEDS in value["signature"]
 
 
 def values_of(metric: MetricEntry, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
@@ -82,12 +106,30 @@ def values_of(metric: MetricEntry, stored: StoredRows, gold: Gold) -> dict[str, 
 
 
 def computed(
-    metric: MetricEntry, stored: StoredRows, gold: Gold, task: Task | None = None
+    metric: MetricEntry,
+    stored: StoredRows,
+    gold: Gold,
+    task: Task | None = None,
+    code: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Sums]]:
-    """Return `values_of` a family, and what the values are made of, rows that a task says belong together as one."""
+    """Return `values_of` a family, and what the values are made of.
+
+    Args:
+        metric: the family.
+        stored: rows.
+        gold: what they are compared with.
+        task: says which rows belong together; those count as one.
+        code: of a metric of the user's own.
+    """
+    if needed := lacking_here(metric.requires):  # said without loading what could not be used
+        column, higher_is_better = main_column(metric)
+        if column:
+            signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
+            missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
+            return {"values": [with_source(missing, code).as_dict()]}, {}
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
-    values = {"values": [value.as_dict() for value in scores]}
+    values = {"values": [with_source(value, code).as_dict() for value in scores]}
     items = {value.name: value.sums for value in scores if value.sums is not None}
     if task is not None and items and "cut" not in stored.content:
         ids = sorted(str(row["id"]) for row in stored.rows)
@@ -96,8 +138,27 @@ def computed(
             items = {name: column.together(groups) for name, column in items.items()}
     if metric.human and all("reference_ids" in row for row in stored.rows):
         by_humans = [by_people(row) for row in stored.rows]
-        values["human"] = [value.as_dict() for value in score(by_humans, gold)]
+        values["human"] = [with_source(value, code).as_dict() for value in score(by_humans, gold)]
     return values, items
+
+
+def with_source(score: Score, code: Mapping[str, str] | None) -> Score:
+    """Return the score of a metric of the user's own with its source in the signature; any other as it is.
+
+    So numbers of two sources never share a column.
+    """
+    if not code:
+        return score
+    signature, reason, why = score.signature.partition(f"|{NOT_APPLICABLE}")
+    return replace(score, signature=f"{signature}|source:{code['source_sha256'][:8]}{reason}{why}")
+
+
+def main_column(metric: MetricEntry) -> tuple[str, bool | None]:
+    """Return the name and the direction of a family's first column; no name where only the loaded family knows it."""
+    column = expand(metric.columns[0][1:])[0]
+    if "*" in column:
+        return "", None
+    return column, SIGNS[metric.columns[0][0]]
 
 
 def by_people(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,42 +183,61 @@ class Tasks:
     Args:
         data_dir: what `--data-dir` said.
         sets: overrides for options that a record leaves out because they only say where data is.
+        own: how tasks of the user's own were asked for; by default they are looked for where their module was.
+        import_own: whether the code of a task of the user's own may be imported.
     """
 
     data_dir: Path | None = None
     sets: Sequence[Override] = ()
+    own: Sequence[str] = ()
+    import_own: bool = True
     known: dict[str, Task] = field(default_factory=dict)
 
     def of(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
         """Return the task of a trained cell.
 
         Raises:
-            MissingError: this version has no such task.
+            MissingError: there is no such task here.
             DataError: the data here has other rows.
         """
         config = record["config"]
         name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
         if name not in self.known:
-            self.known[name] = self._made(config)
+            self.known[name] = self._made(config, record.get("own", {}).get("task"))
         task, split = self.known[name], stored.content["split"]
         here, there = task.manifest(split).sha256, stored.content["split_sha256"]
         if here != there:
+            known = record.get("data", {}).get("train", {}).get("commit", "")
+            if known:
+                known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir or --set task.path=..."
+                f"({task.source.why}); name the data with --data-dir or --set task.path=... or task.hub=...{known}"
             )
         return task
 
-    def _made(self, config: Mapping[str, Any]) -> Task:
-        if config["task"] not in TASKS:
-            raise MissingError(f"there is no task '{config['task']}' in this version; its rows cannot be scored")
-        kind: type[Task] = TASKS[config["task"]].load()
+    def _made(self, config: Mapping[str, Any], code: Mapping[str, Any] | None) -> Task:
+        kind = self._kind(config["task"], code)
         options = options_of(kind)
         given = [override for override in self.sets if override.section == "task"]
         places = {override.name: override.value for override in given if override.name in kind.places}
         task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
         task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
         return task
+
+    def _kind(self, name: str, code: Mapping[str, Any] | None) -> type[Task]:
+        """Return the class of a task: one of the user's own by how it was asked for, or from where it was."""
+        for asked in self.own:
+            if ":" in asked and find_task(asked).name == name:
+                return find_task(asked).value
+        try:
+            if code is None:
+                return find_task(name).value
+            if self.import_own:
+                return find_task(code["class"]).value
+        except BenchError as error:
+            raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
+        raise MissingError(f"'{name}' is a task of one's own ({code['class']}), whose code is not read here")
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
@@ -178,12 +258,12 @@ Columns = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def differences(stored: Columns, computed: Columns) -> list[str]:
-    """Say how values computed anew differ from stored ones."""
+    """Say how values computed anew differ from stored ones; what was not computed for want of something does not."""
     old, new = by_column(stored), by_column(computed)
     lines = [f"{column}: is not computed any more" for column in old if column not in new]
     lines += [f"{column}: was not computed then" for column in new if column not in old]
     for column in old:
-        if column not in new:
+        if column not in new or lacked(old[column]):
             continue
         for what in ("value", "n", "signature"):
             before, now = old[column][what], new[column][what]

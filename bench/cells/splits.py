@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.base.keys import key_of
+from bench.base.keys import canonical, key_of
+from bench.base.options import fill, options_of
 from bench.config.config import Override, section_values
-from bench.config.options import fill, options_of
 from bench.config.resolve import known
 from bench.errors import MissingError, UsageError
-from bench.tasks.core.manifest import Manifest, Split
+from bench.tasks.core.manifest import Manifest, Split, row_content
 from bench.tasks.core.published_hashes import known_rows
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.archives import unpack
@@ -145,12 +146,27 @@ def differences(task: Task, split: str) -> list[str]:
     if manifest.skipped:
         lines.append(f"left out {manifest.skipped:,} rows, e.g. {', '.join(task.split(split).skipped[0])}")
     before = prepared(task).get(split)
-    if before is None:
-        return lines
-    for name, value in manifest.as_dict().items():
-        if before.get(name) != value:
-            lines.append(f"has changed since it was prepared: {name} was {before[name]}, is {value}")
+    if before is not None:
+        for name, value in manifest.as_dict().items():
+            if before.get(name) != value:
+                lines.append(f"has changed since it was prepared: {name} was {before.get(name)}, is {value}")
+    if repeats := repeated(task.split(split)):
+        lines.append(f"has {len(repeats):,} rows that another row has word for word, e.g. '{repeats[0]}'")
     return lines
+
+
+def repeated(split: Split) -> list[str]:
+    """Return the ids of rows whose content an earlier row has."""
+    seen: set[bytes] = set()
+    repeats = []
+    for example in split.examples:
+        content = row_content(example)
+        name = content.pop("id")
+        digest = hashlib.sha256(canonical(content)).digest()[:12]
+        if digest in seen:
+            repeats.append(name)
+        seen.add(digest)
+    return repeats
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.config.config import CellConfig
-from bench.config.decoding import Decoding
 from bench.config.resolve import EvaluationVariant, Method
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.topk import TopK
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
@@ -68,7 +69,7 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     if what.cut is None:
         del content["cut"]
     if what.decoding is not None:
-        content["decoding"] = {"name": what.decoding.name, **what.decoding.as_dict()}
+        content["decoding"] = {"name": what.decoding.text, **what.decoding.as_dict()}
     return content
 
 
@@ -131,7 +132,7 @@ def decodings_of(config: CellConfig, variant: EvaluationVariant) -> Sequence[Dec
     """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
     if variant.matched:
         longest = config.decodings[0].max_new_tokens
-        return [Decoding("topk", k=k, max_new_tokens=longest) for k in LADDER]
+        return [TopK(k=k, max_new_tokens=longest) for k in LADDER]
     if not variant.distribution:
         return config.decodings
     decodings = []

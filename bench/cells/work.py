@@ -15,8 +15,11 @@ from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.validation import is_lower_better, measure_of
+from bench.cells.progress import WRITING
+from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
+from bench.cells.watched import is_lower_better
+from bench.config.second import SECOND
 from bench.models.core.objective import Objective
 from bench.processes.heartbeat import OnBeat, beating, no_beat
 from bench.processes.trainer import Beats
@@ -81,7 +84,6 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
-        states = StateFiles(cell.folder.path / STATE)
         result = train(
             objective,
             cell.task,
@@ -95,8 +97,8 @@ def work(
             workers=workers,
             on_step=on_step,
             measure=measure_of(cell, objective, codec, rank, world),
-            lower_is_better=is_lower_better(cell),
-            states=states,
+            lower_is_better=is_lower_better(cell.config.trainer, cell.task),
+            states=StateFiles(cell.folder.path / STATE),
             seconds=seconds,
             callbacks=[Beats(on_beat)],
         )
@@ -105,7 +107,7 @@ def work(
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)
-            states.remove()
+            StateFiles(cell.folder.path / STATE).remove()
         content = stored_by_first(cell.folder)
     if content["status"] != "ok" or not rows_keys:
         return
@@ -126,7 +128,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:
-        on_stage("writing")
+        on_stage(WRITING)
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
 
@@ -171,7 +173,7 @@ def make_rows(
     if what.decoding is None:
         on_stage(what.kind)
     else:
-        on_stage(f"{what.kind} {what.decoding.name}")
+        on_stage(f"{what.kind} {what.decoding.text}")
     cut = None
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
@@ -250,6 +252,9 @@ def store_trained(
             "checkpoint_sha256": digest,
         },
     }
+    pretrained = objective.backbone.pretrained
+    if pretrained is not None and pretrained.repository:
+        content["model"]["hub"] = pretrained.as_dict()
     folder.write_trained(content, {**provenance(started), **how})
 
 
@@ -264,29 +269,48 @@ def tidy(cell: Cell) -> None:
 
 def about(cell: Cell) -> dict[str, Any]:
     """Return what a record of a trained cell says of any method."""
-    return {
+    content = {
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
-        "start": origin(cell),
+        "start": origin(cell.start),
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
     }
+    if cell.config.own:
+        content["own"] = own_of(cell)
+    if cell.second is not None:
+        content["second"] = origin(cell.second.folder)
+    return content
 
 
-def origin(cell: Cell) -> dict[str, Any] | None:
-    """Return what a record says of the cell its weights start from, or None."""
-    record = cell.start.trained() if cell.start else None
+def own_of(cell: Cell) -> dict[str, Any]:
+    """Return what a record says of a task or backbone of the user's own, so that no reader needs their code."""
+    own: dict[str, Any] = cell.config.own_code()
+    if "task" in own:
+        info = cell.task.info
+        own["task"] |= {"columns": list(info.columns), "primary": info.primary}
+    return own
+
+
+def origin(folder: CellFolder | None) -> dict[str, Any] | None:
+    """Return what a record says of the cell its weights start from, or of its second model; None for no such cell."""
+    if folder is None:
+        return None
+    record = folder.trained()
     if record is None:
         return None
     config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
-    return {
+    content = {
         "key": record["key"],
         "config": config,
         "method": record["method"],
         "data": {"train": record["data"]["train"]},
         "start": record.get("start"),
     }
+    if "own" in record:
+        content["own"] = record["own"]
+    return content
 
 
 def config_yaml(cell: Cell) -> str:
@@ -298,12 +322,12 @@ def config_yaml(cell: Cell) -> str:
 
     config, method = cell.config.as_dict(), cell.method
     content = {
-        "task": config["task"],
+        "task": cell.config.asked("task"),
         "method": method.trained_name if method.only_reads else method.asked,
         "seeds": [cell.config.seed],
         "preset": config["preset"],
-        "backbone": config["backbone"],
-        "decode": ",".join(config["decodings"]),
+        "backbone": cell.config.asked("backbone"),
+        "decode": ",".join(decoding.asked for decoding in cell.config.decodings),
         "set": as_sets(cell),
     }
     return yaml.safe_dump(content, sort_keys=False)
@@ -323,12 +347,26 @@ def as_sets(cell: Cell) -> dict[str, Any]:
     """Return a configuration as `section.name: value` lines that `--config` reads back.
 
     Those of the cell it is fine-tuned from stand first; they are its own too where no line for its method follows.
+    Those of its second model stand last.
     """
+    lines = lines_of(cell)
+    if cell.second is not None:
+        lines |= {f"{SECOND}:{line}": value for line, value in lines_of(cell.second).items() if not is_common(line)}
+    return lines
+
+
+def is_common(line: str) -> bool:
+    """Whether a line is of the task, whose options a method and its second model have in common."""
+    return line.startswith("task.")
+
+
+def lines_of(cell: Cell) -> dict[str, Any]:
+    """Return the lines of a cell and of those it is fine-tuned from."""
     config = cell.config.as_dict()
     lines = {f"{section}.{name}": value for section, part in SECTIONS.items() for name, value in config[part].items()}
     if cell.parent is None:
         return lines
-    sets = as_sets(cell.parent)
+    sets = lines_of(cell.parent)
     for name, value in lines.items():
         older = [known for line, known in sets.items() if line.rpartition(":")[2] == name]
         if not older or any(known != value for known in older):

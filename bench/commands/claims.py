@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from bench.cli_options import data_dir_option, json_option, positive, results_op
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
 from bench.leaderboards.table import tables
+from bench.processes.process import run_program
 from bench.store.kept_board import files_at
 from bench.store.store import Store
 
@@ -92,7 +92,7 @@ def one_run(run: Run, given: argparse.Namespace) -> int:
     """Run one `bench run` in a process of its own; its table goes where its progress goes."""
     command = arguments_of(run, given)
     say(f"bench {' '.join(command)}")
-    return subprocess.run([sys.executable, "-m", "bench", *command], stdout=sys.stderr, check=False).returncode
+    return run_program("bench", *command, output=sys.stderr).returncode
 
 
 def arguments_of(run: Run, given: argparse.Namespace) -> list[str]:

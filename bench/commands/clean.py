@@ -15,7 +15,6 @@ from bench.store.files import DISK
 from bench.store.kept_board import files_at
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
-from bench.tasks import TASKS
 
 if TYPE_CHECKING:
     from bench.store.cleaning import Unneeded
@@ -85,14 +84,18 @@ def best_cells(store: Store) -> set[Path]:
 
 def merit_of(cell: CellRecords) -> float | None:
     """Return the mean of a cell's primary values, larger for the better; None where it has none."""
+    from bench.leaderboards.groups import own_part
+    from bench.leaderboards.table import columns_of
+
     assert cell.trained is not None
     task = cell.trained["config"]["task"]
-    if task not in TASKS:
+    _, primary = columns_of(task, own_part(cell.trained, "task"))
+    if not primary:
         return None
     values = []
     for score in cell.scores:
         for value in score["values"]:
-            if value["name"] == TASKS[task].primary and value["value"] is not None and not score["of"].get("shown_as"):
+            if value["name"] == primary and value["value"] is not None and not score["of"].get("shown_as"):
                 sign = 1
                 if value["higher_is_better"] is False:
                     sign = -1

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import expand, split_names
 from bench.base.outward import json_text
-from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
+from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts, task_name
 from bench.config.config import parse_sets
 from bench.errors import BenchError, UsageError
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 
 if TYPE_CHECKING:
     from bench.tasks.core.example import Example
@@ -54,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run one of the actions; return the exit code."""
-    names = expand(split_names(given.tasks) or ["all"], TASKS, "task")
+    names = expand(split_names(given.tasks) or ["all"], TASKS, "task", own=True)
     return ACTIONS[given.action](given, names)
 
 
@@ -67,9 +67,9 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
 
     rows: list[dict[str, Any]] = []
     for name in names:
-        kind: type[Task] = TASKS[name].load()
+        kind: type[Task] = find_task(name).value
         row: dict[str, Any] = {
-            "task": name,
+            "task": kind.name,
             "language": kind.info.language,
             "from": where(kind, data_dir_of(given)).why,
             "official": {split: kind.info.sizes.get(split) for split in SPLITS},
@@ -97,7 +97,8 @@ def prepare_splits(given: argparse.Namespace, names: list[str]) -> int:
     if given.archive is not None:
         if len(names) != 1:
             raise UsageError(f"--archive is for one task, not {len(names)}")
-        print(f"{names[0]}: unpacked into {place_archive(names[0], given.archive)}")
+        name = task_name(names[0])
+        print(f"{name}: unpacked into {place_archive(name, given.archive)}")
     for task in opened_tasks(given, names, fetch=True):
         try:
             prepare(task)
@@ -189,7 +190,7 @@ def opened_tasks(given: argparse.Namespace, names: list[str], *, fetch: bool) ->
 
     overrides = parse_sets(set_texts(given))
     for name in names:
-        yield opened(TASKS[name].load(), overrides, data_dir_of(given), given.on_bad_row, fetch=fetch)
+        yield opened(find_task(name).value, overrides, data_dir_of(given), given.on_bad_row, fetch=fetch)
 
 
 def row_of(task: Task, split: str, name: str | None) -> Example:

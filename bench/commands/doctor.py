@@ -147,7 +147,7 @@ def hub() -> list[Finding]:
 
 
 def metrics() -> list[Finding]:
-    """Check what metrics need beside their rows; nothing is loaded, `bench metric-check` does that."""
+    """Check what metrics need beside their rows; nothing is loaded, `bench check` does that."""
     findings = []
     for name, metric in METRICS.items():
         if not metric.requires:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.cli_options import data_options, json_option, positive, tasks_of, whole
+from bench.cli_options import data_options, json_option, positive, say_damaged, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
-from bench.store.store import CellFolder, StoredRows
+from bench.store.reading import readable, readable_rows
+from bench.store.store import CellFolder, Store, StoredRows
 
 SETTINGS = ("preset", "backbone", "decoding", "split")
 """What must be the same for all methods of a study."""
@@ -69,9 +70,8 @@ def read_options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Make a study, or read its answers; return the exit code."""
     if given.action == "make":
-        make(given)
-    else:
-        read(given)
+        return make(given)
+    read(given)
     return 0
 
 
@@ -131,12 +131,27 @@ BySettings = dict[tuple[str, ...], dict[int, dict[str, list[GeneratedRows]]]]
 """Rows files by settings, seed and method."""
 
 
-def make(given: argparse.Namespace) -> None:
-    """Write a study of the methods' texts of the same rows."""
+def make(given: argparse.Namespace) -> int:
+    """Write a study of the methods' texts of the same rows; return 0, or 1 where files are damaged."""
+    store = Store(given.results[0])
+    try:
+        write_studied(given, store)
+    finally:
+        code = say_damaged(store)
+    return code
+
+
+def write_studied(given: argparse.Namespace, store: Store) -> None:
+    """Write the study, and say what to do with its files.
+
+    Args:
+        given: what was typed.
+        store: is told of damaged files; what is in them is left out.
+    """
     from bench.leaderboards.human.study import Rated, study, write_study
 
     methods = split_names(given.methods)
-    chosen = chosen_rows(given, methods)
+    chosen = chosen_rows(given, methods, store)
     first = chosen[methods[0]]
     contexts = contexts_of(given, first)
     texts = {method: rows.texts for method, rows in chosen.items()}
@@ -146,7 +161,7 @@ def make(given: argparse.Namespace) -> None:
         by_method = {method: texts[method][name] for method in methods}
         rated.append(Rated(name, contexts[name], by_method))
     about = {
-        "task": given.task,
+        "task": task_name(given.task),
         "settings": dict(zip(SETTINGS, first.settings, strict=True)),
         "cells": {method: source_of(rows) for method, rows in chosen.items()},
     }
@@ -183,15 +198,20 @@ def source_of(rows: GeneratedRows) -> dict[str, Any]:
     }
 
 
-def chosen_rows(given: argparse.Namespace, methods: Sequence[str]) -> dict[str, GeneratedRows]:
+def chosen_rows(given: argparse.Namespace, methods: Sequence[str], store: Store) -> dict[str, GeneratedRows]:
     """Return each method's generated rows, all of one preset, backbone, decoding, split and seed.
+
+    Args:
+        given: what was typed.
+        methods: all of which must have rows.
+        store: is told of damaged files.
 
     Raises:
         MissingError: no such rows for all methods.
         UsageError: several fit.
     """
     by_settings: BySettings = {}
-    for rows in generated(given.results, given.task):
+    for rows in generated(given.results, task_name(given.task), store):
         if rows.method in methods and fits(given, rows):
             seeds = by_settings.setdefault(rows.settings, {})
             seeds.setdefault(rows.seed, {}).setdefault(rows.method, []).append(rows)
@@ -224,15 +244,15 @@ def methods_in(by_settings: BySettings) -> set[str]:
     return methods
 
 
-def generated(places: Sequence[Path], task: str) -> Iterable[GeneratedRows]:
-    """Yield every rows file of texts of a task's cells."""
+def generated(places: Sequence[Path], task: str, store: Store) -> Iterable[GeneratedRows]:
+    """Yield every rows file of texts of a task's cells; the store is told of damaged ones."""
     from bench.cells.score import cells_of
 
     for cell in cells_of(places):
-        record = cell.trained() or {}
+        record = readable(store, cell.trained) or {}
         if record.get("status") != "ok" or record["config"]["task"] != task:
             continue
-        for stored in cell.all_rows():
+        for stored in readable_rows(store, cell):
             if stored.content["kind"] == "generation":
                 yield GeneratedRows(cell, record, stored)
 

@@ -7,14 +7,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bench.base.entries import Entry
+from bench.base.entries import Entry, installed, package_of
 from bench.cli_options import json_option
+from bench.decodings import DECODINGS
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
 from bench.models import METHODS
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS
 
 KINDS: dict[str, Mapping[str, Entry]] = {
@@ -22,15 +24,18 @@ KINDS: dict[str, Mapping[str, Entry]] = {
     "tasks": TASKS,
     "backbones": BACKBONES,
     "metrics": METRICS,
+    "decodings": DECODINGS,
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """What the first character of a metric's column pattern says."""
+UNPINNED = "main (unpinned: the commit of the first download is recorded)"
+"""The revision of a backbone that is not pinned."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench list`."""
     parser.add_argument(
-        "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics or all"
+        "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics, decodings or all"
     )
     json_option(parser)
     parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
@@ -51,9 +56,10 @@ def run(given: argparse.Namespace) -> int:
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    chosen = KINDS
+    titles = list(KINDS)
     if kind != "all":
-        chosen = {kind: KINDS[kind]}
+        titles = [kind]
+    chosen = {title: {**KINDS[title], **of_packages(title)} for title in titles}
     if as_json:
         return json.dumps({title: contents(table) for title, table in chosen.items()}, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2
@@ -62,7 +68,18 @@ def listing(kind: str, as_json: bool) -> str:
         lines.append(title)
         for name, entry in table.items():
             lines += entry_lines(name, entry, width)
+            if name in DECODINGS and title == "decodings":
+                lines += [f"  {'':<{width}}{line}" for line in setting_lines(entry.load())]
+        if title == "decodings":
+            lines += [f"  {line}" for line in shared_lines()]
     return "\n".join(lines)
+
+
+def of_packages(title: str) -> dict[str, Entry]:
+    """Return what installed packages have registered, as entries that nothing is known of but their place."""
+    kind = title.removesuffix("s")
+    points = installed(kind, KINDS[title])
+    return {name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}
 
 
 def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
@@ -78,8 +95,10 @@ def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
 
 
 def about(entry: Entry) -> list[str]:
-    """Return what else is to be said of an entry: a metric's columns by direction, and what it needs."""
+    """Return what else is to be said of an entry: a metric's columns, a backbone's revision, and what it needs."""
     lines = []
+    if isinstance(entry, BackboneEntry) and entry.hub:
+        lines.append(f"{entry.hub} at {entry.revision or UNPINNED}")
     if not isinstance(entry, MetricEntry):
         if entry.needs:
             lines.append(f"needs {entry.needs}")
@@ -91,6 +110,23 @@ def about(entry: Entry) -> list[str]:
     if entry.requires:
         lines.append(f"needs {words(entry.requires)}")
     return lines
+
+
+def setting_lines(kind: type[Decoding]) -> list[str]:
+    """Return what a decoding's own settings may be, its value with an example."""
+    lines = []
+    for name, setting in kind.settings().items():
+        if setting.value:
+            lines.append(f"{setting.example}: {name}, {setting.words}")
+        elif name not in Decoding.settings():
+            lines.append(f"+{name}={setting.default_text}: {setting.words}")
+    return lines
+
+
+def shared_lines() -> list[str]:
+    """Return the settings that every decoding has."""
+    shared = Decoding.settings().items()
+    return ["each takes too:", *(f"  +{name}={setting.default_text}: {setting.words}" for name, setting in shared)]
 
 
 def signatures() -> str:
@@ -131,6 +167,10 @@ def content(entry: Entry) -> dict[str, Any]:
         "needs": entry.needs,
         "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
     }
+    if isinstance(entry, BackboneEntry) and entry.hub:
+        held["hub"], held["revision"] = entry.hub, entry.revision or "unpinned"
+    if entry in DECODINGS.values():
+        held["settings"] = {name: setting.as_dict() for name, setting in entry.load().settings().items()}
     if isinstance(entry, MetricEntry):
         held["needs"] = words(entry.requires)
         held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}

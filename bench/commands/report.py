@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING
 
 from bench.base.files import write_atomic
 from bench.base.outward import write_styled
+from bench.board.read import leaderboards_of, stored_leaderboards
 from bench.cli_options import say_damaged, store_options, task_names
-from bench.errors import MissingError, StoreError, UsageError
-from bench.leaderboards.table import Table, notes_of, tables_and_left_out
-from bench.store.damage import relative
+from bench.errors import UsageError
+from bench.leaderboards.render import FORMATS, PAGE, find_format
 from bench.store.kept_board import is_kept_board
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.leaderboards.leaderboards import Leaderboards
 
-ENDINGS = {"terminal": ".txt", "markdown": ".md", "csv": ".csv", "latex": ".tex", "json": ".json", "html": ".html"}
-"""Formats, and how the names of their files end."""
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench report`."""
     store_options(parser)
-    parser.add_argument("--format", default="terminal", choices=list(ENDINGS), help="default terminal")
+    parser.add_argument(
+        "--format",
+        default="terminal",
+        metavar="NAME",
+        help=f"{', '.join(FORMATS)}, {PAGE}, module:Name or file.py:Name; default terminal",
+    )
     parser.add_argument(
         "--output", type=Path, metavar="PLACE", help="file or folder to write; default for html the store"
     )
@@ -38,8 +40,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print or write them; return 0, or 1 where files are damaged."""
-    store, tasks = Store(Path(given.results)), task_names(given.task)
-    path = place_of(given.output, given.format, store.root)
+    path = place_of(given.output, given.format, Path(given.results))
+    store = Store(Path(given.results))
+    tasks = task_names(given.task, store)
     try:
         with uncollected():
             write(leaderboards_of(store, tasks, given.columns), given.format, path, store)
@@ -75,7 +78,7 @@ def write(leaderboards: Leaderboards, form: str, path: Path | None, store: Store
     if path is None:
         write_styled(rendered(leaderboards, form))
         return
-    if form == "html":
+    if form == PAGE:
         from bench.page import page_of
 
         page_of(leaderboards, store.root, path, store=store)
@@ -95,16 +98,27 @@ def place_of(output: Path | None, form: str, results: Path) -> Path | None:
     Raises:
         UsageError: no output is given for the page of a kept board.
     """
-    name = f"leaderboard{ENDINGS[form]}"
+    name = f"leaderboard{ending_of(form)}"
     if output is not None:
         if output.is_dir() or not output.suffix:
             return output / name
         return output
-    if form != "html":
+    if form != PAGE:
         return None
     if is_kept_board(results):
         raise UsageError(f"'{results}' is a kept board, which is only read; say where with --output FILE")
     return results / name
+
+
+def ending_of(form: str) -> str:
+    """Return how the name of a format's file ends.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if form == PAGE:
+        return ".html"
+    return str(find_format(form).value.ending)
 
 
 def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
@@ -121,47 +135,3 @@ def rendered(leaderboards: Leaderboards, form: str) -> str:
     from bench.leaderboards.render.formats import render
 
     return render(leaderboards, form)
-
-
-def stored_leaderboards(
-    results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Return the leaderboards of a results folder or kept board.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
-    """
-    return leaderboards_of(Store(results), tasks, columns, limited)
-
-
-def leaderboards_of(
-    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
-        StoreError: likewise, and it has damaged files.
-    """
-    tables, left_out = tables_and_left_out(store, tasks, columns, limited)
-    if store.damaged and not tables:
-        raise StoreError(f"'{store.root}' has nothing to show beside {len(store.damaged)} damaged files")
-    refuse_empty(tables, notes_of(left_out), store.root)
-    from bench.leaderboards.leaderboards import with_statistics
-
-    damaged = [relative(path, store.root) for path in store.damaged]
-    return with_statistics(tables, left_out, damaged=damaged)
-
-
-def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:
-    """Refuse to show nothing.
-
-    Raises:
-        MissingError: there is no table.
-    """
-    if tables:
-        return
-    why = ""
-    if notes:
-        why = f" ({'; '.join(notes)})"
-    raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

@@ -20,7 +20,7 @@ from bench.cli_options import (
     whole,
 )
 from bench.config.arguments import RunArguments, collect
-from bench.errors import BenchError, UsageError
+from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
 
 
@@ -32,12 +32,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def what_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that are in the keys of results."""
-    group.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
-    group.add_argument(
-        "--method", action="append", metavar="NAMES", help="names with commas, 'all', globs, or package.module:Class"
-    )
+    own = "module:Name or file.py:Name"
+    group.add_argument("--task", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
+    group.add_argument("--method", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
     group.add_argument("--seeds", metavar="N,N", help="default 0")
-    group.add_argument("--backbone", metavar="NAME", help="name, hub id or folder; default: the task's own")
+    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
+    group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
     group.add_argument("--preset", choices=["auto", "small", "paper"], help="auto: small without a CUDA GPU")
     set_option(group, "section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50")
     group.add_argument(
@@ -87,7 +87,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         default=0.0,
         metavar="SECONDS",
         help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
-        "default: 900, or 10 times the longest silence it came back from",
+        "default with --devices or --jobs: 900, or 10 times the longest silence it came back from",
     )
     data_dir_option(group)
     group.add_argument(
@@ -110,8 +110,8 @@ def run(given: argparse.Namespace) -> int:
     member = membership()
     if member is None:
         return run_here(given, arguments)
-    if arguments.devices > 1:
-        raise UsageError("torchrun has started the processes: leave --devices out")
+    if arguments.devices > 1 or arguments.jobs > 1:
+        raise UsageError("torchrun has started the processes: leave --devices and --jobs out")
     from bench.cells.shared.members import follow
 
     if member.rank:
@@ -123,6 +123,7 @@ def run(given: argparse.Namespace) -> int:
 
 def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     """Run what was asked for; return the exit code."""
+    from bench.board.run import executed
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 
@@ -150,19 +151,9 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     return ended(plan, outcome, arguments, given.json)
 
 
-def executed(plan: Any, arguments: RunArguments, progress: Any) -> Any:
-    """Run a plan, in this process or on several workers."""
-    if arguments.jobs > 1:
-        from bench.queue.jobs import execute_jobs
-
-        return execute_jobs(plan, arguments, progress)
-    from bench.cells.run import execute
-
-    return execute(plan, arguments, progress)
-
-
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
-    """Say what became of a run; return its exit code."""
+    """Say what became of a run; return its exit code, or that of a page which could not be written."""
+    shown = 0
     for label, why in outcome.failed.items():
         print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
     if as_json:
@@ -175,13 +166,17 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
         }
         print(json.dumps(content, indent=1))
     elif outcome.ok or outcome.stored or outcome.diverged:
-        show(plan, arguments)
-    return int(outcome.exit_code)
+        shown = show(plan, arguments)
+    return int(outcome.exit_code) or shown
 
 
-def show(plan: Any, arguments: RunArguments) -> None:
-    """Print the tables of what was run, or say why there is none; the run's exit code stays."""
-    from bench.commands.report import refuse_empty, stored_leaderboards
+def show(plan: Any, arguments: RunArguments) -> int:
+    """Print the tables of what was run, or say why there is none, and write the page.
+
+    Returns:
+        The exit code of a page that cannot be written, else 0: a run without tables may be all right.
+    """
+    from bench.board.read import refuse_empty, stored_leaderboards
     from bench.leaderboards.render.formats import render
     from bench.page import NAME, Known, page_of
 
@@ -194,10 +189,16 @@ def show(plan: Any, arguments: RunArguments) -> None:
         of_run = leaderboards.of_tasks(tasks)
         refuse_empty(of_run.tables, of_run.notes, results)
         write_styled(render(of_run, "terminal"))
-        path = page_of(leaderboards, results, results / NAME, Known(known))
-        sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
+        return 0
+    try:
+        path = page_of(leaderboards, results, results / NAME, Known(known))
+    except StoreError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.exit_code
+    sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
+    return 0
 
 
 def plan_text(plan: Any) -> str:

@@ -5,27 +5,34 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 
 from bench.base.entries import expand, split_names
 from bench.cli_options import cell_folders, rows_options, tasks_of
-from bench.errors import BenchError, MissingError
-from bench.metrics import METRICS
+from bench.errors import BenchError
+from bench.metrics import METRICS, find_metric
 from bench.store.records import read_rows
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench score`."""
     rows_options(parser)
-    parser.add_argument("--metrics", action="append", metavar="NAMES", help="default: those of each task")
+    parser.add_argument(
+        "--metrics",
+        action="append",
+        metavar="NAMES",
+        help="names with commas, globs, module:Name or file.py:Name; default: those of each task",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
-    """Fill in what is not scored yet; return the exit code."""
+    """Fill in what is not scored yet; return the exit code: 3 where nothing failed but for want of data or a model."""
     from bench.cells.score import cells_of, score_rows
 
-    wanted = expand(split_names(given.metrics), METRICS, "metric")
+    wanted = expand(split_names(given.metrics), METRICS, "metric", own=True)
     tasks = tasks_of(given)
-    new = known = failed = 0
+    new = known = 0
+    failures: list[BenchError] = []
     for cell in cells_of(cell_folders(given)):
         cell.files.check_writable()
         for name in cell.names("rows-*.jsonl.gz"):
@@ -34,20 +41,26 @@ def run(given: argparse.Namespace) -> int:
                 stored = read_rows(cell.path / name, cell.files)
                 task = tasks.of(record, stored)
                 for family in wanted or task.info.metrics:
-                    if METRICS[family].kind != stored.content["kind"]:
+                    if find_metric(family).value.kind != stored.content["kind"]:
                         continue
                     _, made = score_rows(cell, task, family, stored)
                     new += made
                     known += not made
             except BenchError as error:
                 print(f"bench: {cell.path}: {error}", file=sys.stderr)
-                failed += 1
+                failures.append(error)
     if given.json:
-        print(json.dumps({"new": new, "known": known, "failed": failed}))
-    elif failed:
-        print(f"{new} scores made, {known} were there, {failed} rows files could not be scored")
+        print(json.dumps({"new": new, "known": known, "failed": len(failures)}))
+    elif failures:
+        print(f"{new} scores made, {known} were there, {len(failures)} rows files could not be scored")
     else:
         print(f"{new} scores made, {known} were there")
-    if failed:
-        return MissingError.exit_code
-    return 0
+    return exit_code(failures)
+
+
+def exit_code(failures: Sequence[BenchError]) -> int:
+    """Return 0 where nothing failed, the code that all failures have in common, else 1."""
+    codes = {error.exit_code for error in failures}
+    if len(codes) > 1:
+        return BenchError.exit_code
+    return max(codes, default=0)

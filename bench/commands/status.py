@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print it; return 0, or 1 where files are damaged."""
     store = Store(Path(given.results))
-    print(status(store, task_names(given.task), given.json))
+    print(status(store, task_names(given.task, store), given.json))
     return say_damaged(store)
 
 

@@ -7,9 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bench.base.entries import Loaded
 from bench.cli_options import cell_folders, rows_options, tasks_of
-from bench.errors import DamagedError
-from bench.metrics import METRICS
+from bench.errors import BenchError, DamagedError
+from bench.metrics import find_metric
 from bench.store.kept_board import KeptBoard
 from bench.store.store import CellFolder, StoredRows
 
@@ -70,6 +71,20 @@ def checked(cell: CellFolder, tasks: Tasks) -> tuple[int, list[str]]:
     return same, unlike
 
 
+def metric_of(content: Mapping[str, Any]) -> Loaded | None:
+    """Return the metric family of a scores file; None where it is not there any more.
+
+    One of the user's own is looked for where it was: its module has to be importable.
+    """
+    name = content["family"]
+    if "code" in content:
+        name = content["code"]["class"]
+    try:
+        return find_metric(name)
+    except BenchError:
+        return None
+
+
 def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:
     """Say how one family's stored values differ from those its rows come to."""
     from bench.cells.score import computed, differences, gold_of
@@ -78,11 +93,13 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
         return ["its rows are not there; bench run makes them again from the model"]
     if stored.sha256 != content["rows_sha256"]:
         return ["its rows are others than it was computed from"]
-    if content["family"] not in METRICS:
+    metric = metric_of(content)
+    if metric is None:
         return ["this version has no such metric family"]
-    metric = METRICS[content["family"]]
+    if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
+        return [f"the source of {metric.code['class']} has changed since; bench score computes it anew"]
     task = tasks.of(cell.trained() or {}, stored)
-    values, items = computed(metric, stored, gold_of(task, stored, metric.gold), task)
+    values, items = computed(metric.value, stored, gold_of(task, stored, metric.value.gold), task, metric.code)
     lines = differences(content, values)
     if "items" in content and (cell.items(content["items"]) != items):
         lines.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")

@@ -99,8 +99,8 @@ def texts(
 ) -> list[dict[str, Any]]:
     """Return what the model writes under each exemplar."""
     from bench.base.seeds import seed_of
-    from bench.cells.generation import generate
     from bench.config.decoding import parse
+    from bench.generation.generation import generate
 
     decoding = cell.config.decodings[0]
     if decode:

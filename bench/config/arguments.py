@@ -22,7 +22,7 @@ class RunArguments:
 
     Args:
         tasks: names, `all`, globs.
-        methods: names, `all`, globs, or `package.module:Class`.
+        methods: names, `all`, globs, `module:Class` or `file.py:Class`; tasks, backbone and metrics likewise.
         seeds: one cell each.
         backbone: overrides the task's own.
         preset: `small`, `paper` or `auto` (small without a CUDA GPU).
@@ -30,6 +30,7 @@ class RunArguments:
         decode: decodings, as `bench.config.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
         controls: whether `all` includes the controls that methods declare.
+        metrics: metric families beside those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
         cell_timeout: seconds that a cell may take; 0 for no limit.
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
@@ -45,6 +46,7 @@ class RunArguments:
     limit: int | None = None
     controls: bool = True
     kinds: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
 
     jobs: int = 1
     devices: int = 1
@@ -67,7 +69,7 @@ class RunArguments:
     @staticmethod
     def from_dict(content: dict[str, Any]) -> RunArguments:
         """Undo `as_dict`."""
-        lists = ("tasks", "methods", "seeds", "sets", "kinds")
+        lists = ("tasks", "methods", "seeds", "sets", "kinds", "metrics")
         values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
         return RunArguments(**values)
 
@@ -118,6 +120,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
         limit=given.limit,
         controls=given.controls,
+        metrics=tuple(split_names(given.metrics) or _listed(file.get("metrics"))),
         jobs=given.jobs,
         devices=given.devices,
         accumulate=given.accumulate,

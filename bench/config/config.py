@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from bench.base.credentials import learn
-from bench.config.decoding import Decoding
-from bench.config.options import coerce
-from bench.errors import UsageError, did_you_mean
+from bench.base.options import Amount, Positive, Range, Share, coerce
+from bench.config.suggestions import did_you_mean_option, places_of, suggested
+from bench.decodings.core.decoding import Decoding
+from bench.errors import UsageError, did_you_mean, nearest
 
 PRESETS = ("auto", "small", "paper")
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
@@ -19,24 +20,13 @@ ALIASES = {
     "task.eval_split": "evaluation.split",
     **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
 }
-AT_LEAST = {
-    "batch_size": 1,
-    "max_source": 1,
-    "max_target": 1,
-    "limit": 1,
-    "rows": 1,
-    "validate_rows": 1,
-    "spectrum_rows": 1,
-}
-"""Smallest value of an option; 0 for a number that is not here."""
-
-AT_MOST = {"warmup": 1}
-"""Largest value of an option."""
+LOWER_IS_BETTER = {"loss": True, "ppl": True}
+"""Columns that every validation has, for `trainer.select`."""
 
 SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("task", "method", "seeds", "decode"), MANY),
+    **dict.fromkeys(("task", "method", "seeds", "decode", "metrics"), MANY),
     **dict.fromkeys(("backbone", "preset", "precision"), SINGLE),
     "set": ((dict,), "'section.name: value' lines"),
 }
@@ -88,26 +78,26 @@ class TrainerConfig:
         decay_epochs: epochs from one such decay to the next.
     """
 
-    steps: int = 0
-    epochs: float = 0.0
-    batch_size: int = 32
-    lr: float = 1e-3
-    warmup: float = 0.0
+    steps: Annotated[int, Range(0)] = 0
+    epochs: Amount = 0.0
+    batch_size: Positive = 32
+    lr: Amount = 1e-3
+    warmup: Share = 0.0
     schedule: Literal["linear", "constant", "steps"] = "linear"
-    weight_decay: float = 0.0
-    clip: float = 1.0
+    weight_decay: Amount = 0.0
+    clip: Amount = 1.0
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
-    max_source: int = 256
-    max_target: int = 64
-    limit: int | None = None
+    max_source: Positive = 256
+    max_target: Positive = 64
+    limit: Positive | None = None
     init_from: str = ""
-    validate: float = 0.0
-    validate_rows: int | None = None
+    validate: Amount = 0.0
+    validate_rows: Positive | None = None
     watch: str = ""
     select: str = ""
-    patience: int = 0
-    decay: float = 1.0
-    decay_epochs: float = 0.0
+    patience: Annotated[int, Range(0)] = 0
+    decay: Amount = 1.0
+    decay_epochs: Amount = 0.0
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows."""
@@ -136,14 +126,32 @@ class EvaluationConfig:
     """
 
     split: Literal["valid", "test"] = "test"
-    rows: int | None = None
-    batch_size: int = 32
-    spectrum_rows: int = 500
+    rows: Positive | None = None
+    batch_size: Positive = 32
+    spectrum_rows: Positive = 500
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """A task or backbone of the user's own.
+
+    Args:
+        asked: what to type to get it again, from another process too.
+        code: its class and the hash of its source, for keys.
+    """
+
+    asked: str
+    code: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class CellConfig:
-    """One cell of the matrix, every default written out."""
+    """One cell of the matrix, every default written out.
+
+    Args:
+        own: `task` and `backbone`, where they are the user's own. Their code is in the key and in the record; how they
+            were asked for names folders of a machine, and is in neither.
+    """
 
     task: str
     method: str
@@ -156,11 +164,23 @@ class CellConfig:
     task_options: Mapping[str, Any] = field(default_factory=dict)
     method_options: Mapping[str, Any] = field(default_factory=dict)
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, OwnPart] = field(default_factory=dict)
+
+    def asked(self, part: str) -> str:
+        """Return what to type to get its `task` or `backbone` again."""
+        if part in self.own:
+            return self.own[part].asked
+        return str(getattr(self, part))
+
+    def own_code(self) -> dict[str, dict[str, str]]:
+        """Return class and hash of the source of each part that is the user's own."""
+        return {part: dict(own.code) for part, own in self.own.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for keys and `config.yaml`."""
+        """Return plain content, for keys and records."""
         content = {**asdict(self), "trainer": self.trainer.content()}
-        content["decodings"] = [decoding.name for decoding in self.decodings]
+        del content["own"]
+        content["decodings"] = [decoding.text for decoding in self.decodings]
         return content
 
 
@@ -195,10 +215,30 @@ def override(key: str, value: Any) -> Override:
     dotted = ALIASES.get(dotted, dotted)
     section, dot, name = dotted.partition(".")
     if not dot or not name:
-        raise UsageError(f"'{key}' is not section.name; sections are {', '.join(SECTIONS)}")
+        raise UsageError(f"'{key}' is not section.name{_with_section(section, scope)}")
     if section not in SECTIONS:
-        raise UsageError(f"no section '{section}' in '{key}'{did_you_mean(section, SECTIONS)}")
+        raise UsageError(f"no section '{section}' in '{key}'{_with_section(name, scope, section)}")
     return Override(scope or None, section, name, value)
+
+
+def _with_section(name: str, scope: str, section: str = "") -> str:
+    """Return what was meant by an option whose section is missing, or is none.
+
+    Args:
+        name: of the option.
+        scope: in front of it, or nothing.
+        section: as typed, or nothing.
+    """
+    meant: list[str] = []
+    if near := nearest(section, SECTIONS):
+        meant = [f"{near}.{name}"]
+    elif name not in SECTIONS:
+        meant = places_of(name, OPTIONS)
+    if not meant:
+        return f"; sections are {', '.join(SECTIONS)}"
+    if scope:
+        meant = [f"{scope}:{place}" for place in meant]
+    return suggested(meant)
 
 
 def parse_sets(texts: Iterable[str]) -> list[Override]:
@@ -291,18 +331,15 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     Raises:
         UsageError: for an unknown name, a value of another type or one out of range.
     """
-    hints = get_type_hints(kind)
-    names = [f.name for f in fields(kind)]
+    hints = get_type_hints(kind, include_extras=True)
     for name in values:
-        if name not in names:
-            near = did_you_mean(f"{what}.{name}", [f"{what}.{known}" for known in names])
-            raise UsageError(f"no option '{what}.{name}'{near}")
-    settings = {name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()}
-    for name, value in settings.items():
-        least, most = AT_LEAST.get(name, 0), AT_MOST.get(name, float("inf"))
-        if isinstance(value, (int, float)) and not least <= value <= most:
-            bounds = f"at least {least}"
-            if name in AT_MOST:
-                bounds += f" and at most {most}"
-            raise UsageError(f"{what}.{name} is {bounds}, not {value}")
-    return kind(**settings)
+        if name not in hints:
+            raise UsageError(f"no option '{what}.{name}'{did_you_mean_option(what, name, hints, OPTIONS)}")
+    return kind(**{name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()})
+
+
+OPTIONS = {
+    "trainer": tuple(each.name for each in fields(TrainerConfig)),
+    "evaluation": tuple(each.name for each in fields(EvaluationConfig)),
+}
+"""Options that are nobody's own, by section."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.credentials import blanked_content
-from bench.base.entries import all_names, expand, load
-from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values, typed
+from bench.base.entries import NAME, Loaded, expand, find
+from bench.base.options import fill_together, options_of
+from bench.config.config import (
+    OPTIONS,
+    CellConfig,
+    EvaluationConfig,
+    Override,
+    OwnPart,
+    TrainerConfig,
+    override,
+    section_values,
+    typed,
+)
 from bench.config.decoding import parse
-from bench.config.options import fill, options_of
+from bench.config.suggestions import whose
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
-from bench.models.backbones import backbone_factory
+from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -25,7 +33,23 @@ from bench.tasks.core.task import Task
 if TYPE_CHECKING:
     from bench.models.baselines import Baseline
 
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+__all__ = [
+    "NAME",
+    "EvaluationVariant",
+    "Method",
+    "ancestors",
+    "backbone_of",
+    "cell_config",
+    "check_method",
+    "check_overrides",
+    "find_method",
+    "known",
+    "method_names",
+    "own_part",
+    "recipe_of",
+    "refuse_credentials",
+    "scopes_of",
+]
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,7 @@ class Method:
         code: what makes its code this code: class and version, or class and the hash of its source.
         parent: the method it is fine-tuned from, or nothing.
         evaluation_variant: how it evaluates another method's cell differently, if nothing is trained for it.
+        asked: what to type after --method to get it again.
     """
 
     name: str
@@ -62,6 +87,7 @@ class Method:
     code: Mapping[str, Any]
     parent: str = ""
     evaluation_variant: EvaluationVariant = EvaluationVariant()
+    asked: str = ""
 
     @property
     def base(self) -> str:
@@ -83,14 +109,6 @@ class Method:
         """The name it is trained and stored under: a control that only reads shares the cell of what it reads."""
         if self.only_reads:
             return self.base
-        return self.name
-
-    @property
-    def asked(self) -> str:
-        """What to type after --method to get it again."""
-        target = str(self.code["class"])
-        if ":" in target:
-            return target
         return self.name
 
     def objective(self, backbone: Backbone, **options: Any) -> Objective:
@@ -115,27 +133,21 @@ class Method:
 
 
 def find_method(name: str) -> Method:
-    """Return a built-in method (`histalign`, `histalign.released`) or a user's class (`package.module:Class`).
+    """Return a method: built in (`histalign`, `histalign.released`), a user's class, or one that a package registered.
 
     Raises:
         UsageError: when there is none of this name, or the class is no method.
+        MissingError: its module or file is not there.
     """
-    if ":" in name:
-        kind = load(name)
-        if not (inspect.isclass(kind) and issubclass(kind, Objective)):
-            raise UsageError(f"'{name}' is not a subclass of bench.models.core.objective.Objective")
-        _check_name(getattr(kind, "name", ""), name)
-        source = Path(inspect.getfile(kind)).read_bytes()
-        code = {"class": name, "source_sha256": hashlib.sha256(source).hexdigest()}
-        return Method(kind.name, kind, dict(kind.settings), code, kind.parent)
-    if name not in all_names(METHODS):
-        raise UsageError(f"no method '{name}'{did_you_mean(name, all_names(METHODS))}")
+    loaded = find(name, METHODS, "method", check=check_method)
+    kind = loaded.value
+    if loaded.code:
+        settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
+        return Method(loaded.name, kind, settings, loaded.code, parent, asked=loaded.asked)
     base, _, variant = name.partition(".")
-    entry = METHODS[base]
-    kind = entry.load()
     given: dict[str, Any] = {}
     if variant:
-        given = dict((entry.variants or {})[variant])
+        given = dict((METHODS[base].variants or {})[variant])
     parent = str(given.pop("parent", getattr(kind, "parent", "")))
     evaluation_variant = EvaluationVariant(**_section(given, "reading"))
     settings = {key: value for key, value in given.items() if not key.startswith("reading.")}
@@ -146,7 +158,22 @@ def find_method(name: str) -> Method:
         {"class": kind.name, "version": kind.version},
         parent,
         evaluation_variant,
+        name,
     )
+
+
+def check_method(asked: str, value: Any) -> None:
+    """Refuse what is no method.
+
+    Raises:
+        UsageError: it is neither a subclass of Objective nor of Baseline.
+    """
+    from bench.models.baselines import Baseline
+
+    if not (inspect.isclass(value) and issubclass(value, (Objective, Baseline))):
+        raise UsageError(
+            f"'{asked}' is not a subclass of bench.models.core.objective.Objective or bench.models.baselines.Baseline"
+        )
 
 
 def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -183,19 +210,29 @@ def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
     return expand(wanted, METHODS, "method", own=True, groups=groups)
 
 
-def _check_name(name: Any, where: str) -> None:
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise UsageError(
-            f"'{where}' should have a class attribute `name` of letters, digits, '.', '_' and '-', "
-            f"starting with a lower-case letter or digit; it is '{name}'"
-        )
-    if name in all_names(METHODS):
-        raise UsageError(f"'{where}' is named '{name}', which is a built-in method; choose another name")
-
-
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:
     """Return the name of a cell's backbone: the method's own, else the one asked for, else the recipe's."""
-    return method.own_backbone or backbone or str(task.recipes[preset]["backbone"])
+    return method.own_backbone or backbone or str(recipe_of(task, preset)["backbone"])
+
+
+def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
+    """Return the recipe of a task for a preset.
+
+    Raises:
+        UsageError: a task of one's own has none for it, or its recipe names no backbone.
+    """
+    if preset not in task.recipes:
+        raise UsageError(
+            f"task '{task.name}' has no recipe '{preset}'{did_you_mean(preset, task.recipes)}; say --preset, or add one"
+        )
+    if "backbone" not in task.recipes[preset]:
+        raise UsageError(f"the recipe '{preset}' of task '{task.name}' should name a 'backbone'; it does not")
+    return task.recipes[preset]
+
+
+def own_part(loaded: Loaded) -> OwnPart:
+    """Return what a configuration says of a task or backbone of one's own."""
+    return OwnPart(loaded.asked, loaded.code)
 
 
 def scopes_of(method: Method) -> set[str]:
@@ -214,10 +251,19 @@ def cell_config(
     given: Sequence[Override],
     decode: str | None,
     limit: int | None,
+    own: Mapping[str, OwnPart] | None = None,
 ) -> CellConfig:
-    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides."""
-    recipe = [override(key, value) for key, value in task.recipes[preset].items() if "." in key]
-    name = backbone_of(task, method, backbone, preset)
+    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides.
+
+    Args:
+        own: `task`, where it is the user's own.
+    """
+    chosen = recipe_of(task, preset)
+    recipe = [override(key, value) for key, value in chosen.items() if "." in key]
+    found = find_backbone(backbone_of(task, method, backbone, preset))
+    name, parts = found.name, dict(own or {})
+    if found.code:
+        parts["backbone"] = own_part(found)
     scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
@@ -226,7 +272,7 @@ def cell_config(
         return {**by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return fill(options_of(make), known(values(section), options_of(make)), what)
+        return fill_together(make, known(values(section), options_of(make)), what)
 
     training = values("trainer")
     if limit:
@@ -239,10 +285,11 @@ def cell_config(
         preset=preset,
         trainer=typed(TrainerConfig, training, "trainer"),
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
-        decodings=tuple(parse(decode or str(task.recipes[preset].get("decode", "greedy")))),
+        decodings=tuple(parse(decode or str(chosen.get("decode", "greedy")))),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
-        backbone_options=options("backbone", f"backbone '{name}'", backbone_factory(name)),
+        backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
+        own=parts,
     )
     refuse_credentials(config)
     return config
@@ -284,9 +331,10 @@ def check_overrides(
     owners: dict[str, list[tuple[set[str], dict[str, Any]]]] = {
         "task": [({task.name}, options_of(task)) for task in tasks],
         "method": [({method.base, method.trained_name}, options_of(method.kind)) for method in methods],
-        "backbone": [({name}, options_of(backbone_factory(name))) for name in backbones],
+        "backbone": [({found.name}, options_of(found.value.load())) for found in map(find_backbone, backbones)],
     }
-    scopes = {task.name for task in tasks}.union(backbones, *map(scopes_of, methods))
+    names = {task.name for task in tasks}.union(find_backbone(name).name for name in backbones)
+    scopes = names.union(*map(scopes_of, methods))
     for item in given:
         if item.scope is not None and item.scope not in scopes:
             raise UsageError(
@@ -295,11 +343,12 @@ def check_overrides(
         if item.section not in owners:
             continue  # trainer and evaluation are checked when they are built
         every = owners[item.section]
-        meant = [options for names, options in every if item.scope in names]
+        meant = [options for owners_of, options in every if item.scope in owners_of]
         if not meant:  # without a scope, or scoped to something else: to a task, say, for an option of the method
             meant = [options for _, options in every]
         options = set().union(*meant)
         if item.name not in options:
             raise UsageError(
-                f"no {item.section} in this run has the option '{item.name}'{did_you_mean(item.name, options)}"
+                f"no {item.section} in this run has the option '{item.name}'"
+                f"{whose(item.section, item.name, options, OPTIONS)}"
             )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from typing import Any
 
@@ -15,6 +13,7 @@ from bench.errors import BenchError
 from bench.models import METHODS
 from bench.perf.heads import Run, Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
 from bench.perf.steps import step_runs
+from bench.processes.process import run_program
 
 __all__ = ["device", "has_head", "measure_head", "measure_step"]
 
@@ -86,9 +85,7 @@ def runs_of(name: str, size: Size) -> dict[str, Run]:
 def peak_in_fresh_process(label: str, size: Size) -> float | None:
     """Return the most memory one form holds beyond its gradients, in MB, measured alone; None where it cannot be."""
     job = json.dumps({"label": label, "size": vars(size)})
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-m", "bench.perf.measure", job]
-    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    ended = run_program("bench.perf.measure", job, OMP_NUM_THREADS="1", MALLOC_MMAP_THRESHOLD_="65536")
     if ended.returncode:
         raise BenchError(f"measuring the memory of '{label}' failed: {ended.stderr.strip().splitlines()[-1:]}")
     if ended.stdout.strip() == "nan":

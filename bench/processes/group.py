@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from bench.base.parents import is_alive
 from bench.base.signals import asked_to_stop, between_steps
 from bench.errors import BenchError
 from bench.processes.endings import Ending, raise_cause, read_ending
-from bench.processes.rank import end_group
+from bench.processes.process import end_group
 from bench.processes.watch import Limits, StalledError, Watch
 
 GRACE_S = 3.0
@@ -46,6 +46,7 @@ def run_group(
     threads: int = 0,
     limits: Limits = NO_LIMITS,
     environment: Mapping[str, str] = NO_CHANGE,
+    on_look: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a function in several processes of their own and wait for all of them; none is left behind.
 
@@ -60,6 +61,7 @@ def run_group(
         threads: CPU threads of a process; 0 for what the environment says.
         limits: how long a rank may be silent, and the whole may take.
         environment: variables that are set in the ranks.
+        on_look: called every moment while they work.
 
     Raises:
         Stopped: a signal came, to this process or to a rank.
@@ -82,6 +84,7 @@ def run_group(
             group.start()
             while group.runs():
                 group.look()
+                on_look()
         finally:
             group.end()
     group.raise_cause()

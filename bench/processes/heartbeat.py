@@ -1,9 +1,10 @@
-"""Heartbeat: a rank says in a small file that it goes on, and where it is; who watches it reads the file."""
+"""Heartbeat: a process says in a small file that it goes on, and where it is; who watches it reads the file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Beat:
-    """The last sign of life of a rank.
+    """The last sign of life of a process.
 
     Args:
         count: of its signs so far. It is compared with itself only, never with a clock.
@@ -46,10 +47,11 @@ class Heartbeat:
         self.count = 0
 
     def __call__(self, stage: str, step: int = 0) -> None:
-        """Say that this process goes on."""
+        """Say that this process goes on; a disk that refuses costs a sign of life, not the work."""
         self.count += 1
         record = f"{self.count} {os.getpid()} {step} {stage}".encode()[:SIZE]
-        os.pwrite(self.file, record.ljust(SIZE), 0)
+        with suppress(OSError):
+            os.pwrite(self.file, record.ljust(SIZE), 0)
 
 
 def no_beat(stage: str, step: int = 0) -> None:

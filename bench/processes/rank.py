@@ -7,21 +7,19 @@ import json
 import os
 import signal
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.entries import load
 from bench.base.outward import guard_process
-from bench.base.parents import end_with_parent
+from bench.base.own_code import load
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.errors import BenchError
 from bench.processes.endings import ending_of, leave
 from bench.processes.heartbeat import Heartbeat
+from bench.processes.process import end_with, print_to
 
 
 @dataclass(frozen=True)
@@ -82,14 +80,6 @@ def use_threads(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def print_to(log: Path) -> None:
-    """Print to a file from now on."""
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    os.close(file)
-
-
 @contextmanager
 def exits_fail() -> Iterator[None]:
     """Fail where an objective raises SystemExit: even its code 0 would say that this rank's share is done.
@@ -101,25 +91,6 @@ def exits_fail() -> Iterator[None]:
         yield
     except SystemExit as error:
         raise RuntimeError(f"SystemExit: {error}") from error
-
-
-def end_with(parent: int) -> None:
-    """End, with all processes of this one's group, when the parent is gone: nobody would collect what they make."""
-    end_with_parent(parent)  # also when this process is stopped
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        end_group(os.getpid())
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def end_group(process: int) -> None:
-    """Kill a rank and what it has started, such as the processes that prepare its batches."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Watch: which rank of a group gives no sign of life any more, and what it was doing."""
+"""Watch: which rank of a group, or child of a queue, gives no sign of life any more, and what it was doing."""
 
 from __future__ import annotations
 
@@ -125,21 +125,29 @@ class Watch:
     def _stack(self, rank: int, beat: Beat) -> str:
         """Have a rank write the stacks of its threads into its log; return what it wrote."""
         log = self.scratch / f"log.{rank}"
-        before = log.stat().st_size
+        before = size_of(log)
         with suppress(OSError):
             os.kill(beat.process, signal.SIGQUIT)
             os.kill(beat.process, signal.SIGCONT)
         deadline, size = time.monotonic() + STACK_S, before
         while time.monotonic() < deadline:
             time.sleep(0.2)
-            if before < log.stat().st_size == size:
+            if before < size_of(log) == size:
                 break
-            size = log.stat().st_size
-        if log.stat().st_size == before:
+            size = size_of(log)
+        if size_of(log) == before:
             return "\n(it wrote no stack)"
         with open(log, errors="replace") as file:
             file.seek(before)
             return "\n" + main_stack(file.read())
+
+
+def size_of(file: Path) -> int:
+    """Return the bytes of a file, 0 where it is not there yet."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def main_stack(text: str) -> str:

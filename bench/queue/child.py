@@ -1,69 +1,80 @@
 """Child: runs one cell of a queue in a process of its own, so that a cell that kills its process kills no worker.
 
-Started by `children.py`. It ends with 0 when the outcome of the cell, done or failed, is written; with `REFUSED` when
-the cell cannot be run here and nothing was written; with 130, 143 or 75 when it was told to end.
+Started by `process_runner.py`. It ends with 0 when the outcome of the cell, done or failed, is written; with `REFUSED`
+when the cell cannot be run here and nothing was written; with 130, 143 or 75 when it was told to end, and with 75 when
+the outcome could not be written. Its worker watches its heartbeat.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.base.parents import end_with_parent
-from bench.base.signals import EXIT_CODES, Stopped, forget, handled
+from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.config.arguments import RunArguments, threads_of
+from bench.processes.heartbeat import Heartbeat
+from bench.processes.rank import use_threads
 from bench.queue.outcome import CellOutcome
 from bench.queue.progress_file import ProgressFile
 from bench.queue.protocol.timing import next_pause
 
 __all__ = ["REFUSED", "main"]
 
+STDERR = 2
 REFUSED = 78
+AGAIN = EXIT_CODES[signal.SIGUSR2]
 TRIES = 12
 """Times that an outcome is written on a full disk, over half a minute, before the child ends without it."""
 
 
 def main(job_file: Path) -> int:
     """Run the cell of a job file; return the exit code."""
-    job = json.loads(job_file.read_text())
-    end_with_parent(os.getppid())  # the fork server, which ends with the worker
-    forget()  # the process this one is a copy of has handlers of its own
+    heartbeat = Heartbeat(job_file.with_name("heartbeat.0"))
+    heartbeat("starting")
+    faulthandler.register(signal.SIGQUIT, file=STDERR, all_threads=True)
     try:
         with handled():
-            return run_job(job)
+            return run_job(json.loads(job_file.read_text()), heartbeat)
     except Stopped as stopped:
         return stopped.exit_code
     except KeyboardInterrupt:
         return EXIT_CODES[signal.SIGINT]
 
 
-def run_job(job: dict[str, Any]) -> int:
+def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
     """Run a cell and write what became of it."""
     from bench.cells.job import cell_of
     from bench.cells.run import Outcome, attempt, wandb_logger
 
-    arguments = RunArguments.from_dict(job["arguments"])
+    arguments = watched_by_worker(RunArguments.from_dict(job["arguments"]))
+    heartbeat("reading the data")
     try:
         cell = cell_of(job["cell"])
     except Exception as error:  # other code, or data that is not here: another worker may be able to
         traceback.print_exc()
         print(f"{type(error).__name__}: {error}", flush=True)
         return REFUSED
-    if threads := threads_of(cell.config.preset, arguments):
-        import torch
-
-        torch.set_num_threads(threads)
-    progress = ProgressFile(Path(job["progress"]))
+    use_threads(threads_of(cell.config.preset, arguments) or int(os.environ.get("OMP_NUM_THREADS") or 0))
+    progress = ProgressFile(Path(job["progress"]), heartbeat)
     outcome = Outcome()
     if job["broken"]:
         outcome.broken[cell.folder.path] = job["broken"]
     attempt(cell, arguments, progress, wandb_logger(arguments, progress), outcome)
     return publish(outcome_of(outcome, cell.label, progress), job)
+
+
+def watched_by_worker(arguments: RunArguments) -> RunArguments:
+    """Return the arguments of a cell in one process without its limits: the worker keeps to them, and can end it."""
+    if arguments.devices > 1:
+        return arguments
+    return replace(arguments, stall_timeout=0.0, cell_timeout=0.0)
 
 
 def outcome_of(outcome: Any, label: str, progress: ProgressFile) -> CellOutcome:
@@ -97,4 +108,4 @@ def publish(outcome: CellOutcome, job: dict[str, Any]) -> int:
             time.sleep(pause_s)
         else:
             return 0
-    return 1
+    return AGAIN

@@ -17,7 +17,7 @@ def cost_of(cell: Cell) -> float:
     """Return the work that a cell lacks, in thousands of rows that go through the model once.
 
     Training counts steps x rows of a step x 3, an evaluation its rows, or ten times as much where texts are generated,
-    once a beam. The size of the model is left out: the cells of one plan mostly share it.
+    once for each text that is tried at a time. The size of the model is left out: cells of one plan mostly share it.
     """
     rows = 0.0
     if cell.folder.trained() is None and not cell.method.is_baseline:
@@ -40,4 +40,4 @@ def evaluation_rows(what: Evaluation) -> float:
     """Return how many rows an evaluation puts through the model, in forward passes."""
     if what.decoding is None:
         return float(len(what.ids))
-    return WRITING * len(what.ids) * what.decoding.beams
+    return WRITING * len(what.ids) * what.decoding.passes

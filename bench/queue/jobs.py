@@ -1,33 +1,42 @@
-"""Jobs: `bench run --jobs N`, the cells of a plan shared among N workers on this machine."""
+"""Jobs: `bench run --jobs N`, the cells of a plan shared among N workers in this process, each with a child."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
+from bench.base.signals import Stopped
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome, attempt, clean, wandb_logger
 from bench.config.arguments import RunArguments, threads_of
-from bench.queue.local_workers import LocalWorkers, shares_of, unfinished
+from bench.errors import BenchError
 from bench.queue.outcome import CellOutcome, last_outcome
-from bench.queue.plan_file import COPY, PlanFile, open_queue
+from bench.queue.plan_file import PlanFile, open_queue
 from bench.queue.planned import job_key, lacks_something, plan_of
+from bench.queue.process_runner import ProcessRunner
 from bench.queue.protocol.files import DiskFiles
 from bench.queue.protocol.liveness import Liveness
 from bench.queue.protocol.order import SETTLED, Order
 from bench.queue.protocol.timing import LOCAL
 from bench.queue.protocol.view import State, View
-from bench.queue.work import is_trained
+from bench.queue.shares import shares_of
+from bench.queue.work import drive, is_trained, worker_of
 from bench.store.kept_board import files_at
 
 __all__ = ["execute_jobs"]
 
 LOOK_S = 0.2
 """Between two looks at what the workers have done."""
+GRACE_S = 60.0
+"""How long children may take to end after a signal: they save what they have."""
+LAST_WORDS = 6
+"""Lines that an error repeats of what the workers have said."""
 
 
 def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
@@ -41,7 +50,7 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress) -> Out
     Raises:
         UsageError: the store is only read, or there are too few GPUs.
         BenchError: no worker is left, and cells are.
-        KeyboardInterrupt: when the run is interrupted. The workers have ended then.
+        Stopped: a signal came. All children have ended then.
     """
     files_at(arguments.results_folder).check_writable()
     clean(arguments.results_folder)
@@ -61,18 +70,32 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress) -> Out
 
 
 def run_queue(cells: list[Cell], plan: Plan, arguments: RunArguments, progress: Progress) -> dict[str, CellOutcome]:
-    """Have workers do what cells lack; return what became of each, by its key in the queue. Blocked ones have none."""
+    """Have workers do what cells lack; return what became of each, by its key in the queue. Blocked ones have none.
+
+    Raises:
+        Stopped: a signal came.
+        BenchError: no worker could go on, and cells are left.
+    """
     file = plan_of(cells, arguments, LOCAL)
     jobs = min(arguments.jobs, len(cells))
     shares = shares_of(jobs, arguments.devices, threads_of(plan.preset, arguments))
+    said: deque[str] = deque(maxlen=LAST_WORDS)
     try:
-        path = open_queue(file) / COPY
-        with LocalWorkers(path, shares, file.queue) as workers:
-            return Follower(file, plan, progress).follow(workers)
+        open_queue(file)
+        follower = Follower(file, plan, progress)
+        runners = [ProcessRunner(file, {**os.environ, **share}, said.append) for share in shares]
+        workers = [worker_of(file, runner) for runner in runners]
+        drive(workers, follower.look, GRACE_S)
+        follower.read()
     finally:
         shutil.rmtree(file.queue, ignore_errors=True)
         with suppress(OSError):  # another run may be using the folder, or removing it too
             file.queue.parent.rmdir()
+    if number := workers[0].stop_signal:
+        raise Stopped(number)
+    if not follower.order.is_settled():
+        raise BenchError("all workers have ended before their cells were done:\n" + "\n".join(said))
+    return follower.settled
 
 
 class Follower:
@@ -91,23 +114,16 @@ class Follower:
         self.view = View(DiskFiles(file.queue), Liveness(file.timing, time.monotonic))
         self.order = Order(file.jobs, self.view, is_trained)
         self.settled: dict[str, CellOutcome] = {}
-
-    def follow(self, workers: LocalWorkers) -> dict[str, CellOutcome]:
-        """Look until every cell is settled; return the outcomes of those that were worked on.
-
-        Raises:
-            BenchError: no worker is left, and cells are.
-        """
-        while True:
-            are_alive = workers.check()
-            self.look()
-            if self.order.is_settled():
-                return self.settled
-            if not are_alive:
-                raise unfinished(workers)
-            time.sleep(LOOK_S)
+        self.looked = -LOOK_S
 
     def look(self) -> None:
+        """Now and then, read all journals, and tell of each cell that is newly settled."""
+        if time.monotonic() - self.looked < LOOK_S:
+            return
+        self.read()
+        self.looked = time.monotonic()
+
+    def read(self) -> None:
         """Read all journals, and tell of each cell that is newly settled."""
         self.view.refresh()
         running = 0

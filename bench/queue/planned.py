@@ -49,9 +49,8 @@ def job_of(cell: Cell, by_folder: dict[Path, Job]) -> Job:
     Args:
         by_folder: the first job of every folder so far. A control shares the folder of the cell that it reads.
     """
-    after: tuple[str, ...] = ()
-    if cell.parent is not None and cell.parent.folder.path in by_folder:
-        after = (by_folder[cell.parent.folder.path].key,)
+    folders = dict.fromkeys(needed.folder.path for needed in cell.needed)
+    after = tuple(by_folder[folder].key for folder in folders if folder in by_folder)
     shares = ""
     if cell.folder.path in by_folder:
         shares = by_folder[cell.folder.path].key

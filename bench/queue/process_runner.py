@@ -1,16 +1,25 @@
-"""Process runner: each cell in a process of its own, its outcome in the queue and its failure in the store."""
+"""Process runner: each cell in a process of its own, its outcome in the queue and its failure in the store.
+
+Q/w/<key>.<generation>/     of one child: `job.json` says what it does, `log.0` takes what it prints, `heartbeat.0` says
+                            that it lives, and where it is
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench.base.signals import EXIT_CODES
+from bench.cells.progress import UNWATCHED
+from bench.config.arguments import RunArguments
 from bench.errors import BenchError
-from bench.queue.child import REFUSED
-from bench.queue.children import Child, run_child
+from bench.processes.endings import TAIL, log_tail
+from bench.processes.process import Child, start_child
+from bench.processes.watch import Limits, Watch
+from bench.queue.child import REFUSED, main
 from bench.queue.outcome import CellOutcome, done_path, failed_path
 from bench.queue.plan_file import PlanFile
 from bench.queue.protocol.job import Job
@@ -18,8 +27,13 @@ from bench.queue.protocol.runner import Ending, Handle, Runner
 
 __all__ = ["ProcessRunner", "progress_path"]
 
-TAIL = 12
-"""Lines of a log that an error repeats."""
+PRELOAD = "bench.queue.preload"
+"""What the fork server imports."""
+
+
+def to_stderr(text: str) -> None:
+    """Print a line."""
+    print(text, file=sys.stderr, flush=True)
 
 
 class ProcessRunner(Runner):
@@ -27,20 +41,30 @@ class ProcessRunner(Runner):
 
     Args:
         plan: whose cells.
+        environment: of the children; that of this process by default.
+        tell: is told what happens; by default a line is printed.
     """
 
-    def __init__(self, plan: PlanFile) -> None:
-        self.plan, self.queue = plan, plan.queue
+    def __init__(
+        self,
+        plan: PlanFile,
+        environment: Mapping[str, str] | None = None,
+        tell: Callable[[str], None] = to_stderr,
+    ) -> None:
+        self.plan, self.queue, self.tell = plan, plan.queue, tell
+        self.environment = os.environ if environment is None else environment
+        arguments = RunArguments.from_dict(plan.arguments)
+        self.limits = Limits(arguments.stall_timeout, arguments.cell_timeout)
 
     def is_done(self, job: Job) -> bool:
         """Return whether an outcome says so."""
         return done_path(self.queue, job.key).exists()
 
     def start(self, job: Job, generation: int, broken: str) -> Handle:
-        """Start a child; its job file and log are `w/<key>.<generation>.json` and `.log`."""
-        folder, name = self.queue / "w", f"{job.key}.{generation}"
-        folder.mkdir(parents=True, exist_ok=True)
-        file, log = folder / f"{name}.json", folder / f"{name}.log"
+        """Start a child, with a folder of its own."""
+        scratch = self.queue / "w" / f"{job.key}.{generation}"
+        scratch.mkdir(parents=True, exist_ok=True)
+        file = scratch / "job.json"
         content = {
             "queue": str(self.queue),
             "key": job.key,
@@ -49,10 +73,10 @@ class ProcessRunner(Runner):
             "arguments": self.plan.arguments,
             "broken": broken,
             "progress": str(progress_path(self.queue, job.key, generation)),
-            "started_by": os.getpid(),
         }
         file.write_text(json.dumps(content))
-        return ChildHandle(self, job, generation, run_child(file, log, os.environ), log)
+        child = start_child(main, [file], scratch / "log.0", self.environment, PRELOAD)
+        return ChildHandle(self, job, generation, child, scratch)
 
     def give_up(self, job: Job, generation: int, deaths: int) -> None:
         """Fail a cell that its processes did not survive."""
@@ -77,53 +101,74 @@ class ProcessRunner(Runner):
         CellOutcome("failed", why).write(self.queue, job.key, generation)
 
     def say(self, text: str) -> None:
-        """Print a line."""
-        print(text, file=sys.stderr, flush=True)
+        """Tell what happens."""
+        self.tell(text)
 
 
 class ChildHandle(Handle):
-    """A cell in a child process.
+    """A cell in a child process, which is ended where it stalls.
 
     Args:
         runner: that started it.
         job: the cell.
         generation: of the lease.
         child: the process.
-        log: what it prints.
+        scratch: its folder, with log and heartbeat.
     """
 
-    def __init__(self, runner: ProcessRunner, job: Job, generation: int, child: Child, log: Path) -> None:
+    def __init__(self, runner: ProcessRunner, job: Job, generation: int, child: Child, scratch: Path) -> None:
         self.runner, self.job, self.generation = runner, job, generation
-        self.child, self.log = child, log
+        self.child, self.scratch = child, scratch
+        self.watch = Watch(scratch, 1, runner.limits)
+        self.stalled: str | None = None
         self.was_told = False
 
     def poll(self) -> Ending | None:
-        """Return how the process ended, by its outcome and its exit code."""
-        code = self.child.poll()
-        if code is None:
-            return None
+        """Return how the process ended, by its outcome and its exit code; one that stalls is ended first."""
+        if self.child.poll() is None:
+            self.stalled = self.watch.look(self.unwatched())
+            if self.stalled is None:
+                return None
+            self.child.kill()
+        return self.ending(self.child.poll())
+
+    def unwatched(self) -> tuple[int, ...]:
+        """Return the ranks that may be silent: the only one, in stages that are one call."""
+        beat = self.watch.beats.get(0)
+        if beat is not None and beat.stage in UNWATCHED:
+            return (0,)
+        return ()
+
+    def ending(self, code: int | None) -> Ending:
+        """Return how a process ended that has this exit code; None for one that the system does not let go."""
         if done_path(self.runner.queue, self.job.key).exists():
             return Ending.DONE
         if failed_path(self.runner.queue, self.job.key, self.generation).exists():
             return Ending.FAILED
+        if self.stalled:
+            return self.failed(self.stalled)
         if code == REFUSED:
             self.runner.say(f"cannot run {self.job.label} here: {self.tail(1)}")
             return Ending.REFUSED
         if self.was_told:
             return Ending.STOPPED
-        if code < 0 or code in EXIT_CODES.values():
+        if code is None or code < 0 or code in EXIT_CODES.values():
             return Ending.KILLED
-        self.runner.fail(self.job, self.generation, f"its process ended with code {code}:\n{self.tail(TAIL)}")
+        return self.failed(f"its process ended with code {code}:\n{self.tail(TAIL)}")
+
+    def failed(self, why: str) -> Ending:
+        """Note why the cell failed."""
+        self.runner.fail(self.job, self.generation, why)
         return Ending.FAILED
 
     def tail(self, lines: int) -> str:
         """Return the last lines of the log."""
-        return "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-lines:])
+        return "\n".join(log_tail(self.scratch, 0, lines))
 
     def stop(self, number: int) -> None:
         """Send the signal to the process."""
         self.was_told = True
-        self.child.send(number)
+        self.child.stop(number)
 
     def kill(self) -> None:
         """Kill the process and what it has started."""

@@ -1,5 +1,7 @@
 """Progress file: how far the child of a cell is, for `bench status`. One line of JSON, written anew every second.
 
+The worker looks at a heartbeat beside it (`bench/processes/heartbeat.py`), which says less and more often.
+
 stage       what it does, such as `training`
 step, of    steps done and wanted of that stage; 0 where it has none
 elapsed_s   since the child began
@@ -15,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.processes.heartbeat import OnBeat, no_beat
+
 __all__ = ["ProgressFile", "read_progress"]
 
 EVERY_S = 1.0
@@ -25,10 +29,11 @@ class ProgressFile:
 
     Args:
         path: of the file. It is replaced whole, and not written through: it may be lost.
+        heartbeat: told of every sign of life.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, heartbeat: OnBeat = no_beat) -> None:
+        self.path, self.heartbeat = path, heartbeat
         self.started = time.monotonic()
         self.written = -EVERY_S
         self.stage_started = self.started
@@ -44,7 +49,12 @@ class ProgressFile:
     def stage(self, name: str) -> None:
         """Begin a stage."""
         self.name, self.stage_started = name, time.monotonic()
+        self.beat(name, 0)
         self.write(0, 0)
+
+    def beat(self, stage: str, step: int) -> None:
+        """Say that this process goes on."""
+        self.heartbeat(stage, step)
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training."""

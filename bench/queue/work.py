@@ -1,17 +1,18 @@
-"""Work: one worker process, from its plan file to its exit code."""
+"""Work: workers in one process, from a plan file to an exit code. Each has the child of its cell beside it."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 
+from bench.base.own_code import make_current_folder_importable
+from bench.base.signals import EXIT_CODES, told_to
 from bench.errors import UsageError
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
@@ -22,20 +23,17 @@ from bench.queue.protocol.job import Job
 from bench.queue.protocol.view import State
 from bench.queue.protocol.worker import Worker
 
-__all__ = ["is_trained", "work"]
+__all__ = ["drive", "is_trained", "work", "worker_of"]
 
-AGAIN, INTERRUPTED = 75, 130
-"""Exit codes: told to end by SIGTERM or SIGUSR2 (try again), and by SIGINT."""
 SLICE_S = 0.1
-"""A sleep is cut into slices, so that a signal is answered soon: its handler only sets a flag."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
+"""The longest sleep, so that a signal is answered soon: its handler only sets a flag."""
 
 
 def work(file: Path) -> int:
     """Claim and run cells of a plan until none is left; return the exit code.
 
-    0 when all cells of the plan are done, 1 when some failed or this worker cannot run them, 75 after SIGTERM or
-    SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
+    0 when all cells of the plan are done, 1 when some failed or this worker cannot run them, 75 after SIGTERM, SIGUSR1
+    or SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
 
     Raises:
         UsageError: the file is no plan, or the folder it was made in is not here.
@@ -45,32 +43,68 @@ def work(file: Path) -> int:
     if not Path(plan.folder).is_dir():
         raise UsageError(f"the plan was made in '{plan.folder}', which is not here: its relative paths start there")
     os.chdir(plan.folder)
-    queue = open_queue(plan)
-    worker = Worker(plan.jobs, DiskFiles(queue), ProcessRunner(plan), plan.timing, is_trained, time.monotonic)
-    with stopped_by_signals(worker), BeatThread(worker.beat):
-        try:
-            while (pause := worker.tick()) is not None:
-                sleep(pause, worker)
-        finally:
-            if worker.child is not None:
-                worker.child.kill()
+    make_current_folder_importable()
+    open_queue(plan)
+    worker = worker_of(plan, ProcessRunner(plan))
+    drive([worker])
     return exit_code(worker, plan)
 
 
-def sleep(seconds: float, worker: Worker) -> None:
-    """Sleep, and wake up soon after a signal."""
-    deadline = time.monotonic() + seconds
-    was_told = worker.stop_signal is not None
-    while (left := deadline - time.monotonic()) > 0 and (was_told or worker.stop_signal is None):
-        time.sleep(min(left, SLICE_S))
+def worker_of(plan: PlanFile, runner: ProcessRunner) -> Worker:
+    """Return a worker of a plan, whose queue is there."""
+    return Worker(plan.jobs, DiskFiles(plan.queue), runner, plan.timing, is_trained, time.monotonic)
+
+
+def drive(workers: Sequence[Worker], on_look: Callable[[], None] = lambda: None, grace_s: float = math.inf) -> None:
+    """Let workers work until all have ended; a signal tells them to end. No child is left behind.
+
+    Args:
+        workers: of one plan, in turn.
+        on_look: called every moment while they work.
+        grace_s: seconds that children may take to end after a signal; then they are ended.
+    """
+    due = dict.fromkeys(workers, 0.0)  # when each is to do its next step
+    told: list[float] = []  # when signals came
+
+    def tell(number: int) -> None:
+        for worker in workers:
+            worker.stop(number)
+        told.append(time.monotonic())
+
+    with ExitStack() as stack:
+        stack.enter_context(told_to(tell))
+        for worker in workers:
+            stack.enter_context(BeatThread(worker.beat))
+            stack.callback(end_child, worker)
+        answered = 0
+        while due:
+            if told and time.monotonic() - told[0] > grace_s:
+                for worker in due:
+                    worker.in_haste = True
+            at_once, answered = len(told) > answered, len(told)
+            for worker, at in list(due.items()):
+                if at_once or at <= time.monotonic():
+                    pause = worker.tick()
+                    due[worker] = time.monotonic() + (pause or 0.0)
+                    if pause is None:
+                        del due[worker]
+            on_look()
+            left = min(due.values(), default=0.0) - time.monotonic()
+            time.sleep(max(0.0, min(left, SLICE_S)))
+
+
+def end_child(worker: Worker) -> None:
+    """End the child of a worker that has not ended, as when it raises."""
+    if worker.child is not None:
+        worker.child.kill()
 
 
 def exit_code(worker: Worker, plan: PlanFile) -> int:
     """Return the exit code of a worker that has ended."""
     if worker.stop_signal == signal.SIGINT:
-        return INTERRUPTED
-    if worker.stop_signal is not None:
-        return AGAIN
+        return EXIT_CODES[signal.SIGINT]
+    if worker.stop_signal is not None:  # also SIGTERM: an engine that takes a worker away should start it again
+        return EXIT_CODES[signal.SIGUSR2]
     if worker.has_refused:
         print("bench: this worker's code or data are not those of the plan; make a new plan here", file=sys.stderr)
         return 1
@@ -86,23 +120,3 @@ def exit_code(worker: Worker, plan: PlanFile) -> int:
 def is_trained(job: Job) -> bool:
     """Return whether the cell of a job is trained in the store."""
     return (Path(job.folder) / "trained.json").exists()
-
-
-@contextmanager
-def stopped_by_signals(worker: Worker) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGUSR2 tell a worker to end; afterwards the handlers are as they were."""
-
-    def tell(number: int, frame: FrameType | None) -> None:
-        worker.stop(number)  # plain assignments: a lock in a handler can wait for ever
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        signal.signal(number, tell)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,6 +1,5 @@
 """Migrations: a stored record of an older schema becomes one of today's when it is read; its file stays as it is.
 
-from bench.base.version import __version__
 A new schema is a higher `SCHEMA`, one function from the schema before, its line in `MIGRATIONS`, and a test of it. The
 functions are applied one after another, so each knows two schemas only.
 """

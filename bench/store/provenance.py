@@ -75,9 +75,11 @@ def environment() -> dict[str, Any]:
     return facts
 
 
+@lru_cache(maxsize=1)
 def installed_hash() -> str:
     """Return a hash of every installed distribution and its version."""
-    names = sorted(f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions())
+    about = [found.metadata for found in importlib.metadata.distributions()]  # read from a file each time it is asked
+    names = sorted(f"{metadata['Name']}=={metadata['Version']}" for metadata in about)
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
 
 

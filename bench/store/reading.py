@@ -48,11 +48,12 @@ class CellRecords:
 
 
 def read_cells(store: Store, tasks: Collection[str] | None = None) -> Iterator[CellRecords]:
-    """Yield every cell of a store, of some tasks or of all, in name order."""
-    for place, content in _contents(store, tasks, "records"):
-        folder = CellFolder(store.root / place, store.files)
-        damaged = [damaged_error(folder, *entry) for entry in content.pop("damaged")]
-        yield CellRecords(folder, damaged=damaged, **content)
+    """Yield every cell of a store, of some tasks or of all, in name order; of several stores, one after another."""
+    for part in store.parts:
+        for place, content in _contents(part, tasks, "records"):
+            folder = CellFolder(part.root / place, part.files)
+            damaged = [damaged_error(folder, *entry) for entry in content.pop("damaged")]
+            yield CellRecords(folder, damaged=damaged, **content)
 
 
 def read_cell(store: Store, folder: CellFolder) -> CellRecords:

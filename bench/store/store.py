@@ -259,6 +259,11 @@ class Store:
         self.files = files_at(root)
         self.damaged: dict[Path, DamagedError] = {}
 
+    @property
+    def parts(self) -> Sequence[Store]:
+        """The stores it is read from: itself."""
+        return [self]
+
     def cell(self, task: str, method: str, key: str) -> CellFolder:
         """Return a cell's folder, whether or not it is there."""
         return CellFolder(self.root / task / method / key, self.files)
@@ -271,6 +276,41 @@ class Store:
     def note(self, error: DamagedError) -> None:
         """Remember a damaged file that was passed over."""
         self.damaged.setdefault(error.path, error)
+
+
+class Stores(Store):
+    """Several stores that are read as one: a cell is taken from the first that has it. Nothing is written.
+
+    Args:
+        roots: results folders and kept boards.
+
+    Raises:
+        ValueError: no root is given.
+        StoreError: a kept board is damaged.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        if not roots:
+            raise ValueError("expected at least one store")
+        super().__init__(roots[0])
+        self._parts = [Store(root) for root in roots]
+        for part in self._parts:
+            part.damaged = self.damaged
+
+    @property
+    def parts(self) -> Sequence[Store]:
+        """The stores, in the order they were given."""
+        return self._parts
+
+    def cell(self, task: str, method: str, key: str) -> CellFolder:
+        """Return a cell's folder in the first store that has it."""
+        folders = [part.cell(task, method, key) for part in self.parts]
+        return next((folder for folder in folders if folder.has("trained.json")), folders[0])
+
+    def cells(self) -> Iterator[CellFolder]:
+        """Yield every cell folder there is, store by store."""
+        for part in self.parts:
+            yield from part.cells()
 
 
 def cell_at(path: Path) -> CellFolder:

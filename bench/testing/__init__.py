@@ -1,4 +1,4 @@
-"""Testing: what every objective must keep to, for built-ins and for anybody's own class (`bench check`)."""
+"""Testing: what methods, tasks, metrics, backbones and decodings must keep to (`bench check`)."""
 
 from bench.testing.contract import BACKBONES, CHECKS, check_objective
 from bench.testing.report import Report, Result

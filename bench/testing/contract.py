@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import torch
 
 from bench.base.entries import all_names
+from bench.base.options import options_of
 from bench.config.config import parse_sets
-from bench.config.options import options_of
 from bench.config.resolve import NAME, Method, check_overrides
+from bench.config.second import checkable, second_of
 from bench.models import METHODS
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
-from bench.testing.distributions import cached_decoding, decoding_sums_to_one, sees_no_future, sums_to_one
+from bench.testing.checks import Check, module_file, run_check
+from bench.testing.distributions import (
+    cached_decoding,
+    decoding_sums_to_one,
+    sees_no_future,
+    source_is_not_written,
+    sums_to_one,
+)
 from bench.testing.learning import gradients, overfit, reload
 from bench.testing.method_of import method_of
 from bench.testing.ranks import ranks
-from bench.testing.report import Failed, NotApplicable, Report, Result, State
+from bench.testing.report import Failed, NotApplicable, Report, Result
 from bench.testing.subject import Subject
 from bench.testing.sums import batches, bf16, fast_form, padding
 
 BACKBONES = ("small-causal", "small-encdec")
 """Where a method without a backbone of its own is checked."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check.
-
-    Args:
-        name: in a report.
-        says: what it proves.
-        run: raises Failed or NotApplicable, or returns what it measured.
-        slow: left out by `--quick`.
-    """
-
-    name: str
-    says: str
-    run: Callable[[Subject], str]
-    slow: bool = False
 
 
 def names(subject: Subject) -> str:
@@ -85,6 +73,7 @@ CHECKS = (
     Check("sums-to-one", "log-probabilities sum to one", sums_to_one),
     Check("decoding", "so do those that decoding sees", decoding_sums_to_one),
     Check("no-future", "only earlier tokens are used", sees_no_future),
+    Check("source", "tokens of the source do not count as written", source_is_not_written),
     Check("gradients", "loss is finite and gradients reach every parameter", gradients),
     Check("padding", "padding and neighbours change nothing", padding),
     Check("batches", "order and micro-batches change nothing", batches),
@@ -124,7 +113,8 @@ def check_objective(
     for name in chosen:
         backbone_factory(name)
     if sets:
-        check_overrides(parse_sets(sets), [LogicNLG], [method], chosen)
+        methods = [method, *filter(None, [second_of(method)])]
+        check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
     with torch.random.fork_rng(devices=[]), silent():
         for result in results_of(method, chosen, seed, quick, tuple(sets)):
             results.append(result)
@@ -179,22 +169,5 @@ def on_backbone(subject: Subject, quick: bool) -> Iterator[Result]:
 
 
 def result_of(check: Check, subject: Subject) -> Result:
-    """Run one check; whatever an objective raises is a failure of it."""
-    state: State = "passed"
-    try:
-        detail = check.run(subject)
-    except NotApplicable as reason:
-        state, detail = "not applicable", str(reason)
-    except Failed as failure:
-        state, detail = "failed", str(failure)
-    except Exception as error:
-        state, detail = "failed", f"{type(error).__name__}{place_of(error, subject.method.kind)}: {error}"
-    return Result(check.name, check.says, subject.backbone, state, " ".join(detail.split()))
-
-
-def place_of(error: Exception, kind: type) -> str:
-    """Say where in a class's own file an error came up, or where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == getattr(sys.modules.get(kind.__module__), "__file__", None)]
-    where = (own or frames)[-1]
-    return f" at {Path(where.filename).name}:{where.lineno}"
+    """Run one check of a method on a backbone."""
+    return run_check(check, subject, subject.backbone, module_file(subject.method.kind))

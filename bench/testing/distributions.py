@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from bench.cells.generation import generate
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.greedy import Greedy
+from bench.generation.generation import generate
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.tasks.encode.codec import Encoded
-from bench.testing.report import Failed
+from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject
 
 TOLERANCE = 1e-6
@@ -44,7 +47,7 @@ def decoding_sums_to_one(subject: Subject) -> str:
         for decoding in parse(DECODINGS):
             for rows in subject.slices(objective):
                 log_probs = objective.decode_log_probs(rows, decoding)
-                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.name}"))
+                worst = max(worst, off_one(objective, log_probs, rows, f"decode_log_probs in {decoding.text}"))
     return f"off by {worst:.0e} at most"
 
 
@@ -84,7 +87,7 @@ def sees_no_future(subject: Subject) -> str:
                 raise Failed(
                     f"log_probs up to position {first} to stand when targets from it on change",
                     f"a change of {worst:.1e}",
-                    "read only what `rows` may read: `earlier`, `readable`",
+                    "read only what `rows` may read: `written`, `readable`",
                 )
     return f"{length} positions"
 
@@ -94,33 +97,91 @@ def log_probs_of(subject: Subject, objective: Objective, row: Encoded) -> Tensor
     return torch.cat([objective.log_probs(rows) for rows in subject.slices(objective, [row])])
 
 
+def source_is_not_written(subject: Subject) -> str:
+    """On an encoder-decoder a method may read the source, but not punish its tokens as if they were written.
+
+    The tokens of the source have a share of the probability. It is compared with what they have when every entry of the
+    memory holds another token: a cache raises the share, a penalty on what was written lowers it if it is given the
+    source.
+    """
+    objective = subject.objective().eval()
+    if objective.backbone.architecture == "decoder-only":
+        raise NotApplicable("on a decoder-only backbone the memory is the text itself")
+    if objective.lowers_source:
+        raise NotApplicable("it says lowers_source = True")
+    asked: dict[str, Callable[[Rows], Tensor]] = {
+        "log_probs": objective.log_probs,
+        "decode_log_probs": partial(objective.decode_log_probs, decoding=Greedy()),
+    }
+    compared = 0
+    with torch.no_grad():
+        for rows in subject.slices(objective):
+            is_source = source_tokens(rows, objective.backbone.vocabulary_size)
+            relabelled = with_other_memory(rows, is_source)
+            for name, ask in asked.items():
+                share = (ask(rows).exp() * is_source).sum(1)  # [n]
+                unread = (ask(relabelled).exp() * is_source).sum(1)
+                worst = int((unread - share).argmax())
+                if not unread[worst] - share[worst] <= TOLERANCE:
+                    raise Failed(
+                        f"{name} that gives the tokens of the source at least the {unread[worst]:.3f} they have when "
+                        f"the memory holds others",
+                        f"{share[worst]:.3f}",
+                        "take what was written from rows.written: on an encoder-decoder memory_tokens are the source; "
+                        "a method that means to avoid the source says lowers_source = True",
+                    )
+            compared += len(rows)
+    return f"{compared} positions"
+
+
+def source_tokens(rows: Rows, size: int) -> Tensor:
+    """Whether each token of the vocabulary is in a position's memory, [n, V]."""
+    counts = torch.zeros(len(rows), size, dtype=torch.long, device=rows.hidden.device)
+    return counts.scatter_add_(1, rows.memory_tokens, rows.readable.long()) > 0
+
+
+def with_other_memory(rows: Rows, is_source: Tensor) -> Rows:
+    """Return rows with a token in every entry of their memory that none of their sources has."""
+    unused = is_source.any(0).logical_not().nonzero()[-1]
+    return replace(rows, group_memory_tokens=torch.zeros_like(rows.group_memory_tokens) + unused)
+
+
 def cached_decoding(subject: Subject) -> str:
-    """What generation is told at each step, with its cache, is what a forward pass over the whole text gives."""
+    """What generation is told at each step, with its cache, is what a forward pass over the whole text gives.
+
+    That is true of what decoding sees, and of `log_probs`, which training sees. Both get rows with written tokens.
+    """
     compared = 0
     for decoding in parse(SEARCHES):
         objective, watched = subject.objective().eval(), subject.rows[::3]
         watch = Watch(subject, decoding, watched)
         with recorded(objective, watch.answers):
             generate(objective, subject.codec.prompt_batch(watched), decoding, STEPS, processors=[watch])  # type: ignore[arg-type]
-        if not watch.worst <= TOLERANCE:
+        for name, worst in watch.worst.items():
+            if worst <= TOLERANCE:
+                continue
             raise Failed(
-                f"{decoding.name} to be told what a full forward pass gives",
-                f"{watch.worst:.1e} beside it",
-                "let it depend on what `rows` holds when generating: no targets or positions",
+                f"{name} to give {decoding.text} what it gives in a full forward pass over the text so far",
+                f"{worst:.1e} beside it",
+                "let it depend on what `rows` holds when generating: `written`, but no targets, positions or `earlier`",
             )
         compared += watch.compared
     return f"{compared} steps"
 
 
+Answers = dict[str, Tensor]
+"""Log-probabilities by the name of the hook that gives them."""
+
+
 @dataclass
 class Watch:
-    """A logits processor that compares the last answer with a full forward pass over each row's text."""
+    """A logits processor that compares the last answers with a full forward pass over each row's text."""
 
     subject: Subject
     decoding: Decoding
     rows: Sequence[Encoded]
-    answers: list[Tensor] = field(default_factory=list)
-    worst: float = 0.0
+    answers: list[Answers] = field(default_factory=list)
+    worst: dict[str, float] = field(default_factory=dict)
     compared: int = 0
 
     def __post_init__(self) -> None:
@@ -130,29 +191,35 @@ class Watch:
         self.end = config.eos_token_id
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        answer = self.answers.pop()
-        for at, (text, told) in enumerate(zip(input_ids[:, self.start :].tolist(), answer, strict=True)):
+        told = self.answers.pop()
+        for at, text in enumerate(input_ids[:, self.start :].tolist()):
             if self.end not in text:  # what follows the end is padding
-                expected = self.full(self.rows[at // self.decoding.beams], text)
-                self.worst = max(self.worst, difference(told, expected))
+                expected = self.full(self.rows[at // self.decoding.width], text)
+                for name, log_probs in told.items():
+                    worst = difference(log_probs[at], expected[name])
+                    self.worst[name] = max(self.worst.get(name, 0.0), worst)
                 self.compared += 1
         return scores
 
-    def full(self, row: Encoded, text: Sequence[int]) -> Tensor:
+    def full(self, row: Encoded, text: Sequence[int]) -> Answers:
         """Log-probabilities behind a text by a full forward pass, [V]; a state never sees the token it predicts."""
         whole = replace(row, target=(*text, 0))
         *_, last = self.subject.slices(self.objective, [whole])
-        return self.objective.decode_log_probs(last, self.decoding)[-1]
+        return {
+            "decode_log_probs": self.objective.decode_log_probs(last, self.decoding)[-1],
+            "log_probs": self.objective.log_probs(last)[-1],
+        }
 
 
 @contextmanager
-def recorded(objective: Objective, into: list[Tensor]) -> Iterator[None]:
+def recorded(objective: Objective, into: list[Answers]) -> Iterator[None]:
     """Keep what decoding is told, before the library rounds it to float32."""
     ask = objective.decode_log_probs
 
     def answer(rows: Rows, decoding: Decoding) -> Tensor:
-        into.append(ask(rows, decoding))
-        return into[-1]
+        told = ask(rows, decoding)
+        into.append({"decode_log_probs": told, "log_probs": objective.log_probs(rows)})
+        return told
 
     objective.__dict__["decode_log_probs"] = answer
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from bench.base.entries import load
+from bench.base.own_code import load
 from bench.config.resolve import Method, find_method, method_names
 from bench.errors import UsageError
 from bench.models import METHODS
@@ -36,4 +36,4 @@ def method_of(what: type[Objective] | str) -> Method:
         if entry.target == target:
             return find_method(name)
     name = str(getattr(kind, "name", kind.__name__))
-    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent)
+    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent, asked=target)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import load
 
-from bench.base.entries import load as load_target
+from bench.base.own_code import load as load_target
 from bench.cells.build import exemplars_of, optimiser_of
 from bench.config.resolve import Method
 from bench.errors import BenchError

@@ -1,4 +1,4 @@
-"""Report: what the checks of one method found, as lines and as plain content."""
+"""Report: what the checks of one method, task, metric or backbone found, as lines and as plain content."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """What all checks of one method found, in the order they ran."""
+    """What all checks of one thing found, in the order they ran."""
 
-    method: str
+    name: str
     results: tuple[Result, ...]
 
     @property
@@ -75,7 +75,7 @@ class Report:
     def summary(self) -> str:
         """How many checks ended how."""
         counts = Counter(result.state for result in self.results)
-        return f"{self.method}: " + ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
+        return f"{self.name}: " + ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
 
     def __str__(self) -> str:
         printed = []
@@ -85,7 +85,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content."""
-        return {"method": self.method, "ok": self.ok, "checks": [asdict(result) for result in self.results]}
+        return {"name": self.name, "ok": self.ok, "checks": [asdict(result) for result in self.results]}
 
 
 def lines(result: Result, previous: Result | None) -> list[str]:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from bench.base.seeds import seed_of
 from bench.cells.build import build, exemplars_of
 from bench.cells.cell import Cell
-from bench.config.config import CellConfig, override, parse_sets
+from bench.config.config import CellConfig, Override, override, parse_sets
 from bench.config.resolve import Method, cell_config
+from bench.config.second import second_config, second_of
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture
@@ -101,15 +102,25 @@ class Subject:
     @cached_property
     def config(self) -> CellConfig:
         """The configuration of the cell."""
-        given = [*(override(name, value) for name, value in SMALL.items()), *parse_sets(self.sets)]
-        return cell_config(LogicNLG, self.method, self.backbone, self.seed, "small", given, None, EXAMPLES)
+        return cell_config(LogicNLG, self.method, self.backbone, self.seed, "small", self.given, None, EXAMPLES)
+
+    @property
+    def given(self) -> list[Override]:
+        """The overrides of the cell."""
+        return [*(override(name, value) for name, value in SMALL.items()), *parse_sets(self.sets)]
 
     def why_not(self) -> str | None:
         """Return why the method does not fit, or None."""
         options = self.config.backbone_options
         form = architecture(self.backbone, str(options.get("path", "")))
         mean = sum(LENGTHS) / len(LENGTHS)
-        place = Place(form, bool(options.get("copy", False)), LogicNLG.info.all_fields, target_tokens=mean)
+        place = Place(
+            form,
+            bool(options.get("copy", False)),
+            LogicNLG.info.all_fields,
+            target_tokens=mean,
+            options=self.config.method_options,
+        )
         return self.method.kind.why_not(place)
 
     # The objective ----------------------------------------------------------------------------------------------
@@ -125,13 +136,20 @@ class Subject:
         return self._built(dtype, fresh)[0].train()
 
     def _built(self, dtype: torch.dtype, fresh: bool) -> tuple[Objective, Codec]:
-        objective, codec = build(self.cell)
-        if not fresh and not is_pretrained(self.backbone):
-            generator = torch.Generator().manual_seed(self.seed)
-            for parameter in objective.backbone.parameters():
-                if parameter.ndim > 1:
-                    nn.init.normal_(parameter, std=SPREAD, generator=generator)
+        objective, codec = build(self.cell, self._second())
+        if not fresh:
+            spread(objective, self.seed, self.backbone)
         return objective.to(dtype), codec
+
+    def _second(self) -> Objective | None:
+        """Make the second model of a method that names one, with opinions of its own."""
+        second = second_of(self.method)
+        if second is None:
+            return None
+        config = second_config(LogicNLG, self.method, second, self.config, self.given, None)
+        made, _ = build(Cell(config, second, self.cell.task, "", CellFolder(Path("nowhere")), {}))
+        spread(made, self.seed + 1, config.backbone)
+        return made
 
     @cached_property
     def codec(self) -> Codec:
@@ -143,8 +161,9 @@ class Subject:
         """Whether the loss draws random numbers of torch, as dropout does: it is compared in evaluation mode then."""
         losses = []
         for seed in (0, 1):
-            torch.manual_seed(seed)
-            losses.append(self.objective().step_loss(self.batch(self.rows)).total.detach())
+            objective = self.objective()
+            torch.manual_seed(seed)  # behind the making, which may seed too
+            losses.append(objective.step_loss(self.batch(self.rows)).total.detach())
         return not torch.equal(*losses)
 
     def comparable(self) -> Objective:
@@ -197,11 +216,21 @@ class Subject:
 
     def states(self, objective: Objective, rows: Sequence[Encoded] = ()) -> States:
         """Run the backbone over rows, or over all of them."""
-        return objective.backbone.states(self.batch(rows or self.rows))
+        return objective.states(self.batch(rows or self.rows))
 
     def slices(self, objective: Objective, rows: Sequence[Encoded] = ()) -> Iterator[Rows]:
         """Yield slices of rows, or of all of them."""
         return slices(self.states(objective, rows), LIMIT)
+
+
+def spread(objective: Objective, seed: int, backbone: str) -> None:
+    """Give a model larger weights, whose distributions differ between positions; pretrained ones stay."""
+    if is_pretrained(backbone):
+        return
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in objective.backbone.parameters():
+        if parameter.ndim > 1:
+            nn.init.normal_(parameter, std=SPREAD, generator=generator)
 
 
 class Trainee:

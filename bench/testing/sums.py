@@ -36,7 +36,7 @@ def padding(subject: Subject) -> str:
         )
     row = subject.rows[-1]
     for left, right in SHIFTS[objective.backbone.architecture]:
-        states = objective.backbone.states(subject.padded(row, left, right))
+        states = objective.states(subject.padded(row, left, right))
         nll = torch.cat([nll.detach() for _, nll in objective.nll(states)]).sum()
         if not (worst := difference(nll, together[-1])) <= TOLERANCE:
             raise Failed(

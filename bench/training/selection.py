@@ -9,11 +9,9 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
+from bench.config.config import LOWER_IS_BETTER
 from bench.errors import UsageError
 from bench.training.recorder import Recorder
-
-LOWER_IS_BETTER = {"loss": True, "ppl": True}
-"""Columns that every validation has."""
 
 Measure = Callable[[], dict[str, float]]
 """Scores what the objective writes for the validation split."""

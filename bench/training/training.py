@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import Strategy
 
 from bench.base.signals import between_steps, interrupts_get_out
-from bench.config.config import TrainerConfig
+from bench.config.config import LOWER_IS_BETTER, TrainerConfig
 from bench.errors import StoreError
 from bench.models.core.objective import Objective
 from bench.processes.trainer import placed
@@ -21,7 +21,7 @@ from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.training.recorder import OnStep, Recorder
-from bench.training.selection import LOWER_IS_BETTER, Measure, Selection
+from bench.training.selection import Measure, Selection
 from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
 
 
@@ -89,21 +89,10 @@ def train(
         with quiet(), between_steps(), interrupts_get_out():
             trainer = Trainer(
                 max_steps=steps,
-                max_epochs=-1,
-                accumulate_grad_batches=accumulate,
-                precision=config.precision,
-                gradient_clip_val=config.clip or None,
                 callbacks=[recorder, *callbacks, selection, keeper],
+                **settings_of(config, accumulate),
                 **placed(world, strategy, io, timeout),
                 **validation_of(interval * accumulate),
-                logger=False,
-                enable_checkpointing=False,
-                enable_progress_bar=False,
-                enable_model_summary=False,
-                use_distributed_sampler=False,
-                accelerator="auto",
-                num_sanity_val_steps=0,
-                detect_anomaly=False,
             )
             state = None if states is None else states.newest_whole()
             trainer.fit(objective, datamodule=task, ckpt_path=state, weights_only=True)
@@ -114,6 +103,24 @@ def train(
         task.trainer = None  # it holds the model, and the process group
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
+
+
+def settings_of(config: TrainerConfig, accumulate: int) -> dict[str, Any]:
+    """Return how a trainer trains, with nothing of Lightning's own beside it: logs, checkpoints, bars, samplers."""
+    return {
+        "max_epochs": -1,
+        "accumulate_grad_batches": accumulate,
+        "precision": config.precision,
+        "gradient_clip_val": config.clip or None,
+        "accelerator": "auto",
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "use_distributed_sampler": False,
+        "num_sanity_val_steps": 0,
+        "detect_anomaly": False,
+    }
 
 
 def validation_of(batches: int) -> dict[str, Any]:

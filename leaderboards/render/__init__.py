@@ -1,1 +1,64 @@
-"""Leaderboards as terminal text, Markdown, LaTeX, CSV, JSON and HTML."""
+"""Leaderboards as terminal text, Markdown, LaTeX, CSV, JSON and HTML. FORMATS lists them all."""
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.base.entries import Entry, Loaded, find
+from bench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class FormatEntry(Entry):
+    """A format of leaderboards: a function from `Leaderboards` to text.
+
+    Args:
+        ending: of the names of its files.
+        with_notes: whether notes stand under the tables, as in what people read.
+    """
+
+    ending: str = ".txt"
+    with_notes: bool = False
+
+
+RENDER = "bench.leaderboards.render"
+
+FORMATS: dict[str, FormatEntry] = {
+    "terminal": FormatEntry(f"{RENDER}.terminal:terminal", "tables for a terminal", with_notes=True),
+    "markdown": FormatEntry(f"{RENDER}.markdown:markdown", "tables in Markdown", ending=".md", with_notes=True),
+    "csv": FormatEntry(f"{RENDER}.comma_separated:comma_separated", "a line for each number", ending=".csv"),
+    "latex": FormatEntry(f"{RENDER}.latex:latex", "tables for a paper", ending=".tex"),
+    "json": FormatEntry(f"{RENDER}.board:as_json", "everything, for other programs", ending=".json"),
+}
+PAGE = "html"
+"""The page, which is no function of leaderboards alone: it shows what models wrote, and is always a file."""
+
+
+def find_format(name: str) -> Loaded:
+    """Return the entry of a format: built in, or a user's function `(leaderboards) -> str` or `FormatEntry`.
+
+    Raises:
+        UsageError: there is no such format, or it is neither.
+        MissingError: its module or file is not there.
+    """
+    if name in FORMATS:
+        return Loaded(name, FORMATS[name], name, {})
+    loaded = find(name, FORMATS, "format", check=check_format)
+    if isinstance(loaded.value, FormatEntry):
+        return loaded
+    return replace(loaded, value=FormatEntry(loaded.code["class"], "a format of one's own"))
+
+
+def check_format(asked: str, value: Any) -> None:
+    """Refuse what is no function of leaderboards.
+
+    Raises:
+        UsageError: it is neither such a function nor an entry of one.
+    """
+    if isinstance(value, FormatEntry):
+        value = value.load()
+    if inspect.isclass(value) or not callable(value) or len(inspect.signature(value).parameters) != 1:
+        raise UsageError(f"'{asked}' is neither a function (leaderboards) -> str nor a FormatEntry of one")
+
+
+__all__ = ["FORMATS", "PAGE", "FormatEntry", "check_format", "find_format"]

@@ -14,7 +14,7 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
 from bench.leaderboards.table import table_ids
 
-__all__ = ["board", "schema"]
+__all__ = ["as_json", "board", "schema"]
 
 SCHEMA = "objective-bench/board/1"
 GROUPS = ("frequent", "medium", "rare", "very_rare")
@@ -22,6 +22,11 @@ GROUPS = ("frequent", "medium", "rare", "very_rare")
 
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
+
+
+def as_json(leaderboards: Leaderboards) -> str:
+    """Render tables as the JSON content of a board."""
+    return json.dumps(board(leaderboards), indent=1, allow_nan=False) + "\n"
 
 
 def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -> dict[str, Any]:

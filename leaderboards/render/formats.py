@@ -1,39 +1,24 @@
-"""Formats: leaderboards as terminal output, Markdown, CSV, LaTeX or JSON; `html` writes the page."""
+"""Formats: leaderboards as text in one of the formats there are, or in one of the user's own."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-
+from bench.errors import UsageError
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.board import board
-from bench.leaderboards.render.comma_separated import comma_separated
-from bench.leaderboards.render.latex import latex
-from bench.leaderboards.render.markdown import markdown
-from bench.leaderboards.render.terminal import terminal
+from bench.leaderboards.render import find_format
 
-__all__ = ["FORMATS", "render"]
-
-
-def _json(leaderboards: Leaderboards) -> str:
-    """Render tables as the JSON content of a board."""
-    return json.dumps(board(leaderboards), indent=1, allow_nan=False) + "\n"
-
-
-FORMATS: Mapping[str, Callable[[Leaderboards], str]] = {
-    "terminal": terminal,
-    "markdown": markdown,
-    "csv": comma_separated,
-    "latex": latex,
-    "json": _json,
-}
-WITH_NOTES = ("terminal", "markdown")
-"""Formats for people, in which notes stand under the tables."""
+__all__ = ["render"]
 
 
 def render(leaderboards: Leaderboards, form: str) -> str:
-    """Render leaderboards in one of `FORMATS`."""
-    text = FORMATS[form](leaderboards)
-    if form in WITH_NOTES:
+    """Render leaderboards in one of `FORMATS`, or as `module:Name` or `file.py:Name` does.
+
+    Raises:
+        UsageError: there is no such format, or one of the user's own returns no text.
+    """
+    entry = find_format(form).value
+    text = entry.load()(leaderboards)
+    if not isinstance(text, str):
+        raise UsageError(f"'{form}' should return text, not {type(text).__name__}")
+    if entry.with_notes:
         text += "".join(f"{note}\n" for note in leaderboards.notes)
     return text

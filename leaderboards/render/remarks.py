@@ -25,7 +25,7 @@ def under_table(table: Table, statistics: TableStatistics) -> list[str]:
 
 
 def remarks(table: Table, statistics: TableStatistics) -> list[str]:
-    """Return notes on marks, published rows, missing values, trade-offs, people, tuning and controls."""
+    """Return notes on marks, published rows, missing values, trade-offs, people, hub copies, tuning and controls."""
     lines = []
     if statistics.unmarked:
         lines.append(
@@ -37,7 +37,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest
-    return lines + _tuning(table) + _controls(table)
+    return lines + _unpinned(table) + _tuning(table) + _controls(table)
 
 
 def _without_value(table: Table) -> list[str]:
@@ -49,6 +49,12 @@ def _without_value(table: Table) -> list[str]:
                 columns.setdefault(reason, {})[column] = None
     lines = [f"n/a: {', '.join(names)}: {reason}" for reason, names in columns.items()]
     return lines + [f"left out: {column}: {reason}; then bench score" for column, reason in table.lacking.items()]
+
+
+def _unpinned(table: Table) -> list[str]:
+    """Say which backbones are copies of a hub repository that may be another one tomorrow."""
+    copies = set[str]().union(*(row.unpinned for row in table.rows))
+    return [f"unpinned: {copy}; --set backbone.revision=COMMIT pins it" for copy in sorted(copies)]
 
 
 def _tuning(table: Table) -> list[str]:

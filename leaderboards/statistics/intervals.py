@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -45,6 +45,8 @@ SMALLEST = 3
 """Fewer seeds give no interval."""
 CHUNK = 2**18
 """Numbers of a resampling matrix held at a time: 2 MiB."""
+HELD = 2 * 10**6
+"""Numbers that are held from one interval to the next, where a table has no more: 16 MB."""
 Floats = NDArray[np.float64]
 
 
@@ -346,8 +348,19 @@ def draws(shape: tuple[int, ...], n: int, seed: int) -> NDArray[np.int64]:
     return _whole(np.random.PCG64(seed), math.prod(shape), n).reshape(shape)
 
 
-def resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
-    """Yield, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+def resamples(rounds: int, n: int, seed: int) -> Iterable[tuple[int, Floats]]:
+    """Return, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+    if rounds * n <= HELD:
+        return _held_resamples(rounds, n, seed, CHUNK)
+    return _resamples(rounds, n, seed)
+
+
+@lru_cache(maxsize=1)
+def _held_resamples(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Floats]]:
+    return list(_resamples(rounds, n, seed))
+
+
+def _resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
     bits, chunk = np.random.PCG64(seed), max(1, CHUNK // n)
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)

@@ -15,7 +15,6 @@ from bench.leaderboards.statistics import views
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement, seed_mean
 from bench.leaderboards.table import Table, metric_name
-from bench.tasks import TASKS
 
 __all__ = ["Overall", "closest", "overall", "overall_lines"]
 
@@ -129,11 +128,11 @@ def closest(table: Table) -> list[str]:
 
 def _baseline(table: Table) -> tuple[TableRow, str] | None:
     """Return the best row of the baseline and the primary column's name."""
-    if table.task not in TASKS:
+    if not table.primary:
         return None
     for row in table.rows:  # best first
         for column, value in row.values.items():
-            if row.method == BASELINE and metric_name(column) == TASKS[table.task].primary and value.mean:
+            if row.method == BASELINE and metric_name(column) == table.primary and value.mean:
                 return row, column
     return None
 

@@ -7,8 +7,9 @@ rejects true null hypotheses of BLEU more than twice as often as it says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ __all__ = [
 ROUNDS = 10_000
 CHUNK = 2**19
 """Swaps held at a time: 4 MiB as float64."""
+HELD = 5 * 10**6
+"""Swaps that are held from one test to the next, where a table has no more: 40 MB."""
 SLACK = 1e-11
 """Sums in another order differ by less than this share of the values; a difference so near to the seen one is a tie."""
 Floats = NDArray[np.float64]
@@ -86,7 +89,7 @@ def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = 
     seen = our_sums.value - their_sums.value
     slack = SLACK * max(abs(our_sums.value), abs(their_sums.value))
     hits = np.zeros(3, dtype=np.int64)
-    for swaps in _random_swaps(rounds, len(our_sums), seed):
+    for swaps in random_swaps(rounds, len(our_sums), seed):
         differences = swapped_differences(our_sums, their_sums, swaps)  # [rounds]
         is_nan = np.isnan(differences)
         hits += [
@@ -112,6 +115,18 @@ def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
     """
     moved = swaps @ (ours.values - theirs.values)
     return values_of(ours.total - moved, ours.form) - values_of(theirs.total + moved, ours.form)
+
+
+def random_swaps(rounds: int, n: int, seed: int) -> Iterable[Floats]:
+    """Return 0 or 1 for each round and item, in chunks; the tests of a table have them in common."""
+    if rounds * n <= HELD:
+        return _held_swaps(rounds, n, seed, CHUNK)
+    return _random_swaps(rounds, n, seed)
+
+
+@lru_cache(maxsize=1)
+def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[Floats]:
+    return list(_random_swaps(rounds, n, seed))
 
 
 def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:

@@ -122,7 +122,7 @@ class SignificanceCache:
             numbers = ask()
         if numbers is not None:
             with contextlib.suppress(StoreError):  # it is only kept to save time
-                write_atomic(path, json.dumps(numbers).encode(), replace=True)
+                write_atomic(path, json.dumps(numbers).encode(), replace=True, synced=False)
         return numbers
 
 

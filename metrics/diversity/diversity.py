@@ -32,8 +32,10 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         gold: for its ids only.
 
     Raises:
-        ValueError: other ids than the gold's, a row without `token_ids`, or `reference_ids` in some rows only.
+        ValueError: no rows, other ids than the gold's, a row without `token_ids`, or `reference_ids` in some rows only.
     """
+    if not rows:
+        raise ValueError("a score of no texts is undefined; expected at least one row")
     given = token_rows(rows, gold)
     texts, references, why = given.texts, given.references, TOO_SHORT
     if references is None:

@@ -5,6 +5,10 @@ of them do. Their search is not part of this project (its result depends on how 
 read. The rule is that of their code: of at most 36 programs the best-ranked one decides, and of more than 8 it is
 enough that one of the best three is true; a sentence without a program fails.
 
+Whether a program is true is found by running it on the row's own table (`logic_executor`), not read from the file. The
+column `sp-acc[file]` is what the file's values would give, `sp-acc[differ]` counts the programs that have another value
+there, and `sp-acc[not_run]` those that cannot be run on the table; these support nothing.
+
 The ranker is BERT and a linear layer over its pooled output. Give it as a folder with `config.json` and `vocab.txt` of
 bert-base-uncased and the authors' `model.pt` as `pytorch_model.bin`.
 """
@@ -20,12 +24,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.logic_executor import ProgramError, execute
+from bench.metrics.faithfulness.table_cells import TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import NoVerifier, Verifier
-from bench.metrics.score import Family, Gold, Row
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, why_not_of
+from bench.metrics.sums import ratio
 
 __all__ = [
     "ADDED",
     "Parsed",
+    "Support",
     "encoded_program",
     "is_supported",
     "load_ranker",
@@ -36,6 +44,7 @@ __all__ = [
     "sp_acc_family",
     "sp_acc_scores",
     "spaced",
+    "truth_of",
 ]
 
 MOST_PROGRAMS = 36
@@ -58,6 +67,22 @@ class Parsed(NamedTuple):
     sentence: str
     programs: tuple[str, ...]
     title: str
+
+
+class Support(NamedTuple):
+    """Whether a logical form supports a sentence, and what its programs came to.
+
+    Args:
+        supported: by the programs' values on the table.
+        by_file: by their values in the file.
+        differ: programs whose value in the file is another one.
+        not_run: programs that cannot be run on the table, or are no statement.
+    """
+
+    supported: bool
+    by_file: bool
+    differ: int
+    not_run: int
 
 
 def read_programs(path: Path) -> list[Parsed]:
@@ -193,20 +218,57 @@ def rank(parsed: Sequence[Parsed], ranker: Verifier) -> list[list[float]]:
     return [list(itertools.islice(margins, count)) for count in counts]
 
 
-def sp_acc(parsed: Sequence[Parsed], ranker: Verifier) -> list[bool]:
-    """Return for each sentence whether a logical form supports it."""
-    verdicts = []
-    for entry, ranks in zip(parsed, rank(parsed, ranker), strict=True):
-        values = ["=True" in program for program in entry.programs]
-        verdicts.append(is_supported(values, ranks))
-    return verdicts
+def truth_of(program: str, table: TableText) -> bool | None:
+    """Return whether a program is true of a table; None where it cannot be run there, or is no statement.
+
+    >>> table = TableText(["region", "year"], [["aldra", "2001"], ["sorn", "2004"]])
+    >>> [truth_of(f"{program}=True", table) for program in ("eq{count{all_rows}; 2}", "only{all_rows}", "{", "max{1}")]
+    [True, False, None, None]
+    """
+    try:
+        value = execute(program, table.header, table.rows)
+    except ProgramError:
+        return None
+    if isinstance(value, bool):
+        return value
+    return None
+
+
+def sp_acc(parsed: Sequence[Parsed], tables: Sequence[TableText], ranker: Verifier) -> list[Support]:
+    """Return for each sentence whether a logical form supports it.
+
+    Args:
+        parsed: sentences with their programs.
+        tables: the table of each sentence.
+        ranker: says which programs mean a sentence.
+    """
+    return [
+        support_of(entry.programs, ranks, table)
+        for entry, ranks, table in zip(parsed, rank(parsed, ranker), tables, strict=True)
+    ]
+
+
+def support_of(programs: Sequence[str], ranks: Sequence[float], table: TableText) -> Support:
+    """Return whether a sentence is supported by its programs on a table.
+
+    Args:
+        programs: with their values in the file.
+        ranks: of the first 36 of them.
+        table: of the sentence.
+    """
+    looked_at = programs[:MOST_PROGRAMS]
+    truths = [truth_of(program, table) for program in looked_at]
+    in_file = ["=True" in program for program in looked_at]
+    differing = [truth is not None and truth != value for truth, value in zip(truths, in_file, strict=True)]
+    supported = is_supported([truth is True for truth in truths], ranks)
+    return Support(supported, is_supported(in_file, ranks), sum(differing), truths.count(None))
 
 
 def sp_acc_family(*, programs: str | None = None, checkpoint: str | None = None, device: str | None = None) -> Family:
     """Return the family that scores sentences by the share that a logical form supports.
 
-    Rows are `{"id", "text"}`; gold is `{id: {"title"}}`, needed only where one sentence is about two tables. Scoring
-    raises ValueError for a file of another form.
+    Rows are `{"id", "text"}`; gold is `{id: {"table": {"header", "rows"}, "title"}}`, the title needed only where one
+    sentence is about two tables. Scoring raises ValueError for a file of another form.
 
     Args:
         programs: file of the authors' search over these sentences; by default what BENCH_SP_PROGRAMS names.
@@ -214,25 +276,66 @@ def sp_acc_family(*, programs: str | None = None, checkpoint: str | None = None,
         device: by default the GPU if there is one.
     """
 
-    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
-        file = Path(verifiers.named(programs, "BENCH_SP_PROGRAMS"))
-        if not file.is_file():
-            raise NoVerifier("needs a file of programs from the authors' search: bench doctor")
-        folder = verifiers.named(checkpoint, "BENCH_SP_RANKER")
-        if not folder:
-            raise NoVerifier("needs the authors' ranker: bench doctor")
-        titles = [str(gold[row["id"]].get("title") or "") for row in rows]
-        known = read_programs(file)
+    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
         try:
-            parsed = programs_of([row["text"] for row in rows], titles, known)
-        except ValueError as problem:  # another system's file
-            raise NoVerifier(f"needs the programs of these sentences in {file.name}: {problem}") from problem
-        ranker = verifiers.loaded(load_ranker, folder, device)
-        return ranker, [[verdict] for verdict in sp_acc(parsed, ranker)]
+            parsed = _parsed_rows(rows, gold, verifiers.named(programs, "BENCH_SP_PROGRAMS"))
+            folder = verifiers.named(checkpoint, "BENCH_SP_RANKER")
+            if not folder:
+                raise NoVerifier("needs the authors' ranker: bench doctor")
+            tables = table_texts(with_tables(rows, gold), "raw")
+            ranker = verifiers.loaded(load_ranker, folder, device)
+        except NoVerifier as why:
+            return [{"why_not": str(why)} for _ in rows]
+        return [{**support._asdict(), "model": ranker.signature} for support in sp_acc(parsed, tables, ranker)]
 
-    options = f"sp-acc|search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
-    return verifiers.verdict_family("sp-acc", options, decide)
+    return Family(count, _columns)
+
+
+def _parsed_rows(rows: Sequence[Row], gold: Gold, name: str) -> list[Parsed]:
+    """Return the programs of each row.
+
+    Raises:
+        NoVerifier: there is no file of them, or it is of other sentences.
+    """
+    file = Path(name)
+    if not file.is_file():
+        raise NoVerifier("needs a file of programs from the authors' search: bench doctor")
+    titles = [str(gold[row["id"]].get("title") or "") for row in rows]
+    known = read_programs(file)
+    try:
+        return programs_of([row["text"] for row in rows], titles, known)
+    except ValueError as problem:  # another system's file
+        raise NoVerifier(f"needs the programs of these sentences in {file.name}: {problem}") from problem
+
+
+SHARES = {"sp-acc": ("supported", "truth:table"), "sp-acc[file]": ("by_file", "truth:file")}
+"""Columns that are shares of sentences: what is counted, and where truth comes from."""
+
+COUNTS = {
+    "sp-acc[differ]": ("differ", "programs whose value in the file is another"),
+    "sp-acc[not_run]": ("not_run", "programs that cannot be run on the table"),
+}
+"""Columns that count programs, in words."""
+
+
+def _columns(counts: Sequence[Counts]) -> list[Score]:
+    """Return the columns of sentences whose programs were run, or what is missing for them."""
+    options = f"search:file|programs:{MOST_PROGRAMS}|top:{TOP} of more than {MANY_PROGRAMS}|max:{MAX_LENGTH}"
+    if why_not := why_not_of(counts):
+        signature = f"sp-acc|truth:table|{options}|dtype:float32|version:2"
+        return [explained(Score("sp-acc", None, "percent", True, len(counts), signature), why_not)]
+    model = verifiers.model_of(counts)
+    scores = []
+    for name, (counted, truth) in SHARES.items():
+        signature = f"sp-acc|{truth}|{options}|dtype:float32|{model}|version:2"
+        rows = [(int(row[counted]), 1) for row in counts]
+        scores.append(score_of_sums(name, ratio(), rows, signature, higher_is_better=True))
+    for name, (counted, words) in COUNTS.items():
+        signature = f"sp-acc|{words}|{options}|version:2"
+        total = float(sum(row[counted] for row in counts))
+        scores.append(Score(name, total, "count", None, len(counts), signature))
+    return scores
 
 
 sp_acc_scores = sp_acc_family()
-"""The share of sentences whose best-ranked logical forms are true, over programs from a file."""
+"""The share of sentences whose best-ranked logical forms are true of their tables, over programs from a file."""

@@ -1,11 +1,17 @@
 """Backbones: the models that turn a batch into states. BACKBONES lists them all."""
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import Entry, load
-from bench.errors import UsageError, did_you_mean
+from bench.base.entries import Entry, Loaded, find
+from bench.errors import UsageError
+
+NEEDED = ("name", "texts", "seed")
+"""What every factory takes first, in this order."""
+
+FACTORY = "(name, texts, seed, *, options) -> Backbone"
 
 SMALL, HUB = "bench.models.backbones.small", "bench.models.backbones.hub:hub"
 
@@ -15,12 +21,15 @@ class BackboneEntry(Entry):
     """A backbone by name; any hub id or folder works as a name too.
 
     Args:
-        architecture: `decoder-only` or `encoder-decoder`.
+        architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration says it.
         hub: repository of a pretrained backbone.
+        revision: its commit, where a reference states one; empty for an unpinned one. Its commit is settled when it is
+            first downloaded, and recorded with each trained cell.
     """
 
     architecture: str = "decoder-only"
     hub: str = ""
+    revision: str = ""
 
 
 BACKBONES: dict[str, BackboneEntry] = {
@@ -48,9 +57,46 @@ BACKBONES: dict[str, BackboneEntry] = {
 }
 
 
+def find_backbone(name: str) -> Loaded:
+    """Return the entry of a backbone: built in, a user's own, one that a package registered, a hub id or a folder.
+
+    A function of one's own `(name, texts, seed, **options) -> Backbone` stands for a decoder-only backbone; another one
+    says more of itself by a `BackboneEntry`.
+
+    Raises:
+        UsageError: there is no such backbone, or it is neither a function nor an entry.
+        MissingError: its module or file is not there.
+    """
+    if name in BACKBONES:
+        return Loaded(name, BACKBONES[name], name, {})
+    if ":" not in name and ("/" in name or Path(name).is_dir()):
+        return Loaded(name, BackboneEntry(HUB, "a pretrained model", architecture="", hub=name), name, {})
+    loaded = find(name, BACKBONES, "backbone", check=check_backbone, also="a hub id or a folder")
+    if isinstance(loaded.value, BackboneEntry):
+        return loaded
+    return replace(loaded, value=BackboneEntry(loaded.code["class"], "a backbone of one's own"))
+
+
+def check_backbone(asked: str, value: Any) -> None:
+    """Refuse what is neither a factory nor an entry of one.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if isinstance(value, BackboneEntry):
+        value = value.load()
+    if inspect.isclass(value) or not callable(value):
+        raise UsageError(
+            f"'{asked}' is neither a function {FACTORY} nor a BackboneEntry; see models/backbones/README.md"
+        )
+    names = tuple(inspect.signature(value).parameters)
+    if names[: len(NEEDED)] != NEEDED:
+        raise UsageError(f"'{asked}' should be a function {FACTORY}; it takes ({', '.join(names)})")
+
+
 def is_pretrained(name: str) -> bool:
     """Return whether a backbone has weights already: one of the hub or of a folder."""
-    return name not in BACKBONES or bool(BACKBONES[name].hub)
+    return bool(find_backbone(name).value.hub)
 
 
 def backbone_factory(name: str) -> Any:
@@ -59,11 +105,7 @@ def backbone_factory(name: str) -> Any:
     Raises:
         UsageError: when there is no such backbone.
     """
-    if name in BACKBONES:
-        return BACKBONES[name].load()
-    if "/" in name or Path(name).is_dir():
-        return load("bench.models.backbones.hub:hub")
-    raise UsageError(f"no backbone '{name}'{did_you_mean(name, BACKBONES)}; a hub id or a folder works too")
+    return find_backbone(name).value.load()
 
 
-__all__ = ["BACKBONES", "BackboneEntry", "backbone_factory", "is_pretrained"]
+__all__ = ["BACKBONES", "BackboneEntry", "backbone_factory", "check_backbone", "find_backbone", "is_pretrained"]

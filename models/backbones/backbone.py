@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.backbones.pretrained import Pretrained
+from bench.models.core.history import History
 from bench.models.core.host import HostBatch, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States
 
@@ -53,13 +57,14 @@ class Step:
     """What generation hands a backbone: new tokens, and all it needs to know of what came before."""
 
     ids: Tensor  # [B, N] new tokens; the whole prompt in the first step
-    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.cells.generation
+    cache: Any  # transformers' cache; decoder-only: a RowCache of bench.generation.row_cache
     mask: Tensor | None  # decoder-only: of all tokens so far, [B, T], None if all are real; else of the source, [B, S]
     positions: Tensor | None = None  # [B, N] decoder-only
     source: Tensor | None = None  # [B, S] encoder-decoder
     encoded: Any = None  # output of the encoder
     exemplar: Tensor | None = None  # [B, E], with exemplar_mask [B, E], where the method reads exemplars
     exemplar_mask: Tensor | None = None
+    history: History | None = None  # all tokens so far; a backbone hands it on
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class Backbone(nn.Module, ABC):
 
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
+    pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -98,13 +104,18 @@ class Backbone(nn.Module, ABC):
         The rows hold what `states` would hold at that position, were the text so far given (teacher forcing).
         """
 
+    @cached_property
+    def logit_rule(self) -> LogitRule:
+        """The scale that `states` and `extend` put on hidden states, and the soft cap that `head` puts on logits."""
+        return logit_rule(getattr(self.model, "config", None))
+
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head, [..., D] -> [..., V]."""
-        return self.model.get_output_embeddings()(hidden)
+        return self.logit_rule.capped(self.model.get_output_embeddings()(hidden))
 
     def linear_head(self) -> LinearHead | None:
-        """Return the head as one matrix product, or None where `head` is anything else."""
-        if type(self).head is Backbone.head:
+        """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
+        if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
             return output_embedding(self.model)
         return None
 

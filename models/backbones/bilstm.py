@@ -6,12 +6,14 @@ Shapes: B rows, S source positions, E exemplar positions, T target positions, D 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 from transformers import PretrainedConfig
 
+from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
@@ -19,7 +21,8 @@ from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
 from bench.models.backbones.lstm_encoder import ExemplarRead
-from bench.models.backbones.small import special_ids
+from bench.models.backbones.small import Rate, special_ids
+from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
 __all__ = ["BiLSTM", "bilstm"]
@@ -58,6 +61,7 @@ class BiLSTM(Backbone):
             labelled=torch.ones_like(mask, dtype=torch.bool),
             copying=copying,
             copy_tokens=self.copy_tokens(ids, exemplar),
+            history=History(labels),
             host=source_on_host(batch),
         )
 
@@ -84,6 +88,7 @@ class BiLSTM(Backbone):
             step.mask > 0,
             copying,
             self.copy_tokens(step.source, step.exemplar),
+            step.history,
         )
 
     def copy_tokens(self, source: Tensor, exemplar: Tensor | None) -> Tensor | None:
@@ -95,20 +100,42 @@ class BiLSTM(Backbone):
         return torch.cat([source, exemplar], dim=1)
 
 
+def check_together(options: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    width, tied, tokens = options["width"], options["tied"], options["tokens"]
+    inputs = options["embedding_width"] or width
+    if tied and inputs != width:
+        raise UsageError(
+            f"tied embeddings need backbone.embedding_width = backbone.width, not {inputs} and {width}: "
+            "set both alike or backbone.tied=false"
+        )
+    if options["variant"] == "released" and options["layers"] > 1 and inputs != width:
+        raise UsageError(
+            f"backbone.variant=released has a residual around the first layer: set backbone.embedding_width, {inputs}, "
+            f"and backbone.width, {width}, alike"
+        )
+    if options["glove"] and (tied or tokens != "words"):
+        raise UsageError(
+            "backbone.glove needs backbone.tokens=words and backbone.tied=false: its vectors are of whole words and "
+            "stay fixed"
+        )
+
+
+@checked("backbone 'bilstm'", check_together)
 def bilstm(
     name: str,
     texts: TextSource,
     seed: int,
     *,
-    vocabulary: int = 4000,
-    width: int = 128,
-    layers: int = 1,
-    embedding_width: int = 0,
-    dropout: float = 0.0,
+    vocabulary: Positive = 4000,
+    width: Positive = 128,
+    layers: Positive = 1,
+    embedding_width: Annotated[int, Range(0)] = 0,
+    dropout: Rate = 0.0,
     exemplar: Exemplar = "none",
-    exemplar_width: int = 32,
-    rank: int = 0,
-    norm: float | None = 0.0,
+    exemplar_width: Positive = 32,
+    rank: Annotated[int, Range(0)] = 0,
+    norm: Amount | None = 0.0,
     input_feeding: bool = False,
     copy: bool = True,
     tied: bool = True,
@@ -160,15 +187,9 @@ def bilstm(
         variant: `paper` or `released`.
 
     Raises:
-        UsageError: for options that contradict each other.
+        UsageError: for an option it cannot have, and for those that contradict each other.
     """
     released, inputs = variant == "released", embedding_width or width
-    if min(width, layers, exemplar_width) < 1 or min(rank, embedding_width, norm or 0) < 0 or not 0 <= dropout < 1:
-        raise UsageError(
-            "backbone.width, layers, exemplar_width are at least 1, rank, embedding_width, norm at least 0, dropout in "
-            f"[0, 1); got {width}, {layers}, {exemplar_width}, {rank}, {embedding_width}, {norm}, {dropout}"
-        )
-    _check(width, inputs, layers, tied, released, glove, tokens)
     if tokens == "words":
         tokenizer = texts.word_tokenizer(vocabulary)
     else:
@@ -200,25 +221,6 @@ def bilstm(
     if glove:
         _fix(model, read_glove(glove, tokenizer.get_vocab(), inputs))
     return BiLSTM(model, tokenizer)
-
-
-def _check(width: int, inputs: int, layers: int, tied: bool, released: bool, glove: str, tokens: str) -> None:
-    """Refuse options that contradict each other."""
-    if tied and inputs != width:
-        raise UsageError(
-            f"tied embeddings need backbone.embedding_width = backbone.width, not {inputs} and {width}: "
-            "set both alike or backbone.tied=false"
-        )
-    if released and layers > 1 and inputs != width:
-        raise UsageError(
-            f"backbone.variant=released has a residual around the first layer: set backbone.embedding_width, {inputs}, "
-            f"and backbone.width, {width}, alike"
-        )
-    if glove and (tied or tokens != "words"):
-        raise UsageError(
-            "backbone.glove needs backbone.tokens=words and backbone.tied=false: its vectors are of whole words and "
-            "stay fixed"
-        )
 
 
 def _fix(model: BiLSTMModel, vectors: dict[int, Tensor]) -> None:

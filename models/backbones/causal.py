@@ -5,7 +5,7 @@ Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width 
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
+from bench.models.core.history import History
 from bench.models.core.host import Array, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States, last_rows
 
@@ -24,15 +25,23 @@ class Causal(Backbone):
 
     architecture: ClassVar[str] = "decoder-only"
 
+    @property
+    def body(self) -> Any:
+        """The model without its head."""
+        if self.model.base_model is not self.model:
+            return self.model.base_model
+        return self.model.model  # Llama 4 of text names its body otherwise than it says
+
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
         attention = mask
         if takes_ready_masks(self.model.config):
             attention = causal_mask(mask)
-        hidden = self.model.base_model(
+        hidden = self.body(
             input_ids=ids, attention_mask=attention, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
+        hidden = self.logit_rule.scaled(hidden)
         targets = batch["labels"][:, 1:]
         host = None
         if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):
@@ -45,6 +54,7 @@ class Causal(Backbone):
             memory_tokens=ids[:, 1:],
             readable=strictly_past(mask),
             labelled=targets != IGNORED,
+            history=History(ids, ahead=1, mask=mask, labels=batch["labels"]),
             host=host,
         )
 
@@ -53,18 +63,19 @@ class Causal(Backbone):
         attention = step.mask
         if attention is not None and takes_ready_masks(self.model.config):
             attention = causal_mask(attention, step.ids.shape[1])
-        hidden = self.model.base_model(
+        hidden = self.body(
             input_ids=step.ids,
             attention_mask=attention,
             position_ids=step.positions,
             past_key_values=step.cache,
             use_cache=True,
         ).last_hidden_state
+        hidden = self.logit_rule.scaled(hidden)
         states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)  # [B, T, D], [B, T]
         mask = step.mask
         if mask is None:
             mask = torch.ones_like(tokens)
-        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask))
+        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask), history=step.history)
 
 
 def positions(mask: Tensor) -> Tensor:

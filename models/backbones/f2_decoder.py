@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import torch
 
+from bench.base.options import Positive, checked
 from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.small import bpe_tokenizer, special_ids
+from bench.models.backbones.small import Rate, bpe_tokenizer, check_heads, special_ids
 
 
+@checked("backbone 'f2-decoder'", check_heads)
 def f2_decoder(
     name: str,
     texts: TextSource,
     seed: int,
     *,
-    vocabulary: int = 30000,
-    width: int = 512,
-    feed_forward: int = 2048,
-    layers: int = 12,
-    heads: int = 8,
-    context: int = 1024,
-    dropout: float = 0.1,
-    attention_dropout: float = 0.0,
+    vocabulary: Positive = 30000,
+    width: Positive = 512,
+    feed_forward: Positive = 2048,
+    layers: Positive = 12,
+    heads: Positive = 8,
+    context: Positive = 1024,
+    dropout: Rate = 0.1,
+    attention_dropout: Rate = 0.0,
     tokenizer: str = "",
 ) -> Backbone:
     """Return the decoder with random weights.

@@ -10,16 +10,22 @@ from typing import Any
 import torch
 
 from bench.base.network import hub_reachable, within
+from bench.base.options import checked
 from bench.errors import MissingError
-from bench.models.backbones import BACKBONES
+from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.encoder_decoder import EncoderDecoder
+from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.backbones.pretrained import Pretrained, resolved
+
+MAIN = "main"
+"""The branch that is taken where no revision is asked for."""
 
 CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
 
 
+@checked("a pretrained backbone")
 def hub(
     name: str, texts: TextSource, seed: int, *, path: str = "", revision: str = "main", freeze_embeddings: bool = False
 ) -> Backbone:
@@ -30,7 +36,7 @@ def hub(
         texts: the task.
         seed: unused; weights are given.
         path: a local folder to use in place of the hub.
-        revision: of the hub repository.
+        revision: of the hub repository; `main` is the pinned one where the name has one.
         freeze_embeddings: keep token embeddings and head fixed, as HistAlign A.1 does.
 
     Raises:
@@ -41,11 +47,9 @@ def hub(
 
     logging.disable_progress_bar()
     place = path or location(name)
-    options = _download_options(place)
-    if not Path(place).is_dir():
-        options["revision"] = revision
+    weights = pretrained(place, revision_of(name, revision))
     try:
-        config, options = _configuration(place, options)
+        config, options = _configuration(place, _download_options(place, weights))
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model = kind.from_pretrained(place, dtype=torch.float32, **options)
@@ -56,15 +60,21 @@ def hub(
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    backbone: Backbone
-    if config.is_encoder_decoder:
-        backbone = EncoderDecoder(model, tokenizer)
-    else:
-        backbone = Causal(model, tokenizer)
+    backbone = adapter_of(model)(model, tokenizer)
+    backbone.pretrained = weights
     if freeze_embeddings:
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
     return backbone
+
+
+def adapter_of(model: Any) -> type[Backbone]:
+    """Return the class of backbone for a language model of `transformers`."""
+    if not model.config.is_encoder_decoder:
+        return Causal
+    if model.base_model is model:  # no model without a head inside
+        return T5
+    return EncoderDecoder
 
 
 def architecture(name: str, path: str = "") -> str:
@@ -73,21 +83,39 @@ def architecture(name: str, path: str = "") -> str:
     Raises:
         MissingError: when the configuration of a hub id or folder cannot be had.
     """
-    if name in BACKBONES and not path:
-        return BACKBONES[name].architecture
+    known = str(find_backbone(name).value.architecture)
+    if known and not path:
+        return known
     place = path or location(name)
     try:
-        config, _ = _configuration(place, _download_options(place))
+        config, _ = _configuration(place, _download_options(place, pretrained(place, revision_of(name))))
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
 
 
-def _download_options(place: str) -> dict[str, Any]:
-    """What keeps `from_pretrained` from the network: for a folder, and where the hub cannot be reached."""
-    if Path(place).is_dir() or not hub_reachable():
+def pretrained(place: str, revision: str) -> Pretrained:
+    """Return where the weights of a hub id or folder are from, with the commit that a revision stands for."""
+    if Path(place).is_dir():
+        return Pretrained()
+    return resolved(place, revision)
+
+
+def revision_of(name: str, asked: str = MAIN) -> str:
+    """Return the revision of a backbone: the one asked for, else the pinned one, else `main`."""
+    if asked == MAIN and name in BACKBONES:
+        return BACKBONES[name].revision or MAIN
+    return asked
+
+
+def _download_options(place: str, weights: Pretrained) -> dict[str, Any]:
+    """What `from_pretrained` is given: the revision, and no network for a folder or where the hub is out of reach."""
+    if Path(place).is_dir():
         return {"local_files_only": True}
-    return {}
+    options: dict[str, Any] = {"revision": weights.load_at}
+    if not hub_reachable():
+        options["local_files_only"] = True
+    return options
 
 
 def _configuration(place: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -111,12 +139,14 @@ def location(name: str) -> str:
 def identity(name: str, path: str, revision: str) -> dict[str, Any]:
     """Return what a pretrained model is, for a cell's key: id and revision, or the hash of a folder's small files.
 
+    The key names the revision that was asked for, since a plan downloads nothing; the commit is in the record.
+
     Weights of a folder enter by name, size and evenly spaced pieces: training changes all of them, and hashing
     gigabytes at every start would cost minutes.
     """
     place = path or location(name)
     if not Path(place).is_dir():
-        return {"hub": place, "revision": revision}
+        return {"hub": place, "revision": revision_of(name, revision)}
     digest = hashlib.sha256()
     for file in sorted(Path(place).iterdir()):
         if file.is_file():

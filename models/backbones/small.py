@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 
+from bench.base.options import Positive, Range, checked
 from bench.base.seeds import seed_of
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -14,19 +16,28 @@ from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
 
 Embeddings = Literal["trained", "frozen", "reference"]
+Rate = Annotated[float, Range(0, below=1)]
 
 
+def check_heads(options: Mapping[str, Any]) -> None:
+    """Refuse a width that heads of attention cannot share."""
+    width, heads = options["width"], options["heads"]
+    if width % heads:
+        raise UsageError(f"backbone.width is a multiple of backbone.heads, not {width} and {heads}")
+
+
+@checked("backbone 'small-causal'", check_heads)
 def small_causal(
     name: str,
     texts: TextSource,
     seed: int,
     *,
-    vocabulary: int = 4000,
-    width: int = 128,
-    layers: int = 2,
-    heads: int = 4,
-    context: int = 512,
-    dropout: float = 0.0,
+    vocabulary: Positive = 4000,
+    width: Positive = 128,
+    layers: Positive = 2,
+    heads: Positive = 4,
+    context: Positive = 512,
+    dropout: Rate = 0.0,
     embeddings: Embeddings = "trained",
     tokenizer: str = "",
 ) -> Backbone:
@@ -37,13 +48,16 @@ def small_causal(
         texts: the task, which trains the tokenizer and may know reference embeddings.
         seed: of the weights.
         vocabulary: tokens of the BPE trained on the task's own training text.
-        width: D of a state.
+        width: D of a state, a multiple of `heads`.
         layers: number of layers.
         heads: of attention, in each layer.
         context: most positions of a row.
         dropout: rate, in all layers.
         embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
         tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+
+    Raises:
+        UsageError: for an option it cannot have.
     """
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -63,17 +77,18 @@ def small_causal(
     return _fixed(Causal(GPT2LMHeadModel(config), words), texts, embeddings, seed)
 
 
+@checked("backbone 'small-encdec'", check_heads)
 def small_encdec(
     name: str,
     texts: TextSource,
     seed: int,
     *,
-    vocabulary: int = 4000,
-    width: int = 128,
-    layers: int = 2,
-    heads: int = 4,
-    context: int = 512,
-    dropout: float = 0.0,
+    vocabulary: Positive = 4000,
+    width: Positive = 128,
+    layers: Positive = 2,
+    heads: Positive = 4,
+    context: Positive = 512,
+    dropout: Rate = 0.0,
     embeddings: Embeddings = "trained",
     tokenizer: str = "",
 ) -> Backbone:

@@ -1,7 +1,7 @@
 """Continuations: what a model writes by itself from training text, and the batch that scores it.
 
-A sequence-level loss is made in two passes: greedy continuations without gradient and with a cache, then one pass over
-prompt and continuation with gradient.
+A sequence-level loss is made in two passes: continuations without gradient and with a cache, then one pass over prompt
+and continuation with gradient.
 
 Shapes: B batch rows, T tokens of a row.
 """
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
@@ -79,31 +81,38 @@ class Written:
     tokens: list[int]
 
 
-def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Written]:
-    """Continue each row of a training batch greedily; a row may have several prompts or, if it is too short, none.
+def write(
+    objective: Objective,
+    batch: Batch,
+    cut: Cut = Cut(),
+    place: float = 0.0,
+    *,
+    decoding: str = "greedy",
+    sample: int = 0,
+) -> list[Written]:
+    """Continue each row of a training batch; a row may have several prompts or, if it is too short, none.
 
     A row whose loss leaves out more than a start token has a source, and the source is its prompt; the continuation
     goes to the end token or to the most target tokens of the task. Any other row is running text, cut by `cut`; its
     prompts begin with the row's start token. An encoder-decoder reads its source and writes from the start.
 
     Args:
-        objective: whose `run_context` has `continue_greedily` and `max_target`.
+        objective: whose `run_context` has `max_target` and `continue_greedily` or, to draw, `continue_sampled`.
         batch: a training batch.
         cut: how running text is cut.
         place: where a drawn prompt lies, in [0, 1).
+        decoding: as typed after --decode, e.g. `sample` or `nucleus=0.9`. What is drawn for a prompt is a function of
+            the run's seed, of `batch["step"]`, of the prompt and of `sample`, not of the rows beside it.
+        sample: which of several samples of the same prompts.
 
     Raises:
         UsageError: when nothing can continue prompts.
     """
     context = objective.run_context
-    if context.continue_greedily is None:
-        raise UsageError(
-            f"{objective.name} writes texts and needs what continues prompts: call "
-            f"objective.setup_run(RunContext(continue_greedily=...))"
-        )
+    continued = partial(_continued, objective, decoding, (batch.get("step", 0), sample))
     if objective.backbone.architecture == "encoder-decoder":
         source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
-        continuations = context.continue_greedily(source, context.max_target)
+        continuations = continued(source, context.max_target)
         return [Written(row, [], tokens) for row, tokens in enumerate(continuations)]
     prompts: list[Prompt] = []
     for row, text, start in texts(batch):
@@ -111,11 +120,39 @@ def write(objective: Objective, batch: Batch, cut: Cut, place: float) -> list[Wr
     if not prompts:
         return []
     ids = padded_left([prompt.tokens for prompt in prompts], batch["input_ids"])
-    continuations = context.continue_greedily(ids, max(prompt.most for prompt in prompts))
+    continuations = continued(ids, max(prompt.most for prompt in prompts))
     return [
         Written(prompt.row, prompt.tokens, tokens[: prompt.most])
         for prompt, tokens in zip(prompts, continuations, strict=True)
     ]
+
+
+def _continued(
+    objective: Objective, decoding: str, draw: tuple[int, int], prompts: Batch, most: int
+) -> list[list[int]]:
+    """Continue prompts, or sources, by at most so many tokens.
+
+    Args:
+        draw: step and number of the sample, which seed each row's draws together with its prompt.
+    """
+    context = objective.run_context
+    if decoding == "greedy":
+        if context.continue_greedily is None:
+            raise UsageError(
+                f"{objective.name} writes texts and needs what continues prompts: call "
+                f"objective.setup_run(RunContext(continue_greedily=...))"
+            )
+        return context.continue_greedily(prompts, most)
+    if context.continue_sampled is None:
+        raise UsageError(
+            f"{objective.name} draws texts and needs what continues prompts so: call "
+            f"objective.setup_run(RunContext(continue_sampled=...))"
+        )
+    seeds = []
+    for ids, mask in zip(prompts["input_ids"].tolist(), prompts["attention_mask"].tolist(), strict=True):
+        tokens = [token for token, is_real in zip(ids, mask, strict=True) if is_real]
+        seeds.append(seed_of(objective.run_seed, "continuation", *draw, *tokens))
+    return context.continue_sampled(prompts, most, decoding, seeds)
 
 
 def texts(batch: Batch) -> Iterator[tuple[int, list[int], int]]:

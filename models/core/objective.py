@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
+from bench.base.options import checked
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size
@@ -33,10 +34,9 @@ from bench.models.core.trainable import Trainable
 from bench.models.functional.cache import cache_scores
 from bench.models.functional.copying import copy_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
-from bench.models.functional.mefmax import mefmax
 
 if TYPE_CHECKING:
-    from bench.config.decoding import Decoding
+    from bench.decodings.core.decoding import Decoding
     from bench.models.backbones.backbone import Batch, LinearHead
 
 
@@ -50,6 +50,7 @@ class Place:
         fields: extra fields the task's rows have.
         open_ended: whether the task continues text, with the loss on all of it.
         target_tokens: about how many tokens a training target has on average.
+        options: of the method.
     """
 
     architecture: str
@@ -57,6 +58,7 @@ class Place:
     fields: frozenset[str] = frozenset()
     open_ended: bool = False
     target_tokens: float = math.inf
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Objective(Trainable):
@@ -69,6 +71,7 @@ class Objective(Trainable):
     - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
       log-sum-exp and a few columns; the same value without ever keeping [n, V].
     - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
+    - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
       or for a head of one's own.
     - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
@@ -77,8 +80,14 @@ class Objective(Trainable):
     Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
     (what is counted over ranks).
 
+    Keyword-only constructor arguments are options. Their annotations say what they may be (`bench.base.options`), and
+    a constructor starts only with options that they allow.
+
     Args:
         backbone: turns a batch into `States` and hidden states into logits.
+
+    Raises:
+        UsageError: for an option that there is not, or a value it cannot have.
     """
 
     name: ClassVar[str]
@@ -87,12 +96,26 @@ class Objective(Trainable):
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
+    second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
+    second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, e.g. of its own backbone
     uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
+    lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     batch_invariant: bool = True
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Check options before a constructor's own first line."""
+        super().__init_subclass__(**named)
+        if "__init__" in vars(cls):
+            what = f"method '{getattr(cls, 'name', cls.__name__)}'"
+            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:
@@ -129,7 +152,10 @@ class Objective(Trainable):
         return ()
 
     def position_loss(self, rows: Rows) -> Losses:
-        """Loss of each position [n], and named parts of it for the log; over logits in the graph."""
+        """Loss of each position [n], and named parts of it for the log; over logits in the graph.
+
+        Everything but the fast form goes through it: redefine it where `row_loss` has too little in `log_probs`.
+        """
         if self.has_fast_form:
             rows = replace(rows, memory_terms=self.memory_terms(rows))
             return self.head_loss(rows, PlainHead(self.logits(rows)))
@@ -147,7 +173,7 @@ class Objective(Trainable):
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Loss of one micro-batch."""
-        return self.loss(self.backbone.states(batch))
+        return self.loss(self.states(batch))
 
     @classmethod
     def resolved(cls, decoding: Decoding) -> Decoding:
@@ -160,8 +186,7 @@ class Objective(Trainable):
         if decoding.distribution != "decoupled":
             return log_probs
         classes = self.classes.to(log_probs.device)
-        one_class = decoding.mode in ("greedy", "beam")
-        return decoupled_log_probs(log_probs, classes, decoding.k, decoding.p, one_class)
+        return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
 
     def decoding_note(self, decoding: Decoding) -> str | None:
         """Return one line a user should know about a decoding of this model, or None."""
@@ -185,6 +210,49 @@ class Objective(Trainable):
         """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
         self.run_context = context
         self.__dict__.pop("classes", None)  # made of the counts of the context before
+        if context.second is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
+            self.__dict__["_second"] = context.second.requires_grad_(False).eval()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the backbone, as `transformers` has it."""
+        return self.backbone.tokenizer
+
+    @property
+    def has_second(self) -> bool:
+        """Whether there is a second model."""
+        return "_second" in self.__dict__
+
+    @property
+    def second_model(self) -> Objective:
+        """The second model, frozen and in evaluation mode, on the device of this one; no part of its weights.
+
+        Raises:
+            UsageError: when the run has none.
+        """
+        if not self.has_second:
+            named = self.second or "no method"
+            raise UsageError(
+                f"{self.name} needs a second model, and `second` names {named}: bench run and bench.make give it; a "
+                f"training of your own calls objective.setup_run(RunContext(second=...))"
+            )
+        second = cast("Objective", self.__dict__["_second"])
+        if second.device != self.device:  # Lightning notes the device of a module that it moves itself
+            second.to(self.device)
+        return second
+
+    def states(self, batch: Batch) -> States:
+        """Return the states of a batch; those of the second model are made when `rows.second` is first asked for."""
+        states = self.backbone.states(batch)
+        if not self.has_second:
+            return states
+        return replace(states, second=cache(partial(_states_without_gradient, self.second_model, batch)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Move or cast the second model with this one."""
+        if self.has_second:
+            self.__dict__["_second"]._apply(fn, recurse)
+        return super()._apply(fn, recurse)
 
     @property
     def run_seed(self) -> int:
@@ -241,6 +309,8 @@ class Objective(Trainable):
     @cached_property
     def classes(self) -> Tensor:
         """Frequency class of each token by MefMax over `token_counts`, [V]; decoupled decoding draws these first."""
+        from bench.models.functional.mefmax import mefmax
+
         if self.run_context.token_counts is None:
             raise UsageError(
                 "decoupled decoding needs how often each token is a training target: call "
@@ -260,3 +330,9 @@ class Objective(Trainable):
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for rows in slices(states, self.slice_size):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
+
+
+def _states_without_gradient(objective: Objective, batch: Batch) -> States:
+    """The states of a batch in a frozen model."""
+    with torch.no_grad():
+        return objective.states(batch)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from bench.base.options import Amount, Range, Share, check_fields
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch
 
 Continue = Callable[["Batch", int], list[list[int]]]
-"""Takes prompts, as `bench.cells.generation.generate` does, and a limit of new tokens; gives each row's new tokens."""
+"""Takes prompts, as `generate` of `bench.generation` does, and a limit of new tokens; gives each row's new tokens."""
 
+ContinueSampled = Callable[["Batch", int, str, Sequence[int]], list[list[int]]]
+"""The same by a decoding that draws, as typed after --decode, with a seed for each prompt."""
 
 Counts = Callable[[], Tensor]
 """How often each token is a training target, [V]; counted when it is asked for."""
@@ -21,15 +25,22 @@ Counts = Callable[[], Tensor]
 
 @dataclass(frozen=True)
 class Optimiser:
-    """AdamW and its schedule, as a recipe states them."""
+    """AdamW and its schedule, as a recipe states them.
 
-    lr: float = 1e-3
-    warmup: float = 0.0  # share of the steps
-    schedule: str = "linear"  # after the warm-up: linear decay to zero, constant, or steps
-    weight_decay: float = 0.0
-    steps: int = 0  # 0 for as many as the trainer takes
-    decay: float = 1.0  # what the schedule `steps` multiplies the rate with, each time
-    decay_epochs: float = 0.0  # epochs of the trainer from one such time to the next
+    Raises:
+        UsageError: for a value that is not finite, or not in its range.
+    """
+
+    lr: Amount = 1e-3
+    warmup: Share = 0.0  # share of the steps
+    schedule: Literal["linear", "constant", "steps"] = "linear"  # after the warm-up: linear decay to zero, ...
+    weight_decay: Amount = 0.0
+    steps: Annotated[int, Range(0)] = 0  # 0 for as many as the trainer takes
+    decay: Amount = 1.0  # what the schedule `steps` multiplies the rate with, each time
+    decay_epochs: Amount = 0.0  # epochs of the trainer from one such time to the next
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,8 @@ class RunContext:
         token_counts: counts training targets; decoupled decoding asks for it.
         continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
             it.
+        continue_sampled: continues prompts with a decoding and seeds, without gradient.
+        second: the second model of a method that names one; it is frozen.
         made_of: says what the objective is made of, as plain content; see `bench.models.core.remake`.
     """
 
@@ -54,6 +67,8 @@ class RunContext:
     copies_of_step: int = 0
     token_counts: Counts | None = None
     continue_greedily: Continue | None = None
+    continue_sampled: ContinueSampled | None = None
+    second: nn.Module | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:

@@ -8,19 +8,19 @@ be copied, n positions of a slice, G batch rows that a slice comes from, P posit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
+from bench.models.core.history import IGNORED as IGNORED  # others import it from here
+from bench.models.core.history import History
 from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.functional.cache import scaled_similarity
-
-IGNORED = -100
-"""The target of a position that carries no loss."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class States:
     copying: Tensor | None = None  # [B, T, S+1] copying backbones: log-weights of each copy and, last, of generating
     copy_tokens: Tensor | None = None  # [B, S] the tokens that may be copied
     host: HostTokens | None = None  # the tokens as arrays, where the backbone was given them
+    history: History | None = None  # what the decoder reads, for `Rows.written`
+    second: Callable[[], States] | None = None  # the batch in a second model, for `Rows.second`
 
     @property
     def differentiable(self) -> list[Tensor]:
@@ -95,6 +97,8 @@ class Rows:
     memory_terms: tuple[Tensor, ...] = ()  # [n] each: what the objective's `memory_terms` gave for these positions
     block: Block | None = None  # where the slice lies in its batch; None in generation
     host: HostTokens | None = None  # tokens of the whole batch as arrays; None in generation
+    history: History | None = None  # of the whole batch
+    second_rows: Callable[[], Rows] | None = None  # the same positions in a second model
 
     def __len__(self) -> int:
         return self.hidden.shape[0]
@@ -132,10 +136,63 @@ class Rows:
 
     @cached_property
     def earlier(self) -> Tensor:
-        """Targets before each position in its own row, IGNORED elsewhere, [n, T]."""
+        """Targets before each position in its own row, IGNORED elsewhere, [n, T]; generation has no targets.
+
+        For a loss. A distribution, which generation asks for too, reads `written`.
+        """
         targets = self.group_targets[self.group]
         steps = torch.arange(targets.shape[1], device=targets.device)
         return targets.masked_fill(steps[None, :] >= self.position[:, None], IGNORED)
+
+    @cached_property
+    def written(self) -> Tensor:
+        """Tokens of the text before each position, in order, IGNORED elsewhere, [n, W].
+
+        What the model has written so far or, in training, would have: the tokens behind the prompt on a decoder-only
+        backbone, those of the target on an encoder-decoder. Neither prompt nor source, nor the token that decoding
+        starts from, nor padding. The prompt of a training row ends at its first target.
+
+        Raises:
+            UsageError: when the backbone does not say what its decoder reads.
+        """
+        tokens, is_prompt = self._before
+        return tokens.masked_fill(is_prompt, IGNORED)
+
+    @cached_property
+    def prompt(self) -> Tensor:
+        """Tokens of the prompt before each position, in the columns that `written` leaves free, [n, W].
+
+        All IGNORED on an encoder-decoder, whose source is in the memory.
+
+        Raises:
+            UsageError: when the backbone does not say what its decoder reads.
+        """
+        tokens, is_prompt = self._before
+        return tokens.masked_fill(~is_prompt, IGNORED)
+
+    @cached_property
+    def _before(self) -> tuple[Tensor, Tensor]:
+        """Tokens before each position, and which of them are a prompt, both [n, W]."""
+        if self.history is None:
+            raise UsageError(
+                "rows.written needs a backbone that says what its decoder reads; got none: give `history` to States in "
+                "Backbone.states and, in Backbone.extend, that of the step to last_rows"
+            )
+        return self.history.before(self.start + self.group, self.position)
+
+    @cached_property
+    def second(self) -> Rows:
+        """The same positions in the second, frozen model, whose hidden states, head and cache are its own.
+
+        Raises:
+            UsageError: when there is no second model.
+        """
+        if self.second_rows is None:
+            raise UsageError(
+                "rows.second needs a second model; got none: name its method in the class attribute `second`, and take "
+                "states from objective.states(batch)"
+            )
+        return self.second_rows()
 
     def similarity(self) -> Tensor:
         """Scaled dot product with every memory entry, h_t . h_i / sqrt(d), [n, M].
@@ -162,8 +219,12 @@ class Rows:
         copying = self.copying
         if copying is not None:
             copying = copying.index_select(0, index)
+        second_rows = self.second_rows
+        if second_rows is not None:
+            second_rows = partial(_taken, self, index)
         return replace(
             self,
+            second_rows=second_rows,
             hidden=self.hidden.index_select(0, index),
             targets=self.targets.index_select(0, index),
             position=self.position.index_select(0, index),
@@ -174,6 +235,11 @@ class Rows:
             whole=False,
             block=None,
         )
+
+
+def _taken(rows: Rows, index: Tensor) -> Rows:
+    """The positions at `index` in the second model."""
+    return rows.second.take(index)
 
 
 @dataclass(frozen=True)
@@ -274,6 +340,9 @@ def rows_of(
         copying = rest[0]
     if states.copy_tokens is not None:
         copy_tokens = states.copy_tokens[block.batch]
+    second_rows = None
+    if states.second is not None:
+        second_rows = partial(_second_rows, states.second, block)
     return Rows(
         hidden=hidden,
         targets=block.targets,
@@ -293,7 +362,14 @@ def rows_of(
         memory_terms=memory_terms,
         block=block,
         host=host or states.on_host(),
+        history=states.history,
+        second_rows=second_rows,
     )
+
+
+def _second_rows(second: Callable[[], States], block: Block) -> Rows:
+    """A block's slice of the states of a second model."""
+    return rows_of(second(), block)
 
 
 def parts_of(states: States, block: Block) -> list[Tensor]:
@@ -323,6 +399,7 @@ def last_rows(
     readable: Tensor,
     copying: Tensor | None = None,
     copy_tokens: Tensor | None = None,
+    history: History | None = None,
 ) -> Rows:
     """Return one position of each batch row, the one generation continues from; there are no targets.
 
@@ -330,6 +407,7 @@ def last_rows(
         hidden: [G, D] last state of each row.
         memory: [G, M, D] what that state may read, with memory_tokens [G, M] and readable [G, M].
         copying: [G, S+1] log-weights of a copying backbone, with copy_tokens [G, S].
+        history: of the step, all of whose tokens stand before the position.
     """
     rows = torch.arange(len(hidden), device=hidden.device)
     return Rows(
@@ -347,4 +425,5 @@ def last_rows(
         group_targets=rows.new_full((len(rows), 1), IGNORED),
         copying=copying,
         group_copy_tokens=copy_tokens,
+        history=history,
     )

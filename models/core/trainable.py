@@ -43,6 +43,9 @@ class Trainable(LightningModule):
     if TYPE_CHECKING:
         name: ClassVar[str]
 
+        def states(self, batch: Batch) -> States:
+            """The states of a batch."""
+
         def loss(self, states: States) -> LossSum:
             """Sum the loss over all target tokens of a batch."""
 
@@ -144,7 +147,7 @@ class Trainable(LightningModule):
         """Add a batch of true texts; None is the turn of a rank that has no batch left."""
         if batch is None:
             return
-        states = self.backbone.states(batch)
+        states = self.states(batch)
         loss = self.loss(states)
         nll = sum((part.double().sum() for _, part in self.nll(states)), torch.zeros_like(self._sums[0]))
         self._sums += torch.stack([loss.total.double(), nll, loss.n_target_tokens.double()])

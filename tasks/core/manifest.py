@@ -25,6 +25,7 @@ class Split:
         origin: the folder or generator, for people.
         skipped: rows of the source that could not be used, as (file, row, reason); in a test split only what is too
             short by the task's own rule.
+        commit: of a data set of the hub, as `owner/name@commit`; empty for any other.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Split:
     status: str
     origin: str
     skipped: tuple[tuple[str, str, str], ...] = ()
+    commit: str = ""
 
     def manifest(self) -> Manifest:
         """Count and hash the rows."""
@@ -40,12 +42,13 @@ class Split:
             row = canonical(row_content(example)) + b"\n"
             digest.update(row)
             size += len(row)
-        return Manifest(self.name, self.status, len(self.examples), size, digest.hexdigest(), len(self.skipped))
+        n_rows, n_skipped = len(self.examples), len(self.skipped)
+        return Manifest(self.name, self.status, n_rows, size, digest.hexdigest(), n_skipped, self.commit)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Rows, bytes and SHA-256 of the canonical rows of a split."""
+    """Rows, bytes and SHA-256 of the canonical rows of a split, and the commit of the hub they are from."""
 
     split: str
     status: str
@@ -53,10 +56,14 @@ class Manifest:
     bytes: int
     sha256: str
     skipped: int = 0
+    commit: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content for a stored file or a key."""
-        return asdict(self)
+        """Return the content for a stored file or a key; rows that are not of the hub have no commit there."""
+        content = asdict(self)
+        if not self.commit:
+            del content["commit"]
+        return content
 
 
 def refuse_credentials(task: str, split: Split) -> None:

@@ -6,10 +6,23 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-__all__ = ["has_words", "longest_word", "pieces"]
+__all__ = ["has_words", "is_blank", "longest_word", "pieces"]
 
 LONGEST_WORD = 10_000
 """Characters; more than that without a space is no word of a text, and a BPE would learn from it for hours."""
+
+
+VISIBLE = re.compile("[^\\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
+"""A character that shows: neither white space nor a soft hyphen, a mark of direction or one without width."""
+
+
+def is_blank(text: str) -> bool:
+    r"""Return whether nothing of a text shows.
+
+    >>> is_blank("\u00a0\u200b\n"), is_blank("\u200bto be")
+    (True, False)
+    """
+    return VISIBLE.search(text) is None
 
 
 def pieces(text: str, words: int) -> Iterator[str]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
 
+from bench.base.options import checked
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
@@ -43,6 +45,8 @@ class TaskInfo:
         language: ISO 639-1 code.
         hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
         folders: names its folder may have below a data folder, beside the task's own.
+        columns: of its leaderboard, in this order, for a task of one's own; a built-in one has them in its entry.
+        primary: the column that rows are sorted by, likewise.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
     """
 
@@ -57,6 +61,8 @@ class TaskInfo:
     hub: str = ""
     open_ended: bool = False
     folders: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    primary: str = ""
 
     @property
     def all_fields(self) -> frozenset[str]:
@@ -76,7 +82,11 @@ class Task(Fed, ABC):
 
     Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
     (truncation by rule), `ends`, `tokenizer` and `reference_embeddings`. Options are keyword-only constructor
-    arguments, so `--set task.<name>=...` finds them.
+    arguments, so `--set task.<name>=...` finds them. Their annotations say what they may be (`bench.base.options`), and
+    a constructor starts only with options that they allow.
+
+    Raises:
+        UsageError: for an option that there is not, or a value it cannot have.
     """
 
     name: str
@@ -84,11 +94,23 @@ class Task(Fed, ABC):
     info: ClassVar[TaskInfo]
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     ends: ClassVar[bool] = True
+    may_be_empty: ClassVar[bool] = False  # a split that is cut by a rule has maybe no row of a few; a file has some
     places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
     given: Mapping[str, Any]  # options as they were given
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Check options before a constructor's own first line."""
+        super().__init_subclass__(**named)
+        if "__init__" in vars(cls):
+            what = f"task '{getattr(cls, 'name', cls.__name__)}'"
+            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that contradict each other, all given by name; a plan asks too."""
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Remember the options, which decide what rows become."""
@@ -184,6 +206,8 @@ class Task(Fed, ABC):
                 split = Split(name, self.sample(name), "sample", "built-in sample")
             else:
                 split = as_published(self.name, self.read(self.source.folder, name))
+                if not (split.examples or split.skipped or self.may_be_empty):
+                    raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
             split = replace(split, examples=split.examples[: self.limit])
             refuse_credentials(self.name, split)
             self._splits[name] = split

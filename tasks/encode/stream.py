@@ -13,7 +13,7 @@ from typing import overload
 
 import numpy as np
 
-from bench.errors import UsageError
+from bench.base.options import Positive, check_fields
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.encoded import Encoded
 from bench.tasks.encode.token_store import Array, Part, TokenStore, gathered
@@ -34,16 +34,12 @@ class Stream:
         UsageError: one of them is below 1.
     """
 
-    prefix: int = 50
-    continuation: int = 100
-    columns: int = 1
+    prefix: Positive = 50
+    continuation: Positive = 100
+    columns: Positive = 1
 
     def __post_init__(self) -> None:
-        if min(self.prefix, self.continuation, self.columns) < 1:
-            raise UsageError(
-                f"task.prefix, task.continuation and task.columns are at least 1, not {self.prefix}, "
-                f"{self.continuation} and {self.columns}"
-            )
+        check_fields(self)
 
 
 class Cuts(Sequence[Encoded]):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from bench.errors import DataError, MissingError
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 
 __all__ = ["LONGEST_LINE", "aligned", "lines"]
@@ -53,7 +54,7 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
         for path, line in zip((sources, targets), pair, strict=True):
             try:
                 texts.append(decoded(line, LONGEST_LINE, first=number == 1).strip())
-                if not texts[-1]:
+                if is_blank(texts[-1]):
                     raise BadRow("is empty; expected a text")
             except BadRow as problem:
                 bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.records import FileRecord, read_records
@@ -103,7 +104,7 @@ def published_rows(
     for path in files:
         for record in read_records(path, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
             try:
-                if not record.texts["target"].strip():
+                if is_blank(record.texts["target"]):
                     raise BadRow(f"the field '{target}' is empty; expected a text")
                 name = _name(record, seen)
             except BadRow as problem:

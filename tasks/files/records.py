@@ -1,4 +1,8 @@
-"""Records: rows with named texts from jsonl, csv, tsv or parquet, checked one by one."""
+"""Records: rows with named texts from jsonl, csv, tsv, parquet or a saved data set, checked one by one.
+
+Files are read by hand, not by `datasets`: it names no line of a bad row, takes a date for a date and `NA` for nothing,
+holds a whole row group of parquet where this holds a batch, and costs a second to import.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import DataError, MissingError
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
+from bench.tasks.files.saved import saved_rows
 
 __all__ = ["FORMATS", "FileRecord", "read_all", "read_records"]
 
@@ -53,7 +59,7 @@ def read_records(
     """Yield the rows of a file that have the wanted texts.
 
     Args:
-        path: a file of one of `FORMATS`.
+        path: a file of one of `FORMATS`, or the folder of a split of a saved data set.
         bad_rows: told about rows that cannot be used; refuses them by default.
         columns: our name of each wanted text to the column of the file; each must be there, and be text.
         optional: the same for those that may be missing or null; a whole number counts as text (ids).
@@ -63,8 +69,13 @@ def read_records(
     Raises:
         MissingError: the file cannot be opened.
         DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
+        UsageError: a saved data set has no such column.
     """
-    for number, row, values in _rows(path, bad_rows):
+    if path.is_dir():
+        rows = _saved(path, columns, options)
+    else:
+        rows = _rows(path, bad_rows)
+    for number, row, values in rows:
         try:
             texts = {}
             for name, column in columns.items():
@@ -110,6 +121,13 @@ def _rows(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str
     if form.endswith(".parquet"):
         return _parquet(path)
     raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
+
+
+def _saved(
+    folder: Path, columns: Mapping[str, str], options: Mapping[str, str] | None
+) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    for number, values in enumerate(saved_rows(folder, columns, options)):
+        yield number, f"row {number + 1}", values
 
 
 def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
@@ -190,7 +208,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
 
     number = 0
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20) as file:
             for batch in file.iter_batches(batch_size=BATCH):
                 for values in batch.to_pylist():
                     yield number, f"row {number + 1}", values
@@ -210,7 +228,7 @@ def _text(text: Any, column: str, may_be_empty: bool) -> str:
         raise BadRow(f"the field '{column}' has the character {bad[0]!r}, which is no text")
     if len(text) > LARGEST_CELL:
         raise BadRow(f"the field '{column}' has {len(text):,} characters; break it into several")
-    if not may_be_empty and not text.strip():
+    if not may_be_empty and is_blank(text):
         raise BadRow(f"the field '{column}' is empty; expected a text")
     return text
 

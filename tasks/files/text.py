@@ -19,7 +19,6 @@ __all__ = ["Document", "Unit", "held_out", "read_documents"]
 
 Unit = Literal["line", "blank_line", "file"]
 
-FIELD = {"text": "task.field"}
 LONGEST_LINE = 1 << 29  # bytes after unpacking: an archive that promises more is broken or hostile
 _JSON = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?", re.IGNORECASE)
 
@@ -46,8 +45,9 @@ def read_documents(
     """Read documents one after another, in the order of the files; at most one is in memory.
 
     Args:
-        files: plain text or jsonl (by name), UTF-8, packed with gzip or not (by content).
-        field: which field of a jsonl record holds its text; a record is always one document.
+        files: plain text or jsonl (by name), UTF-8, packed with gzip or not (by content); or the folder of a split of
+            a saved data set.
+        field: which field of a record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
         bad_rows: told about lines that cannot be used; refuses them by default.
 
@@ -66,8 +66,10 @@ def read_documents(
 
 
 def _documents(path: Path, field: str, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
+    if path.is_dir():
+        return _records(path, field, bad_rows, "task.column")
     if _JSON.search(path.name):
-        return _records(path, field, bad_rows)
+        return _records(path, field, bad_rows, "task.field")
     return _plain(path, unit, bad_rows)
 
 
@@ -90,9 +92,10 @@ def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
         yield Document(path, f"line {first}", "".join(held))
 
 
-def _records(path: Path, field: str, bad_rows: BadRows) -> Iterator[Document]:
-    """Yield the records of a jsonl file; one with an empty text is a document without words."""
-    for record in read_records(path, bad_rows, columns={"text": field}, options=FIELD, may_be_empty=True):
+def _records(path: Path, field: str, bad_rows: BadRows, option: str) -> Iterator[Document]:
+    """Yield the records of a file or saved data set; one with an empty text is a document without words."""
+    named = {"text": option}
+    for record in read_records(path, bad_rows, columns={"text": field}, options=named, may_be_empty=True):
         yield Document(path, record.row, record.texts["text"])
 
 

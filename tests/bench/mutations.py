@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bench.config.decoding import Decoding
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.topk import TopK
 from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States
+from bench.models.core.states import IGNORED, Rows, States
 
 
 class Sound(Objective):
@@ -62,7 +63,7 @@ class CutsWithoutScaling(Sound):
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
         log_probs = self.log_probs(rows)
-        if decoding.mode != "topk":
+        if not isinstance(decoding, TopK):
             return log_probs
         return log_probs.masked_fill(log_probs < log_probs.topk(decoding.k).values[:, -1:], -torch.inf)
 
@@ -232,3 +233,50 @@ class CountsOnOneRank(Sound):
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.seen += self.pending
         self.pending = 0.0
+
+
+class PunishesEarlier(Sound):
+    """Makes earlier targets less likely, which generation does not have."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return without(self.logits(rows), rows.earlier).log_softmax(1)
+
+
+class TrainsOnEarlier(PunishesEarlier):
+    """The same in training alone: what is decoded is another distribution, and the one that is trained cannot be."""
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        return super(PunishesEarlier, self).log_probs(rows)
+
+
+class PunishesTheSource(Sound):
+    """Takes the memory for what was written: on an encoder-decoder it holds the source."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return without(self.logits(rows), rows.memory_tokens.masked_fill(~rows.readable, IGNORED)).log_softmax(1)
+
+
+class DecodesAgainstTheSource(Sound):
+    """The same in decoding alone, and also where the memory may not be read."""
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        return without(self.logits(rows), rows.memory_tokens).log_softmax(1)
+
+
+class AvoidsTheSource(PunishesTheSource):
+    """The same, and says that it means it."""
+
+    lowers_source: ClassVar[bool] = True
+
+
+class PunishesWritten(Sound):
+    """Does it right: breaks nothing."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return without(self.logits(rows), rows.written).log_softmax(1)
+
+
+def without(logits: Tensor, tokens: Tensor) -> Tensor:
+    """Take 1 off the logit of each of some tokens, as often as it stands there, [n, V]; IGNORED is none."""
+    punished = (tokens != IGNORED).to(logits.dtype)
+    return logits.scatter_add(1, tokens.clamp_min(0), -punished)

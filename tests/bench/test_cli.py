@@ -78,7 +78,7 @@ def test_list_names_everything_there_is(bench):
     lines = {line.split()[0] for line in ended.out.splitlines() if line.startswith("  ")}
     assert {*METHODS, *TASKS, "histalign.released", "small-causal", "table_bleu"} <= lines
     content = json.loads(bench("list", "--json").out)
-    assert list(content) == ["methods", "tasks", "backbones", "metrics"]
+    assert list(content) == ["methods", "tasks", "backbones", "metrics", "decodings"]
     assert content["methods"]["trime"]["variants"] == {"released": {"method.variant": "released"}}
     assert list(json.loads(bench("list", "tasks", "--json").out)["tasks"]) == list(TASKS)
 
@@ -268,7 +268,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         (["run", "--tsak", "x"], 2, "unknown argument '--tsak'; did you mean '--task'? (see: bench run --help)"),
         (["run", "--task", "x", "more"], 2, "unknown argument 'more'"),
         (["run", "--preset", "smal"], 2, "no --preset 'smal'; did you mean 'small'?"),
-        (["report", "--format", "cvs"], 2, "no --format 'cvs'; did you mean 'csv'?"),
+        (["report", "--format", "cvs"], 2, "no format 'cvs'; did you mean 'csv'?; module:Name"),
         (["list", "method"], 2, "no kind 'method'; did you mean 'methods'?"),
         (["status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         (["report", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),

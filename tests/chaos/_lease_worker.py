@@ -7,11 +7,10 @@ import random
 import sys
 from pathlib import Path
 
-from bench.queue.protocol.beat import BeatThread
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.timing import Timing
 from bench.queue.protocol.worker import Worker
-from bench.queue.work import sleep, stopped_by_signals
+from bench.queue.work import drive
 from tests.chaos._cells import Faults, FaultyFiles, SleepingRunner, result_path
 
 
@@ -28,9 +27,7 @@ def main(root: Path, wid: str, faults: Faults) -> None:
         faults.clock,
         wid,
     )
-    with stopped_by_signals(worker), BeatThread(worker.beat):
-        while (pause := worker.tick()) is not None:
-            sleep(pause, worker)
+    drive([worker])
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -101,3 +103,90 @@ def ranks_of(results: Path) -> dict[int, int]:
         if len(text) > 1:
             found[int(path.suffix[1:])] = int(text[1])
     return found
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """One run that is to be disturbed.
+
+    Args:
+        folder: for everything of it.
+        environment: of its processes.
+        devices: ranks that share a cell.
+        seconds: that an undisturbed run takes.
+        draw: random numbers.
+        found: told what was wrong.
+    """
+
+    folder: Path
+    environment: dict[str, str]
+    devices: int
+    seconds: float
+    draw: random.Random
+    found: Findings
+
+    @property
+    def results(self) -> Path:
+        """The store."""
+        return self.folder / "results"
+
+    @property
+    def log(self) -> str:
+        """What was printed so far."""
+        return children.read(self.folder / "log")
+
+    def begin(self, *more: str, trouble: Any = None) -> BaseProcess:
+        """Start the matrix and wait for some moment of it."""
+        child = begin(self.folder, arguments(self.results, self.devices, *more), self.environment, trouble)
+        time.sleep(self.draw.uniform(0, self.seconds))
+        return child
+
+    def end(self, child: BaseProcess, what: str) -> None:
+        """Expect that it ends by itself, and that nothing is left behind."""
+        ended = children.ended(child, 60)
+        self.found.expect(ended, f"{what}: it did not end\n{self.log}")
+        children.kill(child)
+        left = children.users(self.folder)
+        self.found.expect(left == [], f"{what}: processes {left} are left")
+
+
+def repeat(disturb: Callable[[Disturbance], str], devices: Sequence[int], name: str, limit: float) -> int:
+    """Disturb as many runs as are asked for; each must give the undisturbed results when it is started again.
+
+    Args:
+        disturb: does it once, and says what it did.
+        devices: numbers of ranks, one of which is drawn each time.
+        name: of what is shown.
+        limit: seconds from the disturbance to the end.
+
+    Returns:
+        The exit code.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    draw, found = random.Random(given.seed), Findings()
+    with workplace() as (place, environment):
+        undisturbed = {number: measured(place, number, environment) for number in devices}
+        for number in range(given.runs):
+            ranks = draw.choice(devices)
+            contents, seconds = undisturbed[ranks]
+            run = Disturbance(place / str(number), environment, ranks, seconds, draw, found)
+            said = disturb(run)
+            code, _ = finished(run.folder, arguments(run.results, ranks), environment)
+            found.expect(code == 0, f"{said}: again it ended with {code}\n{run.log}")
+            found.expect(kept(run.results) == contents, f"{said}: other results")
+            found.done += 1
+            print(f"{number + 1}/{given.runs} {said}", flush=True)
+    return found.show(name, given.runs, limit)
+
+
+def measured(place: Path, devices: int, environment: dict[str, str]) -> tuple[dict[str, bytes], float]:
+    """Return what an undisturbed run stores, and the seconds that a second one takes, which has no first time."""
+    seconds = 0.0
+    for name in ("undisturbed", "timed"):
+        folder = place / f"{name}-{devices}"
+        code, seconds = finished(folder, arguments(folder / "results", devices), environment)
+        assert code == 0, children.read(folder / "log")
+    return kept(folder / "results"), seconds

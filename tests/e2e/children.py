@@ -25,31 +25,33 @@ import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
-import bench.cells.generation
 import bench.cells.run
 import bench.cells.shared.workers
 import bench.cells.work
 import bench.commands.report
 import bench.commands.run
+import bench.generation.generation
 import bench.metrics.overlap.table_bleu
 import bench.processes.group
+import bench.processes.process
 import bench.queue.child
-import bench.queue.children
 import bench.queue.jobs
-import bench.queue.local_workers
 import bench.queue.process_runner
 import bench.queue.work
 from bench.base import signals
-from bench.base.parents import end_with_parent
 from bench.cli import main
 from bench.processes import rank
 from bench.queue.protocol.timing import LOCAL, Timing
+from bench.store.provenance import code_state, installed_hash
 from bench.store.store import CellFolder
 from tests.e2e.methods import sleep
 from tests.e2e.tiny import Training
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
+
+code_state()  # of the checkout, by git; children have it from here
+installed_hash()
 
 CRASHED = 66
 
@@ -314,42 +316,8 @@ class TrainFails:
         bench.cells.work.train = fails
 
 
-class ForkedProcess:
-    """A forked process with the face of a `subprocess.Popen`, a session of its own and its output in a file."""
-
-    def __init__(self, target: Callable[[], int], environment: Mapping[str, str], log: Path) -> None:
-        self.process = multiprocessing.get_context("fork").Process(target=self.enter, args=(target, environment, log))
-        self.process.start()
-        assert self.process.pid is not None
-        self.pid = self.process.pid
-
-    @staticmethod
-    def enter(target: Callable[[], int], environment: Mapping[str, str], log: Path) -> None:
-        os.setsid()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        redirect(log)
-        os.environ |= environment
-        sys.exit(target())
-
-    def poll(self) -> int | None:
-        return self.process.exitcode
-
-    def wait(self, timeout: float | None = None) -> int | None:
-        self.process.join(timeout)
-        if self.process.exitcode is None:
-            raise subprocess.TimeoutExpired("forked", timeout or 0)
-        return self.process.exitcode
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        self.process.kill()
-
-
 class ForkedJobs:
-    """Let `--jobs` fork its workers, and them the children of their cells, in place of fresh interpreters, for speed.
+    """Let workers fork the children of their cells, in place of a fork server that has to import first, for speed.
 
     Args:
         timing: in place of the one of `--jobs`.
@@ -361,23 +329,11 @@ class ForkedJobs:
 
     def arm(self) -> None:
         bench.queue.jobs.LOCAL = self.timing  # type: ignore[misc]
-        bench.queue.local_workers.LocalWorkers.start = start_worker  # type: ignore[assignment, method-assign]
-        bench.queue.children.fork_server = fork  # type: ignore[assignment]
+        bench.processes.process.fork_server = fork  # type: ignore[assignment]
         if self.other is not None:
             self.other.arm()
 
 
-def start_worker(workers: Any, slot: int) -> ForkedProcess:
-    """Fork one worker of `--jobs`."""
-    parent = os.getpid()
-
-    def target() -> int:
-        end_with_parent(parent, signal.SIGTERM)
-        return bench.queue.work.work(workers.plan_file)
-
-    return ForkedProcess(target, workers.shares[slot], workers.log(slot))
-
-
-def fork() -> Any:
-    """Return what forks the child of a cell from its worker, in place of a fork server that has to import first."""
+def fork(preload: str) -> Any:
+    """Return what forks a child from the process that wants it."""
     return multiprocessing.get_context("fork")

@@ -76,3 +76,24 @@ def run(start: Callable[..., BaseProcess], log: Path) -> Callable[..., int]:
         return child.exitcode
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def of_one(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[str, bytes]:
+    """What one process stores of `stores.sleepers` that nobody disturbs."""
+    return undisturbed(tmp_path_factory.mktemp("of-one"), environment, "1")
+
+
+@pytest.fixture(scope="session")
+def of_two(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[str, bytes]:
+    """The same of two processes."""
+    return undisturbed(tmp_path_factory.mktemp("of-two"), environment, "2")
+
+
+def undisturbed(folder: Path, environment: dict[str, str], devices: str) -> dict[str, bytes]:
+    """Run to the end; return the store."""
+    asked = stores.sleepers(folder / "results", "--devices", devices)
+    child = children.start(children.run_bench, asked, environment, str(folder / "log"), children.ForkedWorkers())
+    assert children.ended(child, 120)
+    assert child.exitcode == 0, children.read(folder / "log")
+    return stores.contents(folder / "results")

@@ -70,7 +70,7 @@ class Case:
         """Return its cell; the methods it is fine-tuned from are trained first."""
         sets = {**TINY, "trainer.steps": self.steps, "trainer.precision": self.precision}
         sets |= {"evaluation.batch_size": self.batch}
-        if self.method not in ON_BILSTM:
+        if self.method.partition(".")[0] not in ON_BILSTM:
             sets |= {"backbone.dropout": self.dropout, "backbone.layers": 1, "backbone.heads": 2}
         if self.validate:
             sets |= {"trainer.validate": self.validate, "trainer.select": "loss"}

@@ -33,6 +33,11 @@ def arguments(
             "--quiet", "--json", "--results", str(results), *more, "--set", *SETTINGS, *sets]  # fmt: skip
 
 
+def sleepers(results: Path, *more: str) -> list[str]:
+    """Return the command line of two cells; the first one sleeps in its second step where `SLEEPS` says so."""
+    return arguments(results, *more, task="ambiguous_template", method="tests.e2e.methods:Sleeps,mle")
+
+
 def planned(arguments: list[str]) -> list[Cell]:
     """Return the cells of a command line."""
     return make_plan(collect(parser().parse_args(arguments))).cells

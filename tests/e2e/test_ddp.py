@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
@@ -296,7 +297,7 @@ class TestPrecision:
     def test_bf16_mixed(self, bench: Bench, tmp_path: Path, backbone: str) -> None:
         likelihoods = {}
         for precision in ("32-true", "bf16-mixed"):
-            more = ("--backbone", backbone, "--precision", precision, "--decode", DECODINGS)
+            more = ("--backbone", backbone, "--precision", precision, "--decode", "greedy")
             arguments = stores.arguments(tmp_path / precision, *more, sets=("trainer.max_source=24",))
             assert bench(*arguments).code == 0
             likelihoods[precision] = {
@@ -332,3 +333,36 @@ def assert_evaluated_in(precision: str, arguments: list[str]) -> None:
 
 def test_decodings_are_two() -> None:
     assert [decoding.samples for decoding in parse(DECODINGS)] == [False, True]
+
+
+STREAM = ("run", "--task", "wikitext103", "--method", "mle", "--preset", "small", "--limit", "12", "--quiet", "--json",
+        "--decode", "greedy+max_new_tokens=4", "--set", "trainer.steps=1", "backbone.width=16", "backbone.layers=1",
+        "backbone.vocabulary=400", "trainer.batch_size=4", "evaluation.batch_size=7", "evaluation.rows=23")  # fmt: skip
+
+
+def rows_of(results: Path) -> dict[str, list[dict[str, Any]]]:
+    found = {}
+    for path in results.rglob("rows-*.jsonl.gz"):
+        header, *rows, _ = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+        found[header["content"]["kind"]] = rows
+        assert (header["content"]["cut"], header["content"]["whole_split"]) == (23, False)
+    return found
+
+
+@pytest.mark.slow
+def test_two_processes_make_the_rows_of_one_of_running_text(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    """Rows that the tokenizer cuts are the same ones, each once."""
+    made: dict[str, Any] = {}
+    for devices in ("1", "2"):
+        ended = bench(*STREAM, "--devices", devices, "--results", str(tmp_path / devices))
+        assert ended.code == 0, ended.err
+        made[devices] = rows_of(tmp_path / devices)
+    for kind in ("likelihood", "generation"):
+        one, two = made["1"][kind], made["2"][kind]
+        assert len(one) == 23
+        assert [row["id"] for row in one] == [row["id"] for row in two]
+    likelihood = [made[devices]["likelihood"] for devices in ("1", "2")]
+    counts = [[(row["n_tokens"], row["n_words"], row["n_bytes"]) for row in rows] for rows in likelihood]
+    assert counts[0] == counts[1]
+    one, two = ([row["nll_sum"] for row in rows] for rows in likelihood)
+    assert one == pytest.approx(two, rel=1e-4)

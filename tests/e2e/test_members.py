@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -18,14 +17,12 @@ from tests.e2e.test_signals import asleep, kinds, trained
 
 pytestmark = pytest.mark.ddp
 
-Run = Callable[..., int]
-
 OURS = "tests.e2e.methods"
 WORLD = 2
 
 
 def arguments(results: Path, *more: str, methods: str = f"{OURS}:Sleeps,mle") -> list[str]:
-    """A run of two cells, with as many decodings as evaluation can share."""
+    """The run of `stores.sleepers`, or of other cells."""
     return stores.arguments(results, *more, task="ambiguous_template", method=methods)
 
 
@@ -62,12 +59,11 @@ def logs(folder: Path) -> list[str]:
     return [children.read(folder / f"log.{rank}") for rank in range(WORLD)]
 
 
-def test_they_store_what_devices_would(run: Run, log: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+def test_they_store_what_devices_would(tmp_path: Path, environment: dict[str, str], of_two: dict[str, bytes]) -> None:
     """Only the first one prints."""
-    results, devices = tmp_path / "results", tmp_path / "devices"
+    results = tmp_path / "results"
     assert codes(members(tmp_path, arguments(results), environment)) == [0, 0], logs(tmp_path)
-    assert run([*arguments(devices), "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
-    assert stores.contents(results) == stores.contents(devices)
+    assert stores.contents(results) == of_two
     first, second = logs(tmp_path)
     assert len(json.loads(first)["ok"]) == 2
     assert second == ""
@@ -91,9 +87,14 @@ def test_a_cell_that_fails_in_one_of_them_stops_nobody(tmp_path: Path, environme
     [(1, signal.SIGTERM, 143), pytest.param(0, signal.SIGUSR1, 75, marks=pytest.mark.slow)],
 )
 def test_a_signal_to_one_stops_all(
-    run: Run, log: Path, tmp_path: Path, environment: dict[str, str], who: int, number: signal.Signals, code: int
+    tmp_path: Path,
+    environment: dict[str, str],
+    of_two: dict[str, bytes],
+    who: int,
+    number: signal.Signals,
+    code: int,
 ) -> None:
-    results, undisturbed = tmp_path / "results", tmp_path / "undisturbed"
+    results = tmp_path / "results"
     processes = members(tmp_path, arguments(results), environment, SLEEPS="0,1", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0,1")[who], number)
     (tmp_path / "go").touch()
@@ -101,8 +102,7 @@ def test_a_signal_to_one_stops_all(
     assert kinds(results) == {"step"}
     assert logs(tmp_path)[0].endswith(f"bench: stopped by {number.name}; run the same command again to go on\n")
     assert codes(members(tmp_path, arguments(results), environment)) == [0, 0], logs(tmp_path)
-    assert run([*arguments(undisturbed), "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
-    assert stores.contents(results) == stores.contents(undisturbed)
+    assert stores.contents(results) == of_two
 
 
 def test_little_memory(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -114,7 +114,7 @@ def test_little_memory(tmp_path: Path, environment: dict[str, str]) -> None:
     assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
 
 
-@pytest.mark.parametrize(("more", "code"), [(["--devices", "2"], 2), (["--dry-run"], 0), (["--method", "mel"], 2)])
+@pytest.mark.parametrize(("more", "code"), [(["--jobs", "2"], 2), (["--dry-run"], 0), (["--method", "mel"], 2)])
 def test_all_end_as_the_first(tmp_path: Path, environment: dict[str, str], more: list[str], code: int) -> None:
     asked = arguments(tmp_path / "results", *more)
     assert codes(members(tmp_path, asked, environment)) == [code, code], logs(tmp_path)
@@ -122,9 +122,9 @@ def test_all_end_as_the_first(tmp_path: Path, environment: dict[str, str], more:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agents", [1, 2])
-def test_torchrun(run: Run, log: Path, tmp_path: Path, environment: dict[str, str], agents: int) -> None:
+def test_torchrun(tmp_path: Path, environment: dict[str, str], of_two: dict[str, bytes], agents: int) -> None:
     """One agent with two processes, and two agents, as on two machines, with one each."""
-    results, devices = tmp_path / "results", tmp_path / "devices"
+    results = tmp_path / "results"
     place = [f"--nnodes={agents}", f"--nproc-per-node={WORLD // agents}", "--master-addr=127.0.0.1"]
     port = f"--master-port={children.free_port()}"
     command = [sys.executable, "-m", "torch.distributed.run", *place, port]
@@ -137,5 +137,4 @@ def test_torchrun(run: Run, log: Path, tmp_path: Path, environment: dict[str, st
             )
             processes.append(started)
     assert [process.wait(120) for process in processes] == [0] * agents, logs(tmp_path)
-    assert run([*arguments(devices), "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
-    assert stores.contents(results) == stores.contents(devices)
+    assert stores.contents(results) == of_two

@@ -18,6 +18,7 @@ from bench.models.mle import MLE
 from bench.training.training import train
 from tests.conftest import Ended
 from tests.e2e import children, stores
+from tests.e2e.stores import sleepers
 from tests.e2e.tiny import SHORT, small
 
 Bench = Callable[..., Ended]
@@ -31,11 +32,6 @@ SIGNALS = pytest.mark.parametrize(
     [(number, code, f"bench: stopped by {number.name}{AGAIN}") for number, code in EXIT_CODES.items()],
     ids=[number.name for number in EXIT_CODES],
 )
-
-
-def arguments(results: Path, *more: str) -> list[str]:
-    """A run of two cells; the first one is interrupted."""
-    return stores.arguments(results, *more, task="ambiguous_template", method=f"{OURS}:Sleeps,mle")
 
 
 def asleep(folder: Path, ranks: str) -> dict[int, int]:
@@ -64,22 +60,29 @@ def assert_ended(child: BaseProcess, code: int, log: Path, line: str, seconds: f
 
 @SIGNALS
 def test_one_process_keeps_its_step(
-    start: Start, run: Run, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str
+    start: Start,
+    run: Run,
+    log: Path,
+    tmp_path: Path,
+    of_one: dict[str, bytes],
+    number: signal.Signals,
+    code: int,
+    line: str,
 ) -> None:
     """The step in which the signal comes is kept; the same command gives what an undisturbed run gives."""
-    results, undisturbed = tmp_path / "results", tmp_path / "undisturbed"
-    child = start(arguments(results), children.ControlC(), SLEEPS="0", BED=str(tmp_path))
+    results = tmp_path / "results"
+    child = start(sleepers(results), children.ControlC(), SLEEPS="0", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0")[0], number)
     (tmp_path / "go").touch()
     assert_ended(child, code, log, line)
     assert [path.name for path in results.rglob("*") if path.is_file()] == ["step-000000002.ckpt"]
-    assert run(arguments(results)) == run(arguments(undisturbed)) == 0, children.read(log)
-    assert stores.contents(results) == stores.contents(undisturbed)
+    assert run(sleepers(results)) == 0, children.read(log)
+    assert without_page(stores.contents(results)) == of_one
 
 
 def test_a_second_signal_does_not_wait_for_the_step(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    child = start(arguments(results), SLEEPS="0", BED=str(tmp_path))
+    child = start(sleepers(results), SLEEPS="0", BED=str(tmp_path))
     process = asleep(tmp_path, "0")[0]
     os.kill(process, signal.SIGTERM)
     assert not children.ended(child, TOGETHER_S + 0.2)
@@ -96,34 +99,25 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_one_process_at_other_moments(start: Start, run: Run, log: Path, tmp_path: Path, moment: str) -> None:
-    results, undisturbed = tmp_path / "results", tmp_path / "undisturbed"
-    asked = [word for word in arguments(results) if word != "--json"]
+def test_one_process_at_other_moments(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_one: dict[str, bytes], moment: str
+) -> None:
+    results = tmp_path / "results"
+    asked = [word for word in sleepers(results) if word != "--json"]
     child = start(asked, children.WaitsIn(*MOMENTS[moment]), WAITS="0", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0")[0], signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
-    assert run(arguments(results)) == run(arguments(undisturbed)) == 0, children.read(log)
-    assert stores.contents(results) == stores.contents(undisturbed)
-
-
-@pytest.fixture(scope="module")
-def of_two(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> dict[str, bytes]:
-    """What two processes store that nobody disturbs."""
-    folder = tmp_path_factory.mktemp("of-two")
-    asked = [*arguments(folder / "results"), "--devices", "2"]
-    child = children.start(children.run_bench, asked, environment, str(folder / "log"), children.ForkedWorkers())
-    assert children.ended(child, 60)
-    assert child.exitcode == 0, children.read(folder / "log")
-    return stores.contents(folder / "results")
+    assert run(sleepers(results)) == 0, children.read(log)
+    assert without_page(stores.contents(results)) == of_one
 
 
 @pytest.mark.ddp
 @pytest.mark.parametrize(
     ("who", "number"),
     [
-        ("parent", signal.SIGINT),
+        pytest.param("parent", signal.SIGINT, marks=pytest.mark.slow),  # tests.chaos.signals sends each to anybody
         ("parent", signal.SIGTERM),
-        ("parent", signal.SIGUSR2),
+        pytest.param("parent", signal.SIGUSR2, marks=pytest.mark.slow),
         ("0", signal.SIGUSR1),
         ("1", signal.SIGTERM),
         ("all", signal.SIGTERM),
@@ -134,7 +128,7 @@ def test_two_processes_agree(
 ) -> None:
     """Whoever gets the signal, all end behind the same step, and the run ends with the signal's code."""
     results = tmp_path / "results"
-    asked = [*arguments(results), "--devices", "2"]
+    asked = [*sleepers(results), "--devices", "2"]
     trouble = children.ControlC(children.ForkedWorkers())
     child = start(asked, trouble, SLEEPS="0,1", BED=str(tmp_path))
     ranks = asleep(tmp_path, "0,1")
@@ -153,14 +147,19 @@ def test_two_processes_agree(
 
 @pytest.mark.ddp
 @pytest.mark.parametrize(
-    ("who", "moment"), [("parent", "evaluation"), ("rank", "evaluation"), ("parent", "scoring"), ("parent", "report")]
+    ("who", "moment"),
+    [
+        ("parent", "evaluation"),
+        ("rank", "evaluation"),
+        *(pytest.param("parent", moment, marks=pytest.mark.slow) for moment in ("scoring", "report")),  # as of one
+    ],
 )
 def test_two_processes_at_other_moments(
     start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], moment: str, who: str
 ) -> None:
     """One rank in evaluation ends the other one, which has no need to wait for it."""
     results = tmp_path / "results"
-    asked = [*(word for word in arguments(results) if word != "--json"), "--devices", "2"]
+    asked = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
     trouble = children.All((children.ForkedWorkers(), children.WaitsIn(*MOMENTS[moment])))
     child = start(asked, trouble, WAITS="0", BED=str(tmp_path))
     sleeper = asleep(tmp_path, "0")[0]
@@ -177,12 +176,15 @@ def without_page(contents: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize("sleeps", ["0,1", "1"], ids=["all are stuck", "one waits for the other"])
+@pytest.mark.parametrize(
+    "sleeps",
+    [pytest.param("0,1", id="all are stuck", marks=pytest.mark.slow), pytest.param("1", id="one waits for the other")],
+)
 def test_ranks_that_do_not_end_are_ended(
     start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], sleeps: str
 ) -> None:
     results = tmp_path / "results"
-    asked = [*arguments(results), "--devices", "2"]
+    asked = [*sleepers(results), "--devices", "2"]
     trouble = children.All((children.ForkedWorkers(), children.Hasty()))
     child = start(asked, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
@@ -197,7 +199,7 @@ def test_ranks_that_do_not_end_are_ended(
 @pytest.mark.ddp
 def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    asked = [*arguments(results), "--devices", "2"]
+    asked = [*sleepers(results), "--devices", "2"]
     child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
     asleep(tmp_path, "0,1")
     assert child.pid is not None

@@ -182,7 +182,7 @@ def test_a_results_folder_that_refuses_is_told_before_training(
 def test_a_read_only_store_of_what_is_there_already(
     bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing has to be written for it: only the page is missed."""
+    """Nothing has to be written for it but the page; who waits for that is told by the exit code."""
     before = cells(store_copy)
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -190,7 +190,8 @@ def test_a_read_only_store_of_what_is_there_already(
 
     monkeypatch.setattr(files, "open", refuse, raising=False)
     ended = run(bench, store_copy)
-    assert ended.code == 0
+    assert ended.code == 1
+    assert "mle" in ended.out
     assert "choose another folder with --results" in "".join(ended.complaints)
     assert cells(store_copy) == before
 

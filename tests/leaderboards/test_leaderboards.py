@@ -8,8 +8,9 @@ import pytest
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.leaderboards import table
+from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.formats import FORMATS, render
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.statistics import analysis, overall
 from bench.store.store import Store

@@ -247,8 +247,19 @@ def linked(rows: Rows, gold: Gold) -> tuple[Any, Any]:
     return [Linked(row_cells(t), c, name) for t, c, name in zip(read, columns, titles, strict=True)], texts
 
 
-def parsed(rows: Rows, gold: Gold) -> tuple[Any]:
-    return (programs_of(texts_of(rows), gold_of(rows, gold, "title"), read_programs(programs())),)
+def sp_acc_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        parsed = programs_of(texts_of(rows), gold_of(rows, gold, "title"), read_programs(programs()))
+        supports = sp_acc(parsed, table_texts([gold[row["id"]] for row in rows], "raw"), model("SP_RANKER"))
+        return {
+            "sp-acc": 100 * sum(support.supported for support in supports) / len(supports),
+            "sp-acc[file]": 100 * sum(support.by_file for support in supports) / len(supports),
+            "sp-acc[differ]": float(sum(support.differ for support in supports)),
+            "sp-acc[not_run]": float(sum(support.not_run for support in supports)),
+        }
+
+    none = dict.fromkeys(("sp-acc", "sp-acc[file]", "sp-acc[differ]", "sp-acc[not_run]"), 0.0)
+    return Case(ROWS, GOLD, functions, empty=none, doubled=frozenset({"sp-acc[differ]", "sp-acc[not_run]"}))
 
 
 def dae_case() -> Case:
@@ -282,7 +293,7 @@ CASES: Mapping[str, Case] = {
     "tapas": verdict_case("tapas-acc", "TAPAS", tables, tapas),
     "nli": verdict_case("nli-acc", "NLI", linked, nli),
     "dae": dae_case(),
-    "sp_acc": verdict_case("sp-acc", "SP_RANKER", parsed, sp_acc, empty={"sp-acc": 0.0}),
+    "sp_acc": sp_acc_case(),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 import bench.metrics
-from bench.cells.score import values_of
+from bench.cells.score import computed, values_of
 from bench.cli import parser
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.leaderboards.statistics.significance import compare
-from bench.metrics import METRICS, MetricEntry
+from bench.metrics import METRICS, MetricEntry, find_metric
 from bench.metrics.requirements import words
 from bench.store.store import StoredRows
+from tests.bench.own import Own
 from tests.metrics import family_case, family_rows, test_every_family
 from tests.metrics.family_cases import CASES
 from tests.shipped import ROOT
@@ -67,10 +68,26 @@ def test_commands_are_commands(line: str) -> None:
     parser().parse_args(shlex.split(line)[1:])
 
 
+def test_the_metric_of_ones_own_has_an_interval_and_a_paired_test(own: Own) -> None:
+    own.write("shouts", BLOCKS[1])
+    metric = find_metric(f"{own.folder}/shouts.py:shouts")
+    rows = [{"id": name, "text": text} for name, text in zip("abc", ("no", "yes!", "oh!!!"), strict=True)]
+    stored, gold = StoredRows("key", {}, rows, "sha"), {name: {} for name in "abc"}
+    values, sums = computed(metric.value, stored, gold, None, metric.code)
+    (value,) = values["values"]
+    assert (value["name"], value["value"]) == ("shouts", 4 / 3)
+    assert value["signature"] == f"shouts|version:1|source:{metric.code['source_sha256'][:8]}"
+    low, high = bootstrap(sums["shouts"]).low, bootstrap(sums["shouts"]).high
+    assert low is not None
+    assert high is not None
+    assert low < 4 / 3 < high
+    assert compare({1: sums["shouts"]}, {1: sums["shouts"]}).p == 1.0
+
+
 @pytest.fixture
 def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The page's metric, listed and with its case, from its code alone."""
-    _, module, entry, case = BLOCKS
+    _, _, module, entry, case = BLOCKS
     made = types.ModuleType("length_ratio")
     exec(compile(module, "length_ratio", "exec"), made.__dict__)
     listed = eval("{" + entry + "}", {"MetricEntry": MetricEntry})["length_ratio"]
@@ -83,7 +100,8 @@ def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_a_metric_is_at_most_25_lines() -> None:
-    _, module, entry, _ = BLOCKS
+    _, own, module, entry, _ = BLOCKS
+    assert len(own.splitlines()) <= 25
     assert len([line for line in f"{module}{entry}".splitlines() if line and not line.startswith("#")]) <= 25
 
 

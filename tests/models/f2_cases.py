@@ -10,7 +10,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Batch
 from bench.models.core.states import IGNORED, Rows, slices
 from bench.models.f2softmax import F2Softmax
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 
 V = tiny.VOCABULARY
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 
 KINDS = ["gpt2", "bart"]
 STILL: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from bench.models.core.states import IGNORED, States, last_rows, slices
 from bench.models.f2softmax import PARTITIONS, F2Softmax
 from bench.models.functional.mefmax import Classes, mefmax
 from bench.models.mle import MLE
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models.f2_cases import V, batch_of, counts, made, rows_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "f2"
@@ -151,7 +151,7 @@ class TestClasses:
         ("options", "says"),
         [
             ({"classes": "fixed_eq_token"}, "classes=fixed_eq_token needs the number of classes, for example number=8"),
-            ({"classes": "fixed_eq_freq", "number": -1}, "got -1"),
+            ({"classes": "fixed_eq_freq", "number": -1}, "option 'number' is at least 0, not -1"),
             ({"number": 4}, "number=4 has no effect with classes=mefmax"),
         ],
     )
@@ -165,6 +165,7 @@ class TestClasses:
         [
             (torch.ones(V + 3), {}, f"frequency table has {V + 3} tokens, the backbone {V}"),
             (torch.zeros(V), {}, "no token with a count above 0"),
+            (torch.arange(V) - 1, {}, "counts a token -1 times"),
             (torch.ones(V), {"classes": "fixed_eq_freq", "number": V + 1}, f"{V + 1} classes cannot share {V} tokens"),
         ],
     )

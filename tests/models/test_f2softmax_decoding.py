@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.generation import generate
 from bench.config.decoding import parse
 from bench.errors import UsageError
+from bench.generation.generation import generate
 from bench.models.core.run_context import RunContext
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.mle import MLE
-from tests.bench.cells import decoding_oracle as oracle
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import decoding_oracle as oracle
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models.f2_cases import V, counts, made, rows_of
 
 
@@ -58,6 +58,18 @@ class TestDecoding:
             F2Softmax.resolved(parse(mode)[0])
         assert "cannot be combined with decoupled decoding" in str(error.value)
         assert f"posterior:{mode} decodes by the whole distribution" in str(error.value)
+
+    @pytest.mark.parametrize(
+        "mode", ["min_p=0.1", "typical=0.9", "contrastive_search=4", "greedy+presence_penalty=1.0"]
+    )
+    def test_decodings_eq_7_does_not_have(self, mode: str) -> None:
+        """By the whole distribution all of them decode; which one is meant must be said."""
+        with pytest.raises(UsageError, match="f2softmax: .*eq. 7 cuts within"):
+            F2Softmax.resolved(parse(mode)[0])
+        objective, decoding = made("gpt2"), parse(f"posterior:{mode}")[0]
+        assert F2Softmax.resolved(decoding) is decoding
+        rows = rows_of(objective, "gpt2")
+        assert torch.equal(objective.decode_log_probs(rows, decoding), objective.log_probs(rows))
 
     @pytest.mark.parametrize("mode", ["greedy", "beam=3", "beam=4+length_penalty=2.0", "posterior:beam=3"])
     @pytest.mark.parametrize("kind", tiny.KINDS)

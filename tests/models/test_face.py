@@ -14,7 +14,7 @@ from bench.models.core.states import IGNORED, blocks, rows_of
 from bench.models.face import FACE
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
 from bench.models.mle import MLE
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_frequency_weights import CASES, load, released_counts, steps
 from tests.models.given_logits import GivenLogits, batch_of

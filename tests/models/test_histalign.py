@@ -239,7 +239,34 @@ def test_options_override_the_variant() -> None:
     close(mixed.terms["trime"] / mixed.n_target_tokens, scalars["as_coded_trime"], torch.float64)
 
 
-@pytest.mark.parametrize("name", ["alpha", "margin"])
-def test_a_negative_weight_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} of HistAlign is at least 0, not -0.1"):
-        HistAlign(Golden("d01_basic", torch.float64), **{name: -0.1})  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"alpha": -0.1}, "'alpha' is at least 0, not -0.1"),
+        ({"margin": -0.1}, "'margin' is at least 0, not -0.1"),
+        ({"alpha": float("nan")}, "'alpha' is a finite number, not 'nan'"),
+        ({"margin": float("inf")}, "'margin' is a finite number, not 'inf'"),
+        ({"reduction": "mean"}, "sum, pair_mean, authors, not 'mean'; did you mean 'pair_mean'?"),
+        ({"base": "xe"}, "'base' is one of mle, trime, not 'xe'; did you mean 'mle'?"),
+        ({"variant": "relased"}, "'variant' is one of paper, released, not 'relased'; did you mean 'released'?"),
+        ({"margn": 1.0}, "has no option 'margn'; did you mean 'margin'?"),
+    ],
+)
+def test_what_would_reward_wrong_memories_or_be_another_loss_is_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        HistAlign(Golden("d01_basic", torch.float64), **options)
+    assert str(caught.value).startswith("method 'histalign' ")
+    assert str(caught.value).endswith(says)
+
+
+def test_what_a_class_of_ones_own_hands_on_is_checked_too() -> None:
+    class Widest(HistAlign):
+        name = "widest"
+
+        def __init__(self, backbone: Backbone, *, share: float = 1.0) -> None:
+            super().__init__(backbone, margin=-share)
+
+    with pytest.raises(UsageError, match="^method 'widest' option 'share' is a finite number"):
+        Widest(Golden("d01_basic", torch.float64), share=float("inf"))
+    with pytest.raises(UsageError, match="^method 'histalign' option 'margin' is at least 0, not -1.0$"):
+        Widest(Golden("d01_basic", torch.float64))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import pytest
 import torch
 from lightning.pytorch import Trainer
 
 from bench.config.config import TrainerConfig
-from bench.config.decoding import Decoding
+from bench.decodings.greedy import Greedy
+from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.models.mle import MLE
@@ -90,10 +93,26 @@ def test_classes_are_those_of_the_last_counts() -> None:
         return counts
 
     objective.setup_run(RunContext(token_counts=counts_of(0)))
-    objective.resolved(Decoding("greedy"))
+    objective.resolved(Greedy())
     assert asked == []
     first = objective.classes
     assert objective.classes is first
     objective.setup_run(RunContext(token_counts=counts_of(1)))
     assert not torch.equal(objective.classes, first)
     assert asked == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"lr": math.nan}, "Optimiser lr is a finite number, not 'nan'"),
+        ({"lr": -1.0}, "Optimiser lr is at least 0, not -1.0"),
+        ({"weight_decay": math.inf}, "Optimiser weight_decay is a finite number, not 'inf'"),
+        ({"warmup": 2}, "Optimiser warmup is at least 0 and at most 1, not 2.0"),
+        ({"schedule": "Linear"}, "Optimiser schedule is one of linear, constant, steps, not 'Linear'; did you mean"),
+    ],
+)
+def test_an_optimiser_that_could_not_train_is_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Optimiser(**settings)
+    assert str(caught.value).startswith(says)

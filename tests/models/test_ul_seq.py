@@ -25,7 +25,7 @@ from bench.models.mle import MLE
 from bench.models.ul_seq import Sequences, ULSeq, draw
 from bench.models.ul_token import ULToken
 from bench.models.ul_token_seq import ULTokenSeq
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
@@ -311,10 +311,11 @@ class TestModes:
 class TestOptions:
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize(("options", "message"), [
-        ({"mix": 1.5}, "from 0 to 1, not 1.5"),
-        ({"prefix": 0}, "prefix is a number of tokens and at least 1, not 0"),
-        ({"continuation": -3}, "continuation is a number of tokens"),
-        ({"ngram": 0}, "ngram is a number of tokens"),
+        ({"mix": 1.5}, "'mix' is at least 0 and at most 1, not 1.5"),
+        ({"mix": float("nan")}, "'mix' is a finite number, not 'nan'"),
+        ({"prefix": 0}, "'prefix' is at least 1, not 0"),
+        ({"continuation": -3}, "'continuation' is at least 1, not -3"),
+        ({"ngram": 0}, "'ngram' is at least 1, not 0"),
     ])  # fmt: skip
     def test_one_clear_line(self, method: Any, options: dict[str, Any], message: str) -> None:
         with pytest.raises(UsageError, match=message):

@@ -148,7 +148,7 @@ class TestCertainty:
 
 class TestOptions:
     def test_negative_alpha(self) -> None:
-        with pytest.raises(UsageError, match="at least 0, not -1"):
+        with pytest.raises(UsageError, match="'alpha' is at least 0, not -1"):
             made("gpt2", alpha=-1.0)
 
     def test_joined_rows_cannot_copy(self) -> None:

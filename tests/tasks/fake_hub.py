@@ -1,4 +1,4 @@
-"""A hub on this machine: the two addresses that are asked, with every way they can fail."""
+"""A hub on this machine: the addresses that are asked, with every way they can fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import huggingface_hub.constants
 import pyarrow as pa
@@ -35,8 +35,9 @@ def parquet(rows: list[dict[str, Any]] | pa.Table, row_group: int | None = None)
 class FakeHub:
     """One repository.
 
-    `refuse` answers a kind of request ("list", "HEAD", "GET") with a status and the hub's name of the error; `asleep`
-    is the request that is not answered; `listed` are files the listing describes otherwise than they are served.
+    `refuse` answers a kind of request ("list", "tree", "refs", "HEAD", "GET") with a status and the hub's name of the
+    error; `asleep` is the request that is not answered; `listed` are files the listing describes otherwise than they
+    are served.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class FakeHub:
             def do_GET(self) -> None:
                 hub.answer(self)
 
-            do_HEAD = do_GET
+            do_HEAD = do_POST = do_GET
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -75,10 +76,16 @@ class FakeHub:
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path = unquote(urlsplit(request.path).path)
         listing, resolve = f"/api/datasets/{self.repository}", f"/datasets/{self.repository}/resolve/"
-        kind = "list" if path.startswith(listing) else request.command
+        kind = request.command
+        if path.startswith(listing):
+            kind = {"tree": "tree", "paths-info": "tree", "refs": "refs"}.get(
+                path[len(listing) + 1 :].partition("/")[0], "list"
+            )
         if not path.startswith((listing, resolve)):
             return self.send(request, 404, b"")
-        key = kind if kind == "list" else f"{kind} {path.removeprefix(resolve).partition('/')[2]}"
+        key = kind
+        if path.startswith(resolve):
+            key = f"{kind} {path.removeprefix(resolve).partition('/')[2]}"
         self.asked[key] += 1
         if self.asleep in (kind, key):
             while self.asleep in (kind, key) and not self.closing.wait(0.05):
@@ -90,6 +97,13 @@ class FakeHub:
             return self.send(request, status, b"", {"X-Error-Code": name, "X-Error-Message": f"{name} it says"})
         if kind == "list":
             return self.list(request, path.removeprefix(listing).removeprefix("/revision/") or "main")
+        if kind == "tree":
+            return self.tree(request, *path.removeprefix(f"{listing}/").split("/", 2))
+        if kind == "refs":
+            branches = [
+                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": at} for name, at in self.branches.items()
+            ]
+            return self.json(request, {"branches": branches, "tags": [], "converts": []})
         return self.file(request, *path.removeprefix(resolve).split("/", 1))
 
     def list(self, request: BaseHTTPRequestHandler, revision: str) -> None:
@@ -99,8 +113,26 @@ class FakeHub:
         siblings = [{"rfilename": name, "size": len(body), "blobId": "b", "lfs": {
             "sha256": hashlib.sha256(body).hexdigest(), "size": len(body), "pointerSize": 134}}
             for name, body in {**self.files, **self.listed}.items()]  # fmt: skip
-        body = json.dumps({"id": self.repository, "sha": commit, "siblings": siblings}).encode()
-        return self.send(request, 200, body, {"Content-Type": "application/json"})
+        return self.json(request, {"id": self.repository, "sha": commit, "siblings": siblings})
+
+    def tree(self, request: BaseHTTPRequestHandler, kind: str, commit: str, folder: str = "") -> None:
+        """The entries of a folder, or those of some paths that are asked for."""
+        entries: dict[str, dict[str, Any]] = {}
+        for name, body in self.files.items():
+            entries[name] = {"type": "file", "path": name, "size": len(body), "oid": "b"}
+            for above in Path(name).parents[:-1]:
+                entries[str(above)] = {"type": "directory", "path": str(above), "size": 0, "oid": "d"}
+        if kind == "paths-info":
+            wanted = parse_qs(request.rfile.read(int(request.headers["Content-Length"])).decode())["paths"]
+            return self.json(request, [entries[name] for name in wanted if name in entries])
+        recursive = "recursive=true" in request.path.lower()
+        inside = [entry for name, entry in entries.items() if Path(folder) in Path(name).parents]
+        if folder and not inside:
+            return self.send(request, 404, b"", {"X-Error-Code": "EntryNotFound"})
+        return self.json(request, [e for e in inside if recursive or Path(e["path"]).parent == Path(folder)])
+
+    def json(self, request: BaseHTTPRequestHandler, content: Any) -> None:
+        self.send(request, 200, json.dumps(content).encode(), {"Content-Type": "application/json"})
 
     def file(self, request: BaseHTTPRequestHandler, commit: str, name: str) -> None:
         body = self.files.get(name)

@@ -14,6 +14,7 @@ import pytest
 from bench.errors import DataError, MissingError
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.lyrics import Lyrics
+from bench.tasks.nsmc import NSMC
 from tests.tasks.news_files import contents, loaded, write
 
 SONGS = ["비가 오는 창가에\n너를 불러 본다", "첫눈이 오던 밤\n\n  first snow ♥ \n우리", "한 줄"]
@@ -139,3 +140,11 @@ def test_the_sample_is_long_enough_to_learn_from() -> None:
     task = loaded(Lyrics, None)
     assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
     assert all(row.endswith("\n\n") and row.count("\n") > 8 for _, _, row in contents(task, "train"))
+
+
+def test_korean_recipes_have_the_numbers_of_the_paper() -> None:
+    for kind in (Lyrics, NSMC):  # F2-Softmax Tables 6 and 7
+        recipe = kind.recipes["paper"]
+        assert recipe["backbone.vocabulary"] == 40_000
+        assert (recipe["trainer.batch_size"], recipe["trainer.lr"], recipe["trainer.clip"]) == (16, 2e-4, 0.25)
+        assert recipe["trainer.max_target"] + 1 == 512

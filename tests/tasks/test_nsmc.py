@@ -108,7 +108,7 @@ def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) ->
     assert sum(row.n_bytes for row in blocks) == len(every.encode())
     prompts = task.encoded("test", codec, prompts=True)
     assert {len(row.source) for row in prompts} == {51}
-    with pytest.raises(UsageError, match=r"task\.prefix, task\.continuation and task\.columns are at least 1"):
+    with pytest.raises(UsageError, match="^task 'nsmc' option 'columns' is at least 1, not 0$"):
         NSMC(columns=0)
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ import pytest
 
 from bench.cli import parser
 from bench.errors import DataError
-from bench.tasks import TASKS
+from bench.tasks import TASKS, find_task
 from bench.tasks.core.task import Task
+from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source
+from tests.bench.own import Own
+from tests.conftest import Ended, call
 from tests.shipped import ROOT
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
@@ -44,6 +47,24 @@ def commands() -> Iterator[str]:
         yield from (line.split("#")[0].strip() for line in block.splitlines() if line.startswith("bench"))
 
 
+def test_the_saved_data_set_is_read_as_the_page_says(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "save_to_disk" in block)
+    with library():
+        exec(compile(code, "saved", "exec"), {})
+    verify, show = (line for line in commands() if "./capitals" in line and line.startswith("bench data"))
+    ended = bench(*shlex.split(verify)[1:])
+    assert ended.code == 0, ended.err
+    assert re.findall(r"(\w+) +own +(\d+) rows", ended.out) == [("train", "40"), ("valid", "10"), ("test", "10")]
+    assert "the capital of country 50?" in bench(*shlex.split(show)[1:]).out
+    run = next(line for line in commands() if "run" in line and "./capitals" in line)
+    ended = bench(*shlex.split(run)[1:], "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "train 40 (own), test 10 (own)" in ended.err
+
+
 @pytest.mark.parametrize("line", list(commands()))
 def test_commands_are_commands(line: str) -> None:
     parser().parse_args(shlex.split(line)[1:])
@@ -69,6 +90,17 @@ def test_the_new_task_reads_its_files_and_names_a_broken_row(capitals: type[Task
     split = task.split("train")
     assert [(e.source, e.target) for e in split.examples] == [("the capital of Norway is", "Oslo")]
     assert (split.status, len(split.skipped)) == ("subset", 1)
+
+
+def test_the_new_task_is_found_as_a_file(own: Own) -> None:
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Capitals" in block)
+    own.write("capitals", code)
+    found = find_task(f"{own.folder}/capitals.py:Capitals")
+    assert (found.name, found.code["class"]) == ("capitals", "capitals:Capitals")
+    assert found.value.info.primary in found.value.info.columns
+    asked = f"{own.folder}/capitals.py:Capitals"
+    ended = call("run", "--task", asked, "--method", "mle", "--preset", "small", "--dry-run")
+    assert (ended.code, "capitals · mle · small-encdec" in ended.out) == (0, True), ended.err
 
 
 def test_the_new_task_has_a_sample(capitals: type[Task]) -> None:

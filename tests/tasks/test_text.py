@@ -100,7 +100,7 @@ def test_rows_do_not_depend_on_where_they_lie(tmp_path: Path, corpus: Path) -> N
     one, other = loaded(path=str(corpus)), loaded(path=str(packed))
     for split in ("train", "valid", "test"):
         assert one.manifest(split).sha256 == other.manifest(split).sha256
-    assert Text.places == {"path", "valid_path", "test_path"}
+    assert {"path", "valid_path", "test_path"} <= Text.places
 
 
 # Prompts ----------------------------------------------------------------------------------------------------------
@@ -228,8 +228,8 @@ def test_own_text_is_marked_as_such(corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"words": 31}, "task.words at least 8 more, not 24 and 31"),
-        ({"prompt_words": 0}, "task.prompt_words is at least 1"),
+        ({"words": 31}, "task.words is at least 8 more than task.prompt_words, not 31 and 24"),
+        ({"prompt_words": 0}, "task 'text' option 'prompt_words' is at least 1, not 0"),
         ({"test_path": "a.txt"}, "need task.path"),
     ],
 )

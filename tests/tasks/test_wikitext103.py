@@ -62,6 +62,34 @@ def test_only_a_line_between_empty_ones_is_a_title() -> None:
     assert list(articles(lines)) == ["".join(lines)]
 
 
+def test_a_title_on_the_first_line_begins_an_article() -> None:
+    first, second = [" = A = \n", " \n", " a \n"], [" \n", " = B = \n", " \n", " b \n"]
+    assert list(articles([*first, *second])) == ["".join(first), "".join(second)]
+
+
+def test_text_before_the_first_title_is_a_document_of_its_own() -> None:
+    text, article = [" rest of an article \n"], [" \n", " = B = \n", " \n", " b \n"]
+    assert list(articles([*text, *article])) == ["".join(text), "".join(article)]
+    assert list(articles([" \n", *article])) == ["".join(article)], "an empty line is none"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens"])
+def test_line_ends_of_another_system_change_nothing(tmp_path: Path, form: str) -> None:
+    folder = made(tmp_path, form, train=3, valid=2, test=2)
+    before = loaded(folder).manifest("train")
+    for path in folder.iterdir():
+        content = path.read_bytes()
+        if form == "txt.gz":
+            path.write_bytes(gzip.compress(gzip.decompress(content).replace(b"\n", b"\r\n")))
+        elif form == "jsonl":
+            path.write_bytes(content.replace(b"\\n", b"\\r\\n"))
+        else:
+            path.write_bytes(content.replace(b"\n", b"\r\n"))
+        assert path.read_bytes() != content
+    assert loaded(folder).manifest("train") == before
+    assert before.rows == 3
+
+
 def test_a_line_that_is_no_text_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> None:
     made(tmp_path, "tokens", train=2, test=2)
     for split in ("train", "test"):

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,36 +30,84 @@ NOTES = "notes"
 """File of a scratch folder: a line for each thing that workers want a user to know."""
 
 
-def share(
-    cell: Cell,
-    rows_keys: Sequence[str],
-    arguments: RunArguments,
-    progress: Reports,
-    accumulate: int = 1,
-    out_of_memory: bool = False,
-) -> None:
-    """Give a cell to several processes, and store the rows that they make.
+@dataclass(frozen=True)
+class SharedCell:
+    """A cell that several processes are to do.
 
     Args:
         cell: what.
         rows_keys: evaluations whose rows are missing.
-        arguments: how many processes, and how long they may take.
+        arguments: of the run.
         progress: told what happens.
+    """
+
+    cell: Cell
+    rows_keys: Sequence[str]
+    arguments: RunArguments
+    progress: Reports
+
+    def job(self, accumulate: int, out_of_memory: bool) -> dict[str, Any]:
+        """Return what each process is to do, as content for JSON.
+
+        Args:
+            accumulate: micro-batches of an optimiser step on each process.
+            out_of_memory: whether there are more of them than asked for, for want of memory.
+        """
+        return {
+            "cell": content_of(self.cell),
+            "rows": list(self.rows_keys),
+            "accumulate": accumulate,
+            "workers": self.arguments.workers,
+            "out_of_memory": out_of_memory,
+            "seconds": self.arguments.state_every,
+            "timeout": max(GROUP_TIMEOUT_S, 2 * self.arguments.stall_timeout),
+        }
+
+    @contextmanager
+    def done_in(self, world: int) -> Iterator[Path]:
+        """Yield a folder that the processes share; afterwards tell what they have noted, and store their rows.
+
+        Args:
+            world: number of processes.
+
+        Raises:
+            BenchError: the rows are not exactly the wanted ones.
+        """
+        started = time.monotonic()
+        with scratch_folder(self.arguments.results_folder, self.cell) as scratch:
+            yield scratch
+            for note in notes_of(scratch):
+                self.progress.warn(note)
+            trained = self.cell.folder.trained()
+            if trained is not None and trained["status"] == "ok":
+                collect(self.cell, self.rows_keys, scratch, world, started)
+
+
+def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
+    """Give a cell to several processes, and store the rows that they make.
+
+    Args:
+        shared: what, and how many processes.
         accumulate: micro-batches of an optimiser step on each process.
         out_of_memory: whether there are more of them than asked for, for want of memory.
 
     Raises:
         BenchError: when a process fails, or the rows are not exactly the wanted ones.
     """
-    started = time.monotonic()
-    world = arguments.devices
-    with scratch_folder(arguments.results_folder, cell) as scratch:
-        progress.stage(f"on {world} processes")
-        job = job_of(cell, rows_keys, arguments, accumulate, out_of_memory)
-        threads = threads_of(cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
-        limits = Limits(arguments.stall_timeout, arguments.cell_timeout)
-        run_group("bench.cells.shared.workers:do_share", job, world, scratch, threads=threads, limits=limits)
-        finish(cell, rows_keys, scratch, world, started, progress)
+    arguments, world = shared.arguments, shared.arguments.devices
+    stage = f"on {world} processes"
+    with shared.done_in(world) as scratch:
+        shared.progress.stage(stage)
+        threads = threads_of(shared.cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
+        run_group(
+            "bench.cells.shared.workers:do_share",
+            shared.job(accumulate, out_of_memory),
+            world,
+            scratch,
+            threads=threads,
+            limits=Limits(arguments.stall_timeout, arguments.cell_timeout),
+            on_look=lambda: shared.progress.beat(stage, 0),
+        )
 
 
 @contextmanager
@@ -73,21 +122,6 @@ def scratch_folder(results: Path, cell: Cell) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
         with suppress(OSError):  # another run may be using the folder, or removing it too
             scratch.parent.rmdir()
-
-
-def job_of(
-    cell: Cell, rows_keys: Sequence[str], arguments: RunArguments, accumulate: int, out_of_memory: bool
-) -> dict[str, Any]:
-    """Return what each process is to do, as content for JSON."""
-    return {
-        "cell": content_of(cell),
-        "rows": list(rows_keys),
-        "accumulate": accumulate,
-        "workers": arguments.workers,
-        "out_of_memory": out_of_memory,
-        "seconds": arguments.state_every,
-        "timeout": max(GROUP_TIMEOUT_S, 2 * arguments.stall_timeout),
-    }
 
 
 def do_share(job: dict[str, Any], rank: Rank) -> None:
@@ -114,15 +148,6 @@ def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Pat
             on_note=lambda note: print(safe(note), file=notes),
             on_beat=on_beat,
         )
-
-
-def finish(cell: Cell, rows_keys: Sequence[str], scratch: Path, world: int, started: float, progress: Reports) -> None:
-    """Tell what the processes have noted, and store the rows that they have left."""
-    for note in notes_of(scratch):
-        progress.warn(note)
-    trained = cell.folder.trained()
-    if trained is not None and trained["status"] == "ok":
-        collect(cell, rows_keys, scratch, world, started)
 
 
 def notes_of(scratch: Path) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from bench.queue.protocol.files import QueueFiles
@@ -88,7 +87,7 @@ class BeatThread:
 
     def __init__(self, beat: Beat) -> None:
         self.beat = beat
-        self.is_over = False
+        self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True, name="beat")
 
     def __enter__(self) -> BeatThread:
@@ -96,10 +95,11 @@ class BeatThread:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.is_over = True
+        self.is_over.set()
+        self.thread.join()
 
     def run(self) -> None:
         """Beat until the worker is over."""
-        while not self.is_over:
+        while not self.is_over.is_set():
             self.beat.tick()
-            time.sleep(self.beat.timing.beat_s)
+            self.is_over.wait(self.beat.timing.beat_s)

@@ -132,7 +132,7 @@ def test_content_keeps_its_numbers_and_its_form() -> None:
 
 def test_no_name_of_ours_is_one() -> None:
     """Options of every method and task, and every column."""
-    from bench.config.options import options_of
+    from bench.base.options import options_of
 
     names = [name for entry in (*METHODS.values(), *TASKS.values()) for name in options_of(entry.load())]
     names += [column for entry in METRICS.values() for column in entry.columns]

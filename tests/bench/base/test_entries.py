@@ -2,10 +2,11 @@
 
 import pytest
 
-from bench.base.entries import Entry, all_names, expand, load
+from bench.base.entries import Entry, all_names, expand
+from bench.base.options import fill, options_of
+from bench.base.own_code import load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
-from bench.config.options import fill, options_of
 from bench.config.resolve import NAME, EvaluationVariant, find_method
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
@@ -44,7 +45,7 @@ def test_names_groups_and_globs(wanted, found):
         ("trime.relesed", "no method 'trime.relesed'; did you mean 'trime.released'?"),
         ("mle.released", "no method 'mle.released'; did you mean 'trime.released'?"),
         ("xyz*", "no method matches 'xyz*'; there are: histalign, histalign.released, mle, trime, trime.other, "),
-        ("ALL", "no method 'ALL'; there are: "),
+        ("ALL", "no method 'ALL'; did you mean 'all'?"),
         ("../mle", "no method '../mle'; did you mean 'mle'?"),
         ("package.module:Class", "no method 'package.module:Class'; there are: "),
     ],

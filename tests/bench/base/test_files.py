@@ -35,6 +35,22 @@ def test_a_function_may_write_the_content(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"onetwo"
 
 
+def test_everything_is_on_the_disk_before_it_is_said_to_be(tmp_path, monkeypatch):
+    """New folders by their names in those above, then the content, then the file's name."""
+    synced, sync = [], os.fsync
+
+    def noted(handle):
+        synced.append(Path(os.readlink(f"/proc/self/fd/{handle}")).relative_to(tmp_path).as_posix())
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_atomic(tmp_path / "a" / "b" / "file", b"content")
+    assert synced == [".", "a", f"a/b/.file.{signature()}.tmp", "a/b"]
+    synced.clear()
+    write_atomic(tmp_path / "a" / "b" / "other", b"content")
+    assert synced == [f"a/b/.other.{signature()}.tmp", "a/b"]
+
+
 def test_the_first_writer_wins(tmp_path):
     path = tmp_path / "file"
     assert [write_atomic(path, b"first"), write_atomic(path, b"second")] == [True, False]

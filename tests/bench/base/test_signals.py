@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from bench.base.signals import TOGETHER_S, Stopped, between_steps, handled, interrupts_get_out
+from bench.base.signals import EXIT_CODES, TOGETHER_S, Stopped, between_steps, handled, interrupts_get_out, told_to
 from bench.cli import main
 from tests.bench.forks import in_child
 
@@ -153,3 +153,21 @@ def test_signals_that_come_together_are_one(monkeypatch):
 
     with handled(), pytest.raises(Stopped):
         work()
+
+
+@pytest.mark.parametrize("number", EXIT_CODES)
+def test_a_function_is_told_of_a_signal_in_place_of_what_was_done_with_it(number, monkeypatch):
+    """Also inside the program's own handling, which has it back afterwards; a second one counts after a while."""
+    told = []
+
+    def told_of_three():
+        with handled():
+            handler = signal.getsignal(number)
+            with told_to(told.append):
+                os.kill(os.getpid(), number)
+                os.kill(os.getpid(), number)
+                monkeypatch.setattr("bench.base.signals.TOGETHER_S", 0.0)
+                os.kill(os.getpid(), number)
+            return signal.getsignal(number) is handler, told
+
+    assert in_child(told_of_three) == [True, [number, number]]

@@ -106,7 +106,7 @@ def test_a_control_that_reads_has_the_cell_of_its_method(control, method, task):
 
 def test_decoupled_reads_every_decoding_it_can():
     found = cell("mle.decoupled", decode="greedy,topk=3,beam=4,sample,topk=3+temperature=0.5")
-    assert [what.decoding.name for what in found.evaluations.values()] == [
+    assert [what.decoding.text for what in found.evaluations.values()] == [
         "decoupled:greedy", "decoupled:topk=3", "decoupled:beam=4"]  # fmt: skip
     assert [what.kind for what in found.evaluations.values()] == ["generation"] * 3
 

@@ -23,8 +23,9 @@ ON_REQUEST = {
     "bench.tasks.exemplars.retrieve": "methods that read exemplars",
     "bench.tasks.fetch.hub": "data of the hub",
 }
-CELLS = ("build", "evaluation", "evaluators", "generation", "run", "sampling", "score", "validation", "work")
+CELLS = ("build", "evaluation", "evaluators", "run", "score", "validation", "work")
 TRAINING = {f"bench.cells.{name}" for name in CELLS} | {"bench.training.training", "bench.training.state_keeper"}
+TRAINING |= {"bench.generation.generation", "bench.generation.sampling"}
 
 
 def imported_with(start):
@@ -53,4 +54,19 @@ def test_a_plan_imports_nothing_that_trains_or_scores():
     assert not planned & TRAINING
     assert not {name for name in planned if name.startswith("bench.metrics.")}
     found = imported_with("bench.cells.run")
-    assert TRAINING - {"bench.cells.generation", "bench.cells.sampling"} <= found, "what trains is found by this test"
+    assert TRAINING - {"bench.generation.generation", "bench.generation.sampling"} <= found, (
+        "what trains is found by this test"
+    )
+
+
+@pytest.mark.parametrize("library", ["datasets", "pandas", "pyarrow"])
+def test_libraries_of_data_are_imported_inside_functions(library):
+    """They take a second, which only a run that reads such data should wait."""
+    for name, tree in TREES.items():
+        imported = []
+        for node in tree.body:
+            if isinstance(node, ast.Import):
+                imported += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                imported.append(node.module)
+        assert library not in [module.partition(".")[0] for module in imported], name

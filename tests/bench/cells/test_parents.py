@@ -170,8 +170,11 @@ def test_the_config_of_three_generations_repeats_them(own, tmp_path):
 @pytest.mark.parametrize(
     ("parent", "says"),
     [
-        ("mel", "no method 'mel'; did you mean 'mle'?"),
-        ("mle.continud", "no method 'mle.continud'; did you mean 'mle.continued'?"),
+        ("mel", "no method 'mel'; did you mean 'mle'?; module:Name or file.py:Name works too"),
+        (
+            "mle.continud",
+            "no method 'mle.continud'; did you mean 'mle.continued'?; module:Name or file.py:Name works too",
+        ),
         (FOCAL_OF, "method 'focal' is fine-tuned from itself; its `parent` should be another one"),
     ],
 )

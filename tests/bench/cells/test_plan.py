@@ -33,7 +33,7 @@ def cell(*sets, **others):
 def keys(*sets, **others):
     """A cell's trained key, and its rows keys by kind and decoding."""
     found = cell(*sets, **others)
-    rows = {f"{e.kind} {e.decoding.name if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
+    rows = {f"{e.kind} {e.decoding.text if e.decoding else ''}".strip(): k for k, e in found.evaluations.items()}
     return found.key, rows
 
 
@@ -41,8 +41,8 @@ def keys(*sets, **others):
 
 TRAINER = {"steps": "7", "epochs": "0.5", "batch_size": "16", "lr": "0.5", "warmup": "0.5", "schedule": "constant",
            "weight_decay": "0.5", "clip": "0.5", "precision": "bf16-mixed", "max_source": "30", "max_target": "7",
-           "limit": "7", "validate": "0.5", "validate_rows": "7", "watch": "rouge", "select": "ppl", "patience": "3",
-           "decay": "0.5", "decay_epochs": "2.0"}  # fmt: skip
+           "limit": "7", "validate": "0.5", "validate_rows": "7", "watch": "table_bleu", "select": "ppl",
+           "patience": "3", "decay": "0.5", "decay_epochs": "2.0"}  # fmt: skip
 HISTALIGN = {"variant": "released", "base": "trime", "reduction": "sum", "rank_scope": "sequence", "alpha": "0.5",
              "margin": "0.5"}  # fmt: skip
 SMALL = {"vocabulary": "300", "width": "64", "layers": "1", "heads": "2", "context": "128", "dropout": "0.5",
@@ -62,7 +62,11 @@ def test_the_lists_of_options_here_are_whole():
                          ["task.split=clean", "task.split_seed=1"])  # fmt: skip
 def test_every_option_of_the_training_changes_every_key(text):
     limit = None if text.startswith("trainer.limit") else 8
-    plain, changed = keys(method="histalign", limit=limit), keys(text, method="histalign", limit=limit)
+    task, needed = AMBIGUOUS, []
+    if text.startswith(("trainer.watch", "trainer.select", "trainer.patience")):
+        task, needed = TABLES, ["trainer.validate=0.5"]  # texts are watched where there is a validation
+    options = {"method": "histalign", "task": task, "limit": limit}
+    plain, changed = keys(*needed, **options), keys(*needed, text, **options)
     assert plain[0] != changed[0]
     assert not set(plain[1].values()) & set(changed[1].values())
 
@@ -149,6 +153,32 @@ def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
     assert len(found | {plain}) == 5
 
 
+TOP_A = """
+from dataclasses import dataclass
+from bench.decodings.core.sampler import Sampler
+from bench.decodings.core.settings import number
+
+@dataclass(frozen=True, kw_only=True)
+class TopA(Sampler):
+    name = "top_a"
+    a: float = number(above=0, value=True)
+
+    def kept(self, scores):
+        return scores >= scores.amax(1, keepdim=True) - self.a
+"""
+
+
+def test_a_decoding_of_ones_own_has_its_source_in_the_keys_of_its_rows_only(own):
+    own.write("mine", TOP_A)
+    before = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
+    assert list(before[1]) == ["likelihood", "generation greedy", "generation top_a=0.2"]
+    own.write("mine", TOP_A + "\n# another rule\n")
+    after = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
+    assert before[0] == after[0]
+    changed = {kind for kind, key in before[1].items() if key != after[1][kind]}
+    assert changed == {"generation top_a=0.2"}
+
+
 def test_decodings_of_a_task_that_generates_nothing_change_nothing():
     assert keys() == keys(decode="beam=4")
 
@@ -218,7 +248,7 @@ def again(tmp_path, found, *more):
         ((), {"limit": None}),
         (("task.eval_rows=all", "trainer.lr=1e-5", "trainer.precision=bf16-mixed"), {"seeds": (7,)}),
         (("task.eval_rows=3", "task.eval_split=valid", "evaluation.batch_size=2"), {}),
-        ([f"trainer.{n}={v}" for n, v in TRAINER.items()], {"limit": None}),
+        ([f"trainer.{n}={v}" for n, v in TRAINER.items()], {"limit": None, "task": TABLES}),
         ([f"backbone.{n}={v}" for n, v in SMALL.items()], {"backbone": "small-causal"}),
         (("method.alpha=0.3",), {"method": "histalign"}),
         (("method.reduction=sum",), {"method": "histalign.released"}),
@@ -314,7 +344,7 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
     ("change", "error", "says"),
     [
         ({"task": "logicnl"}, UsageError, "no task 'logicnl'; did you mean 'logicnlg'?"),
-        ({"task": "my.tasks:Mine"}, UsageError, "no task 'my.tasks:Mine'; there are: "),
+        ({"task": "my.tasks:Mine"}, MissingError, "cannot import 'my.tasks' for 'my.tasks:Mine': No module"),
         ({"method": "histaling"}, UsageError, "no method 'histaling'; did you mean 'histalign'?"),
         ({"preset": "smal"}, UsageError, "no preset 'smal'; did you mean 'small'?"),
         ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
@@ -328,6 +358,55 @@ def test_what_cannot_run_is_refused(change, error, says):
     with pytest.raises(error) as found:
         plan(**change)
     assert str(found.value).startswith(says)
+
+
+BILSTM = {"backbone": "bilstm", "task": TABLES}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"method": "histalign", "sets": ("method.margin=-0.1",)}, "'margin' is at least 0, not -0.1"),
+        ({"method": "histalign", "sets": ("method.margin=nan",)}, "'margin' is a finite number, not 'nan'"),
+        ({"method": "ul_seq", "sets": ("method.mix=2",), "task": "text"}, "'mix' is at least 0 and at most 1, not 2.0"),
+        ({"method": "f2softmax", "sets": ("method.number=4",)}, "number=4 has no effect with classes=mefmax"),
+        ({"method": "f2softmax", "sets": ("method.classes=fixed_eq_token",)}, "needs the number of classes"),
+        ({"sets": ("backbone.dropout=1",)}, "'dropout' is at least 0 and below 1, not 1.0"),
+        ({"sets": ("backbone.heads=3",)}, "backbone.width is a multiple of backbone.heads, not 128 and 3"),
+        ({**BILSTM, "sets": ("backbone.embedding_width=8",)}, "tied embeddings need"),
+        ({"task": "text", "sets": ("task.prompt_words=0",)}, "'prompt_words' is at least 1, not 0"),
+        ({"task": "text", "sets": ("task.words=5",)}, "task.words is at least 8 more than task.prompt_words"),
+        ({"sets": ("trainer.select=loss",)}, "need trainer.validate"),
+        ({"sets": ("trainer.patience=2",)}, "need trainer.validate"),
+        ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.select=bleu-1")},
+         "; it is a column of table_bleu: set trainer.watch=table_bleu"),
+        ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=table_bleu", "trainer.select=Bleu-2")},
+         "; did you mean 'bleu-2'?"),
+        ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=rouge")}, "which scores no texts of logicnlg"),
+        ({"sets": ("trainer.validate=1", "trainer.watch=rouge")}, "which scores no texts of ambiguous_template"),
+    ],
+)  # fmt: skip
+def test_a_plan_refuses_what_a_training_would(change, says):
+    with pytest.raises(UsageError) as found:
+        plan(**change)
+    assert says in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({**BILSTM, "method": "ul_token", "sets": ("method.variant=f2_code",)}, "which a copying backbone cannot"),
+        ({"task": TABLES, "sets": ("backbone.embeddings=reference",)}, "logicnlg has no reference embeddings"),
+    ],
+)
+def test_a_plan_skips_what_one_place_could_not_train(change, reason):
+    found = plan(**change)
+    assert not found.cells
+    assert reason in found.skips[0].reason
+
+
+def test_what_trains_nothing_may_be_told_what_to_watch():
+    assert plan(task="gigaword", method="lead", sets=("trainer.select=bleu",)).cells
 
 
 def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypatch):

@@ -31,6 +31,8 @@ class Quiet:
 
     def step(self, *_): ...
 
+    def beat(self, *_): ...
+
     def done(self, how):
         self.lines.append(how)
 
@@ -141,7 +143,10 @@ def test_a_failed_cell_stops_nobody_and_is_tried_again(arguments, monkeypatch, e
 
 
 def test_a_failure_after_the_training_is_forgotten_once_the_rest_succeeds(arguments, monkeypatch):
-    monkeypatch.setattr("bench.cells.run.score_cell", lambda cell: (_ for _ in ()).throw(BenchError("no score")))
+    def score(cell, metrics):
+        raise BenchError("no score")
+
+    monkeypatch.setattr("bench.cells.run.score_cell", score)
     outcome, _, _, plan = run(arguments, monkeypatch)
     assert (outcome.exit_code, len(outcome.failed)) == (1, 4)
     assert all(cell.folder.failed()["error"] == "no score" for cell in plan.cells)

@@ -67,6 +67,33 @@ def test_prepare_remembers_and_verify_tells_what_has_changed(bench: Callable[...
     assert found["test"][0] == "has changed since it was prepared: rows was 4, is 5"
 
 
+def test_verify_names_rows_that_stand_there_twice(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    (tmp_path / "cnndm").mkdir()
+    (tmp_path / "writingprompts").mkdir()
+    for split in ("train", "valid", "test"):
+        row = json.dumps({"article": f"An article of {split}.", "highlights": "A line."}) + "\n"
+        (tmp_path / "cnndm" / f"{split}.jsonl").write_text(row * 2)
+        (tmp_path / "writingprompts" / f"{split}.wp_source").write_text("[ WP ] Run .\n" * 3)
+        (tmp_path / "writingprompts" / f"{split}.wp_target").write_text("word " * 60 + "\n" + ("word " * 70 + "\n") * 2)
+    ended = bench("data", "verify", "cnndm", "writingprompts", "--data-dir", str(tmp_path), "--json")
+    found = json.loads(ended.out)
+    assert found["writingprompts"]["test"][1:] == ["has 1 rows that another row has word for word, e.g. 'test/2'"]
+    assert found["cnndm"]["test"][1].startswith("has 1 rows that another row has word for word, e.g. 'content-")
+
+
+@pytest.mark.parametrize("task", ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio"])
+def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(
+    task: str, bench: Callable[..., Ended], tmp_path: Path
+) -> None:
+    (tmp_path / task).mkdir()
+    (tmp_path / task / "test.jsonl").write_text("")
+    ended = bench("data", "verify", task, "--data-dir", str(tmp_path))
+    assert ended.code == 3
+    assert "found no" in ended.err
+    assert str(tmp_path / task) in ended.err
+    assert len(ended.complaints) == 1
+
+
 def test_verify_says_how_many_rows_differ_from_the_published(bench: Callable[..., Ended]) -> None:
     found = json.loads(bench("data", "verify", "logicnlg", "--json").out)["logicnlg"]
     assert found["train"] == ["has 300 rows, published are 28,450 (-28,150)"]

@@ -9,7 +9,7 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
-from bench.cells.shared.workers import NOTES, notes_of, share
+from bench.cells.shared.workers import NOTES, SharedCell, notes_of, share
 from bench.cells.work import config_yaml
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
@@ -98,7 +98,7 @@ def test_what_workers_have_to_say_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("bench.cells.shared.workers.run_group", run_group)
     arguments = RunArguments(("ambiguous_template",), ("mle",), limit=8, preset="small", results=str(tmp_path))
     (cell,), progress = make_plan(arguments).cells, Quiet()
-    share(dataclasses.replace(cell, evaluations={}), [], arguments, progress)
+    share(SharedCell(dataclasses.replace(cell, evaluations={}), [], arguments, progress), 1, False)
     assert progress.lines == ["warning: one", "warning: two"]
     assert notes_of(tmp_path) == []
     assert not (tmp_path / ".work").exists()

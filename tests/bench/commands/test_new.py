@@ -1,4 +1,4 @@
-"""`bench new method`: three files in a checkout, two elsewhere; what is written passes at once, and nothing is lost."""
+"""`bench new`: three files in a checkout, two elsewhere; what is written passes at once, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from types import ModuleType
 
 import pytest
 
-from bench.commands.new import NAME, check_name, checkout, listing
 from bench.config.resolve import NAME as METHOD_NAME
 from bench.models import METHODS, MethodEntry
+from bench.templates.writing import NAME, check_name, checkout, listing
 from tests.conftest import Ended
 
 Bench = Callable[..., Ended]
@@ -105,9 +105,9 @@ def test_elsewhere_it_is_a_class_of_ones_own(
     ended = bench("new", "method", "token_focus", "--folder", str(tmp_path))
     assert ended.out.splitlines() == [
         "wrote token_focus.py, test_token_focus.py; next:",
-        "  PYTHONPATH=. bench check token_focus:TokenFocus",
+        "  bench check token_focus:TokenFocus",
         "  pytest test_token_focus.py",
-        "  PYTHONPATH=. bench run --task logicnlg --method mle,token_focus:TokenFocus",
+        "  bench run --task logicnlg --method mle,token_focus:TokenFocus",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["test_token_focus.py", "token_focus.py"]
     loaded("token_focus", tmp_path / "token_focus.py")
@@ -168,12 +168,13 @@ def test_where_it_cannot_write_it_says_so(bench: Bench, tree: Path, tmp_path: Pa
     assert bench("new", "method", "zeta", "--folder", str(tree)).err.startswith(
         "bench: models/__init__.py should hold the table METHODS"
     )
-    assert bench("new", "task", "zeta").err.startswith("bench: no kind 'task'; there are: method")
+    assert bench("new", "decoding", "zeta").err.startswith("bench: no kind 'decoding'; there are: ")
 
 
 def test_a_table_without_baselines_grows_at_its_end() -> None:
     text = 'METHODS: dict[str, X] = {\n    "a": X("a"),\n}  # fmt: skip\n'
-    assert listing(text, "zeta", "Zeta").splitlines()[2].startswith('    "zeta": MethodEntry("bench.models.zeta:Zeta"')
+    line = listing(text, "method", {"name": "zeta", "class": "Zeta"}).splitlines()[2]
+    assert line.startswith('    "zeta": MethodEntry("bench.models.zeta:Zeta"')
 
 
 def test_a_checkout_is_found_from_anywhere_in_it(tree: Path, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
     assert (plan["task"], plan["methods"], plan["decodings"]) == (
         "gigaword",
         ["seq2seq", "attexp", "adadec"],
-        ["beam=5"],
+        ["beam=5+gnmt=1.0"],
     )
     assert not (tmp_path / "none").exists()
 

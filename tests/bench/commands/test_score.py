@@ -78,6 +78,19 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
     assert "name the data with --data-dir or --set task.path=" in ended.err
 
 
+def test_missing_data_beside_damage_is_a_failure(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 says that nothing is wrong but what is not there."""
+    damaged = min(store_copy.rglob("rows-*"))
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
+    ended = bench("score", str(store_copy))
+    assert ended.code == 1
+    assert str(damaged) in ended.err
+    assert "name the data" in ended.err
+
+
 def test_a_folder_without_cells_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
     ended = bench("score", str(tmp_path))
     assert (ended.code, len(ended.complaints)) == (3, 1)

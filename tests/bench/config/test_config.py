@@ -44,10 +44,18 @@ def test_values_may_hold_equal_signs_and_spaces_around():
     ("text", "says"),
     [
         ("trainer.lr", "--set takes section.name=value, not 'trainer.lr'"),
-        ("lr=1", "'lr' is not section.name; sections are task, method, backbone, trainer, evaluation"),
+        ("lr=1", "'lr' is not section.name; did you mean 'trainer.lr'?"),
+        ("LR=1", "'LR' is not section.name; did you mean 'trainer.lr'?"),
+        ("learning_rate=1", "'learning_rate' is not section.name; did you mean 'trainer.lr'?"),
+        ("margin=1", "'margin' is not section.name; did you mean 'method.margin'?"),
+        ("mle:warmupp=1", "'mle:warmupp' is not section.name; did you mean 'mle:trainer.warmup'?"),
+        ("prefix=1", "'prefix' is not section.name; did you mean 'task.prefix' or 'method.prefix'?"),
+        ("xyzzy=1", "'xyzzy' is not section.name; sections are task, method, backbone, trainer, evaluation"),
+        ("trainer=1", "'trainer' is not section.name; sections are task, method, backbone, trainer, evaluation"),
+        ("optim.epochs=1", "no section 'optim' in 'optim.epochs'; did you mean 'trainer.epochs'?"),
         ("trainer.=1", "'trainer.' is not section.name"),
-        ("trainr.lr=1", "no section 'trainr' in 'trainr.lr'; did you mean 'trainer'?"),
-        ("mle:trainr.lr=1", "no section 'trainr' in 'mle:trainr.lr'; did you mean 'trainer'?"),
+        ("trainr.lr=1", "no section 'trainr' in 'trainr.lr'; did you mean 'trainer.lr'?"),
+        ("mle:trainr.lr=1", "no section 'trainr' in 'mle:trainr.lr'; did you mean 'mle:trainer.lr'?"),
     ],
 )
 def test_what_is_no_override_is_refused(text, says):
@@ -73,6 +81,10 @@ def test_typed_reads_every_field_of_a_default_back_from_text():
     ("kind", "values", "says"),
     [
         (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'it.steps'?"),
+        (TrainerConfig, {"margin": 1}, "no option 'it.margin'; did you mean 'method.margin'?"),
+        (TrainerConfig, {"margn": 1}, "no option 'it.margn'; did you mean 'method.margin'?"),
+        (TrainerConfig, {"xyzzy": 1}, "no option 'it.xyzzy'; there are: it.steps, it.epochs, "),
+        (TrainerConfig, {"schedule": "Linear"}, "it.schedule is one of linear, constant, steps, not 'Linear'; did you"),
         (TrainerConfig, {"steps": "1e3"}, "it.steps is a whole number, not '1e3'"),
         (TrainerConfig, {"lr": "nan"}, "it.lr is a finite number, not 'nan'"),
         (TrainerConfig, {"lr": "-1"}, "it.lr is at least 0, not -1.0"),

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.config.decoding import Decoding, parse
+from bench.base.keys import key_of
+from bench.config.decoding import parse
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.greedy import Greedy
+from bench.decodings.topk import TopK
 from bench.errors import UsageError
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "decodings"
 NAMES = [
     "greedy",
     "topk=3",
@@ -33,12 +42,12 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_round_trip(name: str) -> None:
     (decoding,) = parse(name)
-    assert decoding.name == name
-    assert Decoding(**decoding.as_dict()) == decoding
+    assert decoding.text == decoding.asked == name
+    assert parse(decoding.text) == [decoding]
 
 
 def test_many_at_once() -> None:
-    assert [decoding.name for decoding in parse(",".join(NAMES))] == NAMES
+    assert [decoding.text for decoding in parse(",".join(NAMES))] == NAMES
 
 
 @pytest.mark.parametrize(
@@ -53,7 +62,7 @@ def test_many_at_once() -> None:
     ],
 )
 def test_other_spellings(typed: str, name: str) -> None:
-    assert parse(typed)[0].name == name
+    assert parse(typed)[0].text == name
 
 
 @pytest.mark.parametrize(
@@ -96,29 +105,49 @@ def test_refused(typed: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("kind", "settings"),
     [
-        {"mode": "greedy", "temperature": 0.7},
-        {"mode": "greedy", "beams": 4},
-        {"mode": "topk", "k": 3, "p": 0.9},
-        {"mode": "beam", "beams": 4, "k": 3},
-        {"mode": "beam", "beams": 4.0},
-        {"mode": "beam"},
-        {"mode": "topk", "k": True},
-        {"mode": "magic"},
-        {"mode": "greedy", "distribution": "magic"},
+        (Beam, {"beams": 4.0}),
+        (Beam, {"beams": 4, "gnmt": 1.0, "length_penalty": 2.0}),
+        (TopK, {"k": True}),
+        (Greedy, {"distribution": "magic"}),
+        (Greedy, {"no_repeat_ngram": -1}),
     ],
 )
-def test_objects_are_checked_too(settings: dict[str, object]) -> None:
+def test_objects_are_checked_too(kind: type[Decoding], settings: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Decoding(**settings)  # type: ignore[arg-type]
+        kind(**settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (Greedy, {"temperature": 0.7}),
+        (Greedy, {"beams": 4}),
+        (TopK, {"k": 3, "p": 0.9}),
+        (Beam, {"beams": 4, "k": 3}),
+        (Beam, {}),
+    ],
+)
+def test_a_decoding_has_its_own_settings_only(kind: type[Decoding], settings: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        kind(**settings)
 
 
 def test_equal_decodings_have_equal_keys() -> None:
-    first, second = Decoding("beam", beams=4, length_penalty=2), parse("beam=4+length_penalty=2.0")[0]
+    first, second = Beam(beams=4, length_penalty=2), parse("beam=4+length_penalty=2.0")[0]
     assert first == second
     assert repr(first.as_dict()) == repr(second.as_dict())
     assert "temperature" not in first.as_dict()
+
+
+def test_stored_keys_stay() -> None:
+    """Rows of these decodings are stored: name and content enter their keys, the name the seeds of samples too."""
+    stored = json.loads((GOLDEN / "keys.json").read_text(encoding="utf-8"))
+    assert len(stored) == 17
+    for text, key in stored.items():
+        (decoding,) = parse(text)
+        assert key_of({"name": decoding.text, **decoding.as_dict()}) == key
 
 
 def test_what_samples() -> None:

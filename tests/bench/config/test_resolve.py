@@ -136,9 +136,9 @@ def test_the_aliases_of_evaluation():
 def test_limit_and_decodings():
     assert config(limit=3).trainer.limit == config("trainer.limit=3").trainer.limit == 3
     found = config(task=LogicNLG, decode="greedy,topk=3,beam=4+length_penalty=2")
-    assert [d.name for d in found.decodings] == ["greedy", "topk=3", "beam=4+length_penalty=2.0"]
+    assert [d.text for d in found.decodings] == ["greedy", "topk=3", "beam=4+length_penalty=2.0"]
     assert config(task=LogicNLG).as_dict()["decodings"] == ["greedy"]
-    assert [d.name for d in config(task=LogicNLG, preset="paper").decodings] == ["beam=4"]
+    assert [d.text for d in config(task=LogicNLG, preset="paper").decodings] == ["beam=4"]
 
 
 def test_an_option_of_another_method_or_backbone_is_left_to_it():
@@ -164,7 +164,14 @@ def test_values_that_cannot_be_are_refused(text):
         ("backbone.widht=1", "no backbone in this run has the option 'widht'; did you mean 'width'?"),
         ("histalgin:method.alpha=1", "'histalgin:method.alpha' is for 'histalgin', which is not in this run; did you"),
         ("trime:method.alpha=1", "'trime:method.alpha' is for 'trime', which is not in this run"),
-        ("mle:method.alpha=1", "no method in this run has the option 'alpha'"),
+        ("mle:method.alpha=1", "no method in this run has the option 'alpha'; it is an option of "),
+        ("method.mix=1", "no method in this run has the option 'mix'; it is an option of ul_seq, ul_token_seq"),
+        ("method.lr=1", "no method in this run has the option 'lr'; did you mean 'trainer.lr'?"),
+        (
+            "method.ngrams=1",
+            "no method in this run has the option 'ngrams'; did you mean 'ngram', an option of ul",
+        ),
+        ("method.MARGIN=1", "no method in this run has the option 'MARGIN'; did you mean 'margin'?"),
         ("logicnlg:task.style=plog", "'logicnlg:task.style' is for 'logicnlg', which is not in this run"),
     ],
 )

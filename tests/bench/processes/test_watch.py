@@ -1,6 +1,8 @@
 """Who is silent for too long, by heartbeats alone."""
 
+import errno
 import os
+import time
 
 import pytest
 
@@ -127,3 +129,26 @@ def test_reading_data_is_no_step(tmp_path, clock):
         looks(found, clock, seconds)
     assert found.longest >= 99
     assert found.longest_step == pytest.approx(7, abs=1)
+
+
+def test_a_disk_that_refuses_costs_a_sign_of_life_only(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    beat = Heartbeat(tmp_path / "beat")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", refuse)
+        beat("training", 1)
+    beat("training", 2)
+    assert read_beat(tmp_path / "beat") == Beat(2, os.getpid(), 2, "training")
+
+
+def test_a_rank_without_a_log_yet_is_named_all_the_same(tmp_path, monkeypatch):
+    """It may be stopped between its first sign of life and its first print."""
+    monkeypatch.setattr(watch, "STACK_S", 0.0)
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    Heartbeat(tmp_path / "heartbeat.0")("starting")
+    found = Watch(tmp_path, 1, Limits(stall=0.05))
+    assert found.look(()) is None
+    time.sleep(0.1)
+    assert "last seen in starting, step 0\n(it wrote no stack)" in found.look(())

@@ -14,10 +14,10 @@ from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, UsageError
 from bench.queue.cost import cost_of
-from bench.queue.local_workers import shares_of
 from bench.queue.plan_file import PlanFile, open_queue, read_plan, write_plan
 from bench.queue.planned import lacks_something, plan_of
 from bench.queue.protocol.timing import LOCAL, SHARED
+from bench.queue.shares import shares_of
 from bench.queue.work import work
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -105,10 +105,10 @@ def test_what_is_stored_costs_nothing_and_lacks_nothing(bench: Any, tiny_store: 
 
 
 def test_local_workers_share_threads_and_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.queue.local_workers.visible_gpus", lambda: [])
+    monkeypatch.setattr("bench.queue.shares.visible_gpus", lambda: [])
     assert shares_of(2, 1, 0) == [{"OMP_NUM_THREADS": "1"}] * 2
     assert shares_of(1, 2, 3) == [{"OMP_NUM_THREADS": "3"}]
-    monkeypatch.setattr("bench.queue.local_workers.visible_gpus", lambda: ["0", "3", "5", "7"])
+    monkeypatch.setattr("bench.queue.shares.visible_gpus", lambda: ["0", "3", "5", "7"])
     assert [share["CUDA_VISIBLE_DEVICES"] for share in shares_of(2, 2, 1)] == ["0,3", "5,7"]
     with pytest.raises(UsageError, match="needs 6 GPUs, and 4 are visible"):
         shares_of(3, 2, 1)

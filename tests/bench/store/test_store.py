@@ -52,7 +52,7 @@ def test_what_is_not_there_is_none(tmp_path):
     assert [*cell.all_rows(), *cell.all_scores(), *Store(tmp_path / "nowhere").cells()] == []
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)  # it waits for the disk
 @given(content=st.dictionaries(TEXTS, VALUES, max_size=4), rows=st.lists(st.dictionaries(TEXTS, VALUES), max_size=4))
 def test_any_json_comes_back_to_the_last_bit(tmp_path_factory, content, rows):
     cell = CellFolder(tmp_path_factory.mktemp("cell"))

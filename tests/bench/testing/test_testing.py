@@ -43,7 +43,7 @@ def assert_keeps(report: Report, *left_out: str) -> None:
     assert report.ok, str(report)
     assert {result.check for result in report.results if result.state == "not run"} == set(left_out)
     excused = {result.check for result in report.results if result.state == "not applicable"}
-    assert excused <= {"batches", "fast-form", "ranks"}
+    assert excused <= {"batches", "fast-form", "ranks", "source"}
 
 
 # Built-ins --------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_two_processes_equal_one(name: str) -> None:
 def test_options_are_checked_as_they_are_set() -> None:
     """A margin so large that gradients of the ranking term drown the rest is still a sum over positions."""
     report = check_objective("histalign", backbones=[CAUSAL], quick=True, sets=["method.reduction=authors"])
-    assert {r.check for r in report.results if r.state == "not applicable"} == {"batches", "fast-form"}
+    assert {r.check for r in report.results if r.state == "not applicable"} == {"batches", "fast-form", "source"}
     with pytest.raises(UsageError, match="^no method in this run has the option 'alpa'; did you mean 'alpha'\\?$"):
         check_objective("histalign", sets=["method.alpa=1"])
 
@@ -103,7 +103,7 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.IdleParameter, ENCDEC, {"gradients"}),
     (mutations.InfiniteGradient, CAUSAL, {"gradients", "fast-form", "overfit"}),  # nothing can be learned from NaN
     (mutations.CountsFromThePadding, CAUSAL, {"padding"}),
-    (mutations.SeesPadding, ENCDEC, {"padding", "batches"}),  # micro-batches are padded otherwise
+    (mutations.SeesPadding, ENCDEC, {"padding", "batches", "cache"}),  # all are padded otherwise
     (mutations.FirstRowsCountMore, CAUSAL, {"batches"}),
     (mutations.FirstRowsCountMoreLater, CAUSAL, {"batches"}),
     (mutations.FirstRowsCountMoreInOddSteps, CAUSAL, {"batches"}),
@@ -113,6 +113,16 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.ReachesBehindTheHead, ENCDEC, {"fast-form"}),
     (mutations.CancelsInBf16, CAUSAL, {"bf16"}),
     (mutations.CountsPositions, ENCDEC, {"cache"}),
+    (mutations.PunishesEarlier, CAUSAL, {"cache"}),
+    (mutations.PunishesEarlier, ENCDEC, {"cache"}),
+    (mutations.TrainsOnEarlier, CAUSAL, {"cache"}),
+    (mutations.TrainsOnEarlier, ENCDEC, {"cache"}),
+    (mutations.PunishesTheSource, CAUSAL, set()),  # there it is what was written, and the prompt
+    (mutations.PunishesTheSource, ENCDEC, {"source"}),
+    (mutations.DecodesAgainstTheSource, ENCDEC, {"source", "cache"}),  # and padding comes and goes
+    (mutations.AvoidsTheSource, ENCDEC, set()),
+    (mutations.PunishesWritten, CAUSAL, set()),
+    (mutations.PunishesWritten, ENCDEC, set()),
     (mutations.CountsInPython, CAUSAL, {"reload"}),
     (mutations.WrongSign, CAUSAL, {"overfit"}),
 ]
@@ -184,7 +194,7 @@ def test_what_an_objective_says_of_itself_is_believed() -> None:
     report = check_objective(kind, backbones=[CAUSAL])
     assert report.ok
     excused = {result.check: result.detail for result in report.results if result.state == "not applicable"}
-    assert set(excused) == {"batches", "fast-form", "ranks"}
+    assert set(excused) == {"batches", "fast-form", "ranks", "source"}
     assert excused["batches"] == "it says batch_invariant = False"
 
 
@@ -277,7 +287,7 @@ def test_a_report_as_lines_and_as_content() -> None:
     ]
     assert report.failed == (broken,)
     content = json.loads(json.dumps(report.as_dict()))
-    assert (content["method"], content["ok"], [c["state"] for c in content["checks"]]) == (
+    assert (content["name"], content["ok"], [c["state"] for c in content["checks"]]) == (
         "x", False, ["passed", "failed", "not applicable", "not applicable"],
     )  # fmt: skip
     assert lines(done, None) == ["on small-causal", "  ok      holds: 3 steps"]
@@ -292,7 +302,7 @@ class TestCommand:
             "  ok      names itself and its paper, and says what it does: mle, maximum likelihood",
             "on small-causal",
         ]
-        assert shown[-1] == "mle: 13 passed, 1 not run"
+        assert shown[-1] == "mle: 13 passed, 1 not applicable, 1 not run"
         assert len(shown) == len(RULES) + 2
 
     def test_a_failure_is_1(self, bench: Bench) -> None:
@@ -309,13 +319,13 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "code", "says"),
         [
-            (["nope"], 2, "no method 'nope'"),
+            (["nope"], 2, "no method, task, metric, backbone or decoding 'nope'; bench list has the names"),
             (["lead"], 2, "'lead' is a baseline"),
             (["mle", "--backbone", "small-casual"], 2, "no backbone 'small-casual'; did you mean 'small-causal'?"),
             (["mle", "--set", "method.alpha=1"], 2, "no method in this run has the option 'alpha'"),
             (["mle", "--seed", "-1"], 2, "argument --seed: a whole number of at least 0, not '-1'"),
             (["no_such_module:X"], 3, "cannot import 'no_such_module'"),
-            ([], 2, "the following arguments are required: METHOD"),
+            ([], 2, "the following arguments are required: NAME"),
         ],
     )
     def test_usage_is_2_and_what_is_not_there_3(self, bench: Bench, arguments: list[str], code: int, says: str) -> None:

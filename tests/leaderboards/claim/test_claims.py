@@ -104,7 +104,7 @@ def made(side: Side, run: Run, cell: Cell) -> bool:
         "backbone_options": cell.config.backbone_options,
         "method_options": cell.config.method_options,
     }
-    decodings = [what.decoding.name for what in cell.evaluations.values() if what.decoding] or [""]
+    decodings = [what.decoding.text for what in cell.evaluations.values() if what.decoding] or [""]
     return (
         cell.method.name == side.method
         and any(side.decodes(decoding) for decoding in decodings)

@@ -125,7 +125,7 @@ def test_a_cell_that_is_not_comparable_says_why():
 
 def test_decodings_are_named_as_our_cells_name_them():
     for name in {cell.decoding for cell in CELLS} - {""}:
-        assert [one.name for one in parse(name)] == [name]
+        assert [one.text for one in parse(name)] == [name]
     sampled = {c.decoding for c in CELLS if c.comparable and c.task not in ("ambiguous_template",)}
     assert "" not in sampled
 
@@ -151,7 +151,7 @@ def test_tables_of_samples_are_plans():
         assert plan["backbone"] in BACKBONES
         assert plan["prompts"]
         if "decoding" in plan:
-            assert [one.name for one in parse(plan["decoding"])] == [plan["decoding"]]
+            assert [one.text for one in parse(plan["decoding"])] == [plan["decoding"]]
 
 
 # Leaderboards -----------------------------------------------------------------------------------------------------

@@ -219,7 +219,7 @@ def test_every_need_is_a_task_with_methods_once_and_its_decodings_are_as_the_sto
         assert len(pairs) == len(set(pairs)) > 20
         assert all(need.task in TASKS for need in found)
         for name in (name for need in found for name in need.decodings):
-            assert parse(name)[0].name == name
+            assert parse(name)[0].text == name
     assert all(need.backbone == "" for need in needs(chosen(["all"]), "small"))
 
 

@@ -13,7 +13,8 @@ from bench.base.outward import plain
 from bench.commands.report import report
 from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.render.formats import FORMATS, render
+from bench.leaderboards.render import FORMATS
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.grid import GridCell, grid_of, number
 from bench.leaderboards.render.terminal import terminal
 from bench.leaderboards.row import TableRow, Value

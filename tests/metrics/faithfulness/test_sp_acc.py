@@ -19,7 +19,10 @@ from bench.metrics.faithfulness.sp_acc import (
     sp_acc_family,
     sp_acc_scores,
     spaced,
+    support_of,
+    truth_of,
 )
+from bench.metrics.faithfulness.table_cells import TableText
 from tests.metrics import tiny_encoders, tiny_verifiers
 
 torch.set_num_threads(1)
@@ -96,18 +99,104 @@ def test_ranks_are_those_of_single_programs(folder):
     assert len({round(value, 6) for some in found for value in some}) > 3
 
 
+TABLE = TableText(["region", "long river", "1990"], [["aldra", "aldra valley", "10"], ["sorn", "vale", "7"]])
+AS_GOLD = {"header": TABLE.header, "rows": TABLE.rows}
+
+
+@pytest.mark.parametrize(
+    ("program", "truth"),
+    [
+        ("eq{count{all_rows}; 2}", True),
+        ("eq{count{all_rows}; 3}", False),
+        ("only{filter_greater{all_rows; 1990; 8}}", True),
+        ("eq{hop{argmax{all_rows; 1990}; region}; sorn}", False),
+        ("eq{hop{all_rows; nowhere}; sorn}", None),  # no such column
+        ("round{all_rows}", None),  # no such function
+        ("count{all_rows}", None),  # a number is no statement
+        ("eq{count{all_rows}; 2", None),  # cannot be read
+    ],
+)
+def test_truth_is_found_on_the_table_whatever_the_file_says(program, truth):
+    assert truth_of(f"{program}=True", TABLE) is truth
+    assert truth_of(f"{program}=False", TABLE) is truth
+
+
+LIE, UNTOLD = "eq{count{all_rows}; 3}=True", "eq{count{all_rows}; 2}=False"
+RIGHT, ODD = "eq{count{all_rows}; 2}=True", "hop{all_rows; nowhere}=True"
+
+
+@pytest.mark.parametrize(
+    ("programs", "ranks", "support"),
+    [
+        ([], [], (False, False, 0, 0)),
+        ([RIGHT], [0.1], (True, True, 0, 0)),
+        ([LIE], [0.1], (False, True, 1, 0)),  # the file lies
+        ([UNTOLD], [0.1], (True, False, 1, 0)),  # and the other way
+        ([ODD], [0.1], (False, True, 0, 1)),  # what cannot be run supports nothing, and is no difference
+        ([LIE, RIGHT, ODD], [0.1, 0.9, 0.2], (True, True, 1, 1)),
+        ([LIE] * 36 + [LIE, ODD], [0.1] * 36, (False, True, 36, 0)),  # only those that are looked at
+    ],
+)
+def test_support_by_table_and_by_file(programs, ranks, support):
+    assert tuple(support_of(programs, ranks, TABLE)) == support
+
+
+def scored(folder, tmp_path, entries, table=AS_GOLD):
+    """The columns of sentences with programs, by name."""
+    path = tmp_path / "scored.json"
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    rows = [{"id": f"test/{i}", "text": entry[0]} for i, entry in enumerate(entries)]
+    gold = {row["id"]: {"title": entry[2], "table": table} for row, entry in zip(rows, entries, strict=True)}
+    return {score.name: score for score in sp_acc_family(programs=str(path), checkpoint=str(folder))(rows, gold)}
+
+
+def test_a_file_that_lies_changes_only_its_own_column(folder, tmp_path):
+    honest = scored(folder, tmp_path, [["it rose", [RIGHT], "t"], ["it fell", [LIE.replace("True", "False")], "t"]])
+    lying = scored(folder, tmp_path, [["it rose", [UNTOLD], "t"], ["it fell", [LIE], "t"], ["odd", [ODD], "t"]])
+    assert {name: score.value for name, score in honest.items()} == {
+        "sp-acc": 50.0, "sp-acc[file]": 50.0, "sp-acc[differ]": 0.0, "sp-acc[not_run]": 0.0,
+    }  # fmt: skip
+    assert {name: score.value for name, score in lying.items()} == {
+        "sp-acc": pytest.approx(100 / 3), "sp-acc[file]": pytest.approx(200 / 3),
+        "sp-acc[differ]": 2.0, "sp-acc[not_run]": 1.0,
+    }  # fmt: skip
+    assert [score.unit for score in lying.values()] == ["percent", "percent", "count", "count"]
+    assert [score.higher_is_better for score in lying.values()] == [True, True, None, None]
+    assert {name: score.signature for name, score in honest.items()} == {
+        name: score.signature for name, score in lying.items()
+    }
+    assert len({score.signature for score in lying.values()}) == 4
+    assert "|truth:table|" in lying["sp-acc"].signature
+    assert lying["sp-acc"].signature.endswith("|version:2")
+    assert METRICS["sp_acc"].version == 2
+
+
+def test_the_same_programs_are_other_truths_on_another_table(folder, tmp_path):
+    entries = [["it rose", [RIGHT], "t"]]
+    assert scored(folder, tmp_path, entries)["sp-acc"].value == 100.0
+    shorter = {"header": TABLE.header, "rows": TABLE.rows[:1]}
+    assert scored(folder, tmp_path, entries, shorter)["sp-acc"].value == 0.0
+
+
+def test_rows_without_a_table_have_no_value(folder, tmp_path):
+    columns = scored(folder, tmp_path, [["it rose", [RIGHT], "t"]], None)
+    assert list(columns) == ["sp-acc"]
+    assert columns["sp-acc"].value is None
+    assert columns["sp-acc"].signature.endswith("|not applicable: no table")
+
+
 def test_the_column(folder, file):
     texts = ["the river rose", "it fell", "no one was hurt", "the river rose"]
     rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(texts)]
-    gold = {row["id"]: {"title": entry[2]} for row, entry in zip(rows, ENTRIES, strict=True)}
+    gold = {row["id"]: {"title": entry[2], "table": AS_GOLD} for row, entry in zip(rows, ENTRIES, strict=True)}
     family = sp_acc_family(programs=str(file), checkpoint=str(folder))
-    (score,) = family(rows, gold)
+    score, by_file, *counts = family(rows, gold)
     ranks = rank(read_programs(file), load_ranker(str(folder)))
-    expected = [
-        is_supported(["=True" in p for p in entry[1]], some) for entry, some in zip(ENTRIES, ranks, strict=True)
-    ]
+    truths = {PROGRAMS[0]: True, PROGRAMS[1]: False, PROGRAMS[2]: True}  # "aldra" is in "aldra valley"
+    expected = [is_supported([truths[p] for p in entry[1]], some) for entry, some in zip(ENTRIES, ranks, strict=True)]
     assert (score.name, score.value, score.n) == ("sp-acc", 100 * sum(expected) / 4, 4)
-    assert family(rows[::-1], gold) == [score]
+    assert (by_file.value, [count.value for count in counts]) == (score.value, [0.0, 0.0])
+    assert family(rows[::-1], gold) == [score, by_file, *counts]
     asked = [rows[0] | {"text": "sorn"}], {"test/0": {}}
     (other,) = family(*asked)
     assert other.value is None, "the file is of another system's sentences"
@@ -134,7 +223,7 @@ def test_files_of_another_form_are_refused(tmp_path, entry):
 def test_what_is_missing_is_no_number(folder, file, tmp_path, monkeypatch):
     for name in ("BENCH_SP_PROGRAMS", "BENCH_SP_RANKER"):
         monkeypatch.delenv(name, raising=False)
-    rows, gold = [{"id": "a", "text": "it fell"}], {"a": {}}
+    rows, gold = [{"id": "a", "text": "it fell"}], {"a": {"table": AS_GOLD}}
     for options, needed in [
         ({}, "needs a file of programs"),
         ({"programs": str(tmp_path / "none.json")}, "needs a file of programs"),

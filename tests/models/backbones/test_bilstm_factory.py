@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.generation import generate
+from bench.base.options import coerce, options_of
 from bench.config.decoding import parse
-from bench.config.options import coerce, options_of
 from bench.errors import DataError, MissingError, UsageError
+from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.bilstm import BiLSTM, bilstm
 from bench.models.backbones.lstm import AdaptiveLSTM
@@ -146,9 +146,10 @@ class TestRefused:
             ({"embedding_width": 6, "tied": False, "layers": 2, "variant": "released"}, "residual around the first"),
             ({"glove": "x", "tied": False}, "tokens=words"),
             ({"glove": "x", "tokens": "words"}, "tied=false"),
-            ({"layers": 0}, "at least 1"),
-            ({"norm": -1.0}, "at least 0"),
-            ({"dropout": 1.0}, r"dropout in \[0, 1\)"),
+            ({"layers": 0}, "'layers' is at least 1, not 0"),
+            ({"norm": -1.0}, "'norm' is at least 0, not -1"),
+            ({"dropout": 1.0}, "'dropout' is at least 0 and below 1, not 1"),
+            ({"exemplar": "atend"}, "did you mean 'attend'"),
         ],
     )
     def test_contradictions(self, options: dict[str, Any], message: str) -> None:

@@ -22,7 +22,7 @@ from bench.models.functional.cache import cache_log_sums, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
-from tests.bench.cells import tiny_decoders as tiny
+from tests.bench.generation import tiny_decoders as tiny
 
 LIMITS = [3, 7, 512]
 KINDS = ["gpt2", "bart"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
 import torch
 from torch import nn
 
+from bench.cells.build import sample_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Cut, Written, scoring_batch, texts, without_dropout, write
@@ -127,6 +129,55 @@ class TestWrite:
     def test_without_generation(self, kind: str) -> None:
         with pytest.raises(UsageError, match=r"mle writes texts .*RunContext\(continue_greedily=\.\.\.\)"):
             write(MLE(still.backbone(kind)), still.batch(kind), Cut(), 0.5)
+
+
+class Drawn:
+    """Gives each prompt its seed for a text, and remembers how it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str]] = []
+
+    def __call__(self, batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
+        self.asked.append((most, decoding))
+        return [[seed] for seed in seeds]
+
+
+class TestDraws:
+    """What is drawn is a function of run, step, prompt and number of the sample, and of nothing else."""
+
+    def seeds(
+        self, kind: str, rows: slice = slice(None), *, seed: int = 0, step: int = 3, sample: int = 0
+    ) -> list[int]:
+        made, drawn = MLE(still.backbone(kind)), Drawn()
+        made.setup_run(RunContext(seed=seed, continue_sampled=drawn, max_target=7))
+        batch: Any = {**still.batch(kind, rows), "step": step}
+        texts = write(made, batch, decoding="topk=3", sample=sample)
+        assert drawn.asked == [(7, "topk=3")]
+        return [text.tokens[0] for text in texts]
+
+    @pytest.mark.parametrize("kind", still.KINDS)
+    def test_rows_beside_it_and_padding_do_not_matter(self, kind: str) -> None:
+        whole = self.seeds(kind)
+        assert len(set(whole)) == len(whole)
+        assert [seed for at in range(5) for seed in self.seeds(kind, slice(at, at + 1))] == whole
+
+    @pytest.mark.parametrize("change", [{"seed": 1}, {"step": 4}, {"sample": 1}])
+    def test_run_step_and_sample_do(self, change: dict[str, int]) -> None:
+        assert not set(self.seeds("gpt2")) & set(self.seeds("gpt2", **change))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("kind", still.KINDS)
+    def test_texts_of_a_real_decoding(self, kind: str) -> None:
+        """One number of the sample, one text; another, another."""
+        made = MLE(still.backbone(kind))
+        made.setup_run(RunContext(continue_sampled=sample_with(made), max_target=7))
+        batch: Any = {**still.batch(kind), "step": 0}
+        first, again = write(made, batch, decoding="sample"), write(made, batch, decoding="sample")
+        assert first == again != write(made, batch, decoding="sample", sample=1)
+
+    def test_nobody_draws(self) -> None:
+        made, _ = objective("gpt2")
+        with pytest.raises(UsageError, match=r"mle draws texts .*RunContext\(continue_sampled=\.\.\.\)"):
+            write(made, still.batch("gpt2"), decoding="sample")
 
 
 class TestScoringBatch:

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.config.decoding import Decoding, parse
+from bench.config.decoding import parse
+from bench.decodings.topk import TopK
 from bench.errors import UsageError
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import last_rows
@@ -208,4 +209,4 @@ class TestObjective:
     def test_counts_are_needed(self) -> None:
         rows, _ = self.rows()
         with pytest.raises(UsageError, match="token_counts"):
-            MLE(FixedHead()).decode_log_probs(rows, Decoding("topk", k=3, distribution="decoupled"))  # type: ignore[arg-type]
+            MLE(FixedHead()).decode_log_probs(rows, TopK(k=3, distribution="decoupled"))  # type: ignore[arg-type]

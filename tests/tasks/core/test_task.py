@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Annotated
 
 import pytest
 
+from bench.base.options import Range
+from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Feed
 from bench.tasks.core.task import Task, TaskInfo
@@ -206,3 +209,28 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
 def test_a_feed_has_to_be_set():
     with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(Feed\(codec\)\) before asking for batches"):
         Toy().train_dataloader()
+
+
+def test_options_of_a_users_task_are_checked_before_it_is_made():
+    class Sized(Toy):
+        name = "sized"
+
+        def __init__(self, *, rows: Annotated[int, Range(1)] = 4, ratio=0.5):
+            super().__init__()
+            self.rows = rows
+
+        @classmethod
+        def check_options(cls, options):
+            if options["ratio"] * options["rows"] < 1:
+                raise UsageError("task.ratio leaves no row")
+
+    assert Sized(rows=2).given == {"rows": 2}
+    for options, says in (
+        ({"rows": 0}, "^task 'sized' option 'rows' is at least 1, not 0$"),
+        ({"rows": "4"}, "^task 'sized' option 'rows' is a whole number, not '4'$"),
+        ({"ratio": float("nan")}, "^task 'sized' option 'ratio' is a finite number, not 'nan'$"),
+        ({"row": 4}, "^task 'sized' has no option 'row'; did you mean 'rows'\\?$"),
+        ({"rows": 1}, "^task.ratio leaves no row$"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            Sized(**options)

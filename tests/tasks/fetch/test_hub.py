@@ -22,8 +22,8 @@ import pyarrow as pa
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.fetch import hub as hub_module
-from bench.tasks.fetch.hub import HubCopy, fetch
+from bench.tasks.fetch import downloads
+from bench.tasks.fetch.hub import HubCopy, fetch, write_lines
 from tests.shipped import ROOT
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
 
@@ -174,7 +174,7 @@ def test_one_that_answers_a_byte_a_second(hub: FakeHub, tmp_path: Path, monkeypa
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as slow:
         try:
             assert slow.stdout is not None
-            monkeypatch.setattr(hub_module, "ANSWER_S", 1.5)
+            monkeypatch.setattr(downloads, "ANSWER_S", 1.5)
             monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{slow.stdout.readline().strip()}")
             missing_soon(tmp_path, "it does not answer")
         finally:
@@ -185,7 +185,7 @@ def test_a_download_that_stands_still_is_given_up(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(hub_module, "STALL_S", 0.5)
+        patch.setattr(downloads, "STALL_S", 0.5)
         hub.asleep = TRAIN_KEY
         missing_soon(tmp_path, "nothing has come for")
     hub.asleep = ""
@@ -197,7 +197,7 @@ def test_a_download_that_stands_still_is_given_up(
 def test_questions_without_an_answer_end(
     kind: str, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub_module, "ANSWER_S", 1.0)
+    monkeypatch.setattr(downloads, "ANSWER_S", 1.0)
     hub.asleep = kind
     missing_soon(tmp_path, "it does not answer")
 
@@ -258,7 +258,7 @@ def test_a_run_stopped_between_splits_goes_on_after_the_last_one(hub: FakeHub, t
         if split == "train" and len(written) < 3:
             (folder / ".train.jsonl.gz.torn.tmp").write_bytes(b"half")
             raise KeyboardInterrupt
-        hub_module.write_lines(rows, folder, split)
+        write_lines(rows, folder, split)
 
     folder = tmp_path / "cache" / "rows"
     with pytest.raises(KeyboardInterrupt):
@@ -352,7 +352,7 @@ def test_the_one_that_comes_second_leaves_the_first_as_it_is(hub: FakeHub, tmp_p
     folder = tmp_path / "cache" / "rows"
 
     def overtaken(rows: Iterator[dict[str, Any]], into: Path, split: str) -> None:
-        hub_module.write_lines(rows, into, split)
+        write_lines(rows, into, split)
         if split == "train":
             folder.mkdir()
             (folder / "theirs").write_text("whole")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from bench.errors import DataError
 from bench.tasks.fetch.parquet import rows_of
 from tests.tasks.fake_hub import parquet
+from tests.tasks.fetch.copied_rows import COLUMNS, digest, table
 
 ROWS = [{"text": f"é {i}", "box": {"head": [f"{i}"], "n": i}} for i in range(1200)]
 BODY = parquet(ROWS, row_group=500)
@@ -31,6 +31,15 @@ def test_rows_keep_their_order_over_batches_and_row_groups(tmp_path: Path) -> No
         {"a": row["text"], "b": {"c": row["box"]["head"]}}  # type: ignore[index]
         for row in ROWS
     ]
+
+
+@pytest.mark.parametrize("row_group", [1, 700, 5000])
+def test_rows_are_those_that_were_read_without_the_library(row_group: int, tmp_path: Path) -> None:
+    """The hash is of the rows that `pyarrow.parquet` alone gave, before `datasets` read them."""
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(table(), path, row_group_size=row_group)
+    found = digest(rows_of(path, COLUMNS, "rows"))
+    assert found == "6c9913b960e9d154d44c824180bb06ac67f28c6c27f3893e65b368ef87fc1d0e"
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
@@ -62,14 +71,17 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(BODY) - 1), st.integers(0, 255)), max_size=3), st.integers(0, len(BODY)))
-def test_a_damaged_file_is_read_or_refused(changes: list[tuple[int, int]], length: int) -> None:
+def test_a_damaged_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]], length: int
+) -> None:
     body = bytearray(BODY)
     for at, value in changes:
         body[at] = value
-    damaged = io.BytesIO(bytes(body if changes else body[:length]))
+    damaged = tmp_path_factory.getbasetemp() / "damaged.parquet"
+    damaged.write_bytes(bytes(body if changes else body[:length]))
     complaint = ""
     try:
-        rows = list(rows_of(damaged, {"a": "text", "b": "box.head[]"}, "rows"))  # type: ignore[arg-type]  # opened as it is
+        rows = list(rows_of(damaged, {"a": "text", "b": "box.head[]"}, "rows"))
     except DataError as error:
         complaint = str(error)
     assert "\n" not in complaint

@@ -86,6 +86,7 @@ def test_a_number_is_an_id(tmp_path: Path) -> None:
         ({**B, "id": "x" * (LONGEST_ID + 1)}, "its id has 201 characters"),
         ({**B, "id": ["2"]}, "expected text in the field 'id', found list"),
         ({**B, "short": " "}, "the field 'short' is empty"),
+        ({**B, "short": "\u00a0\u200b\n\u2060\ufeff"}, "the field 'short' is empty"),
         ({**B, "short": None}, "expected text in the field 'short', found nothing"),
         ({"id": "2", "text": "long b"}, "has no field 'short'"),
         ({**B, "text": ""}, "the field 'text' is empty"),

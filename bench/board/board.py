@@ -1,0 +1,226 @@
+"""Board: the leaderboards of one store or several, for a script or a notebook."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bench.base.outward import plain
+from bench.board.filters import Filter, Names, filtered, names_of
+from bench.board.read import leaderboards_of
+from bench.errors import MissingError, UsageError, did_you_mean
+from bench.store.store import Store, Stores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bench.board.svg import Drawing
+    from bench.leaderboards.leaderboards import Leaderboards
+
+__all__ = ["Board", "load"]
+
+Patterns = tuple[str, ...] | None
+
+
+class Board:
+    """What `bench report` shows, to be filtered, drawn, and turned into frames. Nothing in the stores is changed.
+
+    A number carries its watermark wherever it goes: a table of a sample, a subset or a limited run says so in
+    every frame, plot and page. Tests are corrected over a whole table, and a filter does not change them.
+
+    Args:
+        store: one store or several.
+        leaderboards: of it.
+        keep: what is looked at.
+        failed: cells of a run that have no number and why, by label.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        leaderboards: Leaderboards,
+        keep: Filter | None = None,
+        failed: Mapping[str, str] | None = None,
+    ) -> None:
+        self._store, self._leaderboards, self._keep = store, leaderboards, keep or Filter()
+        self.failed = dict(failed or {})
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """Everything in it as plain JSON types, as `bench report --format json` prints it."""
+        from bench.leaderboards.render.board import board
+
+        return filtered(board(self._leaderboards), self._keep)
+
+    def filter(self, task: Names = None, method: Names = None, metric: Names = None) -> Board:
+        """Return a board of some tasks, methods and metrics: names or patterns such as `rouge-*`.
+
+        Raises:
+            UsageError: a name fits nothing in the board.
+        """
+        asked = Filter(names_of(task), names_of(method), names_of(metric))
+        filtered(self.content, asked)  # a name that fits nothing here is refused
+        tasks = {table["task"] for table in self.content["tables"]}
+        keep = Filter(
+            _narrowed(self._keep.tasks, asked.tasks, tasks),
+            _narrowed(self._keep.methods, asked.methods, self.methods),
+            _narrowed(self._keep.metrics, asked.metrics, self.metrics),
+        )
+        return Board(self._store, self._leaderboards, keep, self.failed)
+
+    @property
+    def methods(self) -> list[str]:
+        """The names of its methods."""
+        return list(dict.fromkeys(row["method"] for table in self.content["tables"] for row in table["methods"]))
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of its columns."""
+        return list(dict.fromkeys(column["name"] for table in self.content["tables"] for column in table["columns"]))
+
+    def to_pandas(self, format: Literal["long", "wide"] = "long") -> pd.DataFrame:
+        """Return a frame: `long` has a line for each value, `wide` one for each row with its metrics as columns.
+
+        Raises:
+            UsageError: another format.
+        """
+        from bench.board.frames import long_frame, wide_frame
+
+        formats = {"long": long_frame, "wide": wide_frame}
+        if format not in formats:
+            raise UsageError(f"no format '{format}' of frames{did_you_mean(format, formats)}")
+        return formats[format](self.content)
+
+    def curves(self) -> pd.DataFrame:
+        """Return how its models learned: `train/loss`, and what was validated, by step and seed."""
+        from bench.board.frames import curve_records, curves_frame
+
+        return curves_frame(list(curve_records(self.content, self._store)))
+
+    def samples(self, n: int = 5, *, decoding: str = "", row: str | None = None) -> pd.DataFrame:
+        """Return what its methods wrote for the same rows, a column for each, the most different rows first.
+
+        Args:
+            n: most rows.
+            decoding: such as `greedy`; by default the one that most methods have.
+            row: the id of the only row wanted.
+
+        Raises:
+            MissingError: no cell has texts, or its rows are not in the store.
+            UsageError: there is no such row.
+        """
+        import pandas as pd
+
+        from bench.board.samples import fits, holding, picked, read, side_by_side
+        from bench.cells.score import Tasks
+
+        tasks = [table["task"] for table in self.content["tables"]]
+        held = [texts for texts in holding(self._store, tasks) if fits(texts, self.methods, decoding, ())]
+        side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
+        if not side:
+            raise MissingError(f"no cell of the board has texts of the decoding '{decoding or 'any'}'")
+        samples, notes = read(self._store, side, Tasks())
+        if not samples:
+            raise MissingError(f"there are no texts of the same rows to show: {'; '.join(notes)}")
+        chosen, _ = picked(samples, n, row)
+        lines = [
+            {"id": sample.id, "prompt": sample.prompt, "reference": sample.reference, **sample.texts}
+            for sample in chosen
+        ]
+        return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
+
+    def compare(self, first: str, second: str) -> pd.DataFrame:
+        """Return what two methods differ by, value by value, tested over the same test items and seeds.
+
+        `difference`, `low`, `high` and `p` are as in a table's test against its baseline; `only_the_objective` says
+        whether the cells differ in nothing else.
+
+        Raises:
+            UsageError: no table has both methods on the same backbone and decoding.
+        """
+        from bench.board.comparison import compared, comparison_frame
+        from bench.leaderboards.table import table_ids
+
+        ids = {table["id"] for table in self.content["tables"]}
+        tables = self._leaderboards.tables
+        kept = [table for name, table in zip(table_ids(tables), tables, strict=True) if name in ids]
+        metrics = set(self.metrics)
+        records = compared(self._store, kept, first, second)
+        return comparison_frame([record for record in records if record["metric"] in metrics])
+
+    def plot(self, kind: str = "intervals", **options: Any) -> Drawing:
+        """Return a drawing (SVG; `.save(path)` writes it).
+
+        Args:
+            kind: `intervals` (each row's mean of `metric` and its interval over seeds), `tradeoff` (metric `y` against
+                metric `x`) or `curves` (`quantity` over the steps of training, by default `train/loss`).
+            options: those of the kind.
+
+        Raises:
+            UsageError: no such kind, metric or curve.
+        """
+        from bench.board.frames import curve_records
+        from bench.board.plots import plot
+
+        points = list(curve_records(self.content, self._store)) if kind == "curves" else []
+        return plot(self.content, points, kind, options)
+
+    def html(self, path: str | Path) -> Path:
+        """Write the page of the board, with curves and samples, as one file; return where.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        from bench.cells.score import Tasks
+        from bench.leaderboards.render.board import board
+        from bench.leaderboards.render.extras import extras_of
+        from bench.leaderboards.render.html import write_page
+        from bench.page import asked_of
+
+        tables = self._leaderboards.tables
+        extras = extras_of(self._store, tables, asked_of(self._store, tables, Tasks().of))
+        write_page(Path(path), filtered(board(self._leaderboards, extras), self._keep))
+        return Path(path)
+
+    def __len__(self) -> int:
+        """How many rows its tables have."""
+        return sum(len(table["methods"]) for table in self.content["tables"])
+
+    def __repr__(self) -> str:
+        lines = [f"Board of {len(self)} rows in {len(self.content['tables'])} tables"]
+        for table in self.content["tables"]:
+            mark = f" (not comparable with published numbers: {table['watermark']})" if table["watermark"] else ""
+            lines.append(f"  {table['title']}: {', '.join(dict.fromkeys(r['method'] for r in table['methods']))}{mark}")
+        lines += [f"  failed: {label}: {why}" for label, why in self.failed.items()]
+        return "\n".join(map(plain, lines))
+
+    def _repr_html_(self) -> str:
+        from bench.leaderboards.render.html import static_table
+
+        return "".join(map(static_table, self.content["tables"]))
+
+
+def load(*stores: str | Path) -> Board:
+    """Return the board of results folders and kept boards; rows of several are shown together.
+
+    Args:
+        stores: by default the folder `results`.
+
+    Raises:
+        MissingError: they hold nothing to show.
+    """
+    roots = [Path(store) for store in stores] or [Path("results")]
+    store = Stores(roots)
+    return Board(store, leaderboards_of(store))
+
+
+def _narrowed(kept: Patterns, asked: Patterns, there: Iterable[str]) -> Patterns:
+    """Return the patterns of a filter of a filter: the names of what is there that also fit what is asked for."""
+    if asked is None:
+        return kept
+    if kept is None:
+        return asked
+    return tuple(name for name in there if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked))

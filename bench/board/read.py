@@ -1,0 +1,61 @@
+"""Read: the leaderboards of a store, with their statistics, for whoever shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.errors import MissingError, StoreError
+from bench.leaderboards.table import Table, notes_of, tables_and_left_out
+from bench.store.damage import relative
+from bench.store.store import Store
+
+if TYPE_CHECKING:
+    from bench.leaderboards.leaderboards import Leaderboards
+
+__all__ = ["leaderboards_of", "refuse_empty", "stored_leaderboards"]
+
+
+def stored_leaderboards(
+    results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Return the leaderboards of a results folder or kept board.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+    """
+    return leaderboards_of(Store(results), tasks, columns, limited)
+
+
+def leaderboards_of(
+    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Return the leaderboards of a store; numpy is loaded only where there is something to show.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+        StoreError: likewise, and it has damaged files.
+    """
+    tables, left_out = tables_and_left_out(store, tasks, columns, limited)
+    if store.damaged and not tables:
+        raise StoreError(f"'{store.root}' has nothing to show beside {len(store.damaged)} damaged files")
+    refuse_empty(tables, notes_of(left_out), store.root)
+    from bench.leaderboards.leaderboards import with_statistics
+
+    damaged = [relative(path, store.root) for path in store.damaged]
+    return with_statistics(tables, left_out, damaged=damaged)
+
+
+def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:
+    """Refuse to show nothing.
+
+    Raises:
+        MissingError: there is no table.
+    """
+    if tables:
+        return
+    why = ""
+    if notes:
+        why = f" ({'; '.join(notes)})"
+    raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")

@@ -1,0 +1,138 @@
+"""SVG: a drawing as text, with an axis, marks and lines; every text in it is escaped."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.base.files import write_atomic
+from bench.base.outward import plain
+
+__all__ = ["COLOURS", "Axis", "Canvas", "Drawing", "ticks"]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
+"""Told apart by most colour-blind readers (Okabe and Ito 2008)."""
+
+FONT = "font-family='sans-serif'"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An SVG image, shown by a notebook."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file, in place of an older one; return where."""
+        write_atomic(Path(path), self.svg.encode(), replace=True)
+        return Path(path)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A straight map from numbers to places.
+
+    Args:
+        low, high: the least and the largest number.
+        start, end: their places in pixels.
+
+    >>> Axis(0, 10, 100, 200).at(5)
+    150.0
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the place of a number."""
+        return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
+
+    @staticmethod
+    def around(values: Sequence[float], start: float, end: float) -> Axis:
+        """Return an axis a little longer than the values are spread."""
+        low, high = min(values), max(values)
+        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        return Axis(low - room, high + room, start, end)
+
+
+@dataclass
+class Canvas:
+    """A drawing in the making, in pixels from the upper left corner."""
+
+    width: int
+    height: int
+    parts: list[str] = field(default_factory=list)
+
+    def text(self, x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, bold: bool = False) -> None:
+        """Write a text whose baseline starts, ends or is centred at a place."""
+        weight = " font-weight='bold'" if bold else ""
+        shown = html.escape(plain(text))
+        self.parts.append(
+            f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' font-size='{size}'{weight} {FONT}>{shown}</text>"
+        )
+
+    def line(
+        self, points: Sequence[tuple[float, float]], colour: str = "#999", width: float = 1.0, dashes: str = ""
+    ) -> None:
+        """Draw a line through points; dashes as in `stroke-dasharray`."""
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        style = f"stroke='{colour}' stroke-width='{width}' stroke-dasharray='{dashes}'"
+        self.parts.append(f"<polyline points='{joined}' fill='none' {style}/>")
+
+    def dot(self, x: float, y: float, colour: str, title: str = "") -> None:
+        """Draw a dot; its title is shown where the pointer rests."""
+        said = html.escape(plain(title))
+        self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'><title>{said}</title></circle>")
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """Fill a rectangle."""
+        self.parts.append(f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='{colour}'/>")
+
+    def across(self, axis: Axis, y: float) -> None:
+        """Draw an axis from left to right with its numbers."""
+        self.line([(axis.start, y), (axis.end, y)])
+        for tick in ticks(axis.low, axis.high):
+            self.line([(axis.at(tick), y), (axis.at(tick), y + 4)])
+            self.text(axis.at(tick), y + 18, f"{tick:g}", anchor="middle", size=11)
+
+    def upwards(self, axis: Axis, x: float) -> None:
+        """Draw an axis from below with its numbers."""
+        self.line([(x, axis.start), (x, axis.end)])
+        for tick in ticks(axis.low, axis.high):
+            self.line([(x - 4, axis.at(tick)), (x, axis.at(tick))])
+            self.text(x - 7, axis.at(tick) + 4, f"{tick:g}", anchor="end", size=11)
+
+    def drawing(self, label: str) -> Drawing:
+        """Return what was drawn; the label says what it shows to those who cannot see it."""
+        name = html.escape(plain(label), quote=True)
+        return Drawing(
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width} {self.height}' "
+            f"width='{self.width}' height='{self.height}' role='img' aria-label='{name}'>"
+            f"<rect width='100%' height='100%' fill='white'/>{''.join(self.parts)}</svg>"
+        )
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers between two, about so many.
+
+    >>> ticks(0.3, 9.7)
+    [2.0, 4.0, 6.0, 8.0]
+    """
+    step = 10.0 ** math.floor(math.log10((high - low) / about))
+    for factor in (5, 2):
+        if (high - low) / (step * factor) >= about - 1:
+            step *= factor
+            break
+    first = math.ceil(low / step)
+    return [round(n * step, 10) for n in range(first, math.floor(high / step) + 1)]

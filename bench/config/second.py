@@ -1,0 +1,86 @@
+"""Second: the method and the configuration of the frozen model that another method reads along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from bench.config.config import CellConfig, Override, override
+from bench.config.resolve import Method, cell_config, find_method
+from bench.errors import UsageError
+from bench.tasks.core.task import Task
+
+SECOND = "second"
+"""What stands before the colon of an override that is for the second model of a method."""
+
+
+def second_of(method: Method) -> Method | None:
+    """Return the method whose frozen model a method reads along, or None.
+
+    Raises:
+        UsageError: it is no method that is trained from scratch and alone.
+    """
+    name = str(getattr(method.kind, "second", ""))
+    if not name:
+        return None
+    second = find_method(name)
+    if second.is_baseline or second.only_reads or second.parent or getattr(second.kind, "second", ""):
+        raise UsageError(
+            f"`second` of method '{method.name}' should name a method that is trained from scratch and needs no other "
+            f"model; '{name}' is none, choose another, e.g. mle"
+        )
+    return second
+
+
+def second_backbone(method: Method) -> str:
+    """Return the backbone that a method wants for its second model, empty for its own one."""
+    return str(getattr(method.kind, "second_settings", {}).get("backbone", ""))
+
+
+def second_config(
+    task: type[Task], method: Method, second: Method, config: CellConfig, given: Sequence[Override], decode: str | None
+) -> CellConfig:
+    """Resolve the cell of a method's second model.
+
+    It is the cell of the second method as it would be trained here, with two changes: the method's `second_settings`
+    win over what the user has set for all, and what he has set for `second:` wins over both.
+
+    Args:
+        task: of both.
+        method: which reads along.
+        second: whose model it reads.
+        config: of the method's cell.
+        given: the overrides of the run.
+        decode: what was typed after --decode.
+
+    Raises:
+        UsageError: for an option of the task, which both have in common.
+    """
+    settings = {name: value for name, value in getattr(method.kind, "second_settings", {}).items() if "." in name}
+    by_method = [override(f"{second.base}:{name}", value) for name, value in settings.items()]
+    by_user = [replace(item, scope=second.base) for item in given if item.scope == SECOND]
+    for item in [*by_method, *by_user]:
+        if item.section == "task":
+            raise UsageError(
+                f"'{item.text}' is an option of the task, which a method and its second model have in common; set it "
+                f"for both"
+            )
+    for_all = [item for item in given if item.scope != SECOND]
+    resolved = cell_config(
+        task,
+        second,
+        second_backbone(method) or config.backbone,
+        config.seed,
+        config.preset,
+        [*for_all, *by_method, *by_user],
+        decode,
+        config.trainer.limit,
+    )
+    return replace(resolved, task_options=config.task_options)
+
+
+def checkable(given: Iterable[Override], methods: Iterable[Method]) -> list[Override]:
+    """Return overrides as `check_overrides` takes them: those for `second:` are for all, where a method has one."""
+    if not any(map(second_of, methods)):
+        return list(given)
+    return [replace(item, scope=None) if item.scope == SECOND else item for item in given]

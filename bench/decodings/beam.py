@@ -1,0 +1,157 @@
+"""Beam search: the best of several texts that are continued side by side.
+
+Shapes: B rows, k beams of each, V vocabulary, C best continuations of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.decodings.core.decoding import Decoding, Texts
+from bench.decodings.core.settings import flag, number, whole
+from bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Beam"]
+
+Grown = tuple[float, int, int]
+"""A text with one more token: its log-probability, the place of the text that it continues, and the token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beam(Decoding):
+    """Continue the k best texts; of those that end take the best one for its length.
+
+    The library's own search; with `gnmt`, the same search here, because the library has no such length penalty. A text
+    of n tokens, its end token among them, is scored by log p / n^length_penalty or, after Wu et al. 2016, eq. 14, by
+    log p / ((5 + n) / 6)^gnmt; their coverage penalty is no part of it.
+
+    Of the 2k best continuations, those among the first k that end are finished, and the first k that do not end go on.
+    A row is done when k texts are finished and its best running one, at its present length, does not beat the worst of
+    them.
+
+    Args:
+        beams: how many texts are continued.
+        length_penalty: power of the length.
+        gnmt: power of Wu et al.'s form of the length, in place of `length_penalty`; None for that one.
+        early_stopping: stop as soon as there are `beams` finished texts.
+
+    >>> Beam(beams=4, length_penalty=2.0).text
+    'beam=4+length_penalty=2.0'
+    """
+
+    name: ClassVar[str] = "beam"
+    paper: ClassVar[str] = "Wu et al. 2016"
+
+    beams: int = whole(least=2, value=True, example="beam=4")
+    length_penalty: float = number(1.0)
+    gnmt: float | None = number(None, only_when_set=True)
+    early_stopping: bool = flag(place=2)
+
+    def check(self) -> None:
+        """Refuse two length penalties."""
+        if self.gnmt is not None and self.length_penalty != 1:
+            raise UsageError("beam takes length_penalty or gnmt, not both: gnmt is another form of the length penalty")
+
+    def class_cut(self) -> Mapping[str, Any]:
+        """The most probable class, as in greedy search."""
+        return {"greedy": True}
+
+    def library(self) -> Mapping[str, Any]:
+        """The library's names for the same settings."""
+        return {
+            "num_beams": self.beams,
+            "length_penalty": self.length_penalty,
+            "early_stopping": self.early_stopping,
+        }
+
+    @property
+    def own_loop(self) -> bool:
+        """The library divides by a power of the length and by nothing else."""
+        return self.gnmt is not None
+
+    @property
+    def width(self) -> int:
+        """One text a beam."""
+        return self.beams
+
+    def length(self, tokens: int) -> float:
+        """What the log-probability of a text of so many tokens is divided by."""
+        if self.gnmt is None:
+            return float(tokens**self.length_penalty)
+        return float(((5 + tokens) / 6) ** self.gnmt)
+
+    def write(self, texts: Texts, limit: int) -> list[list[int]]:
+        """The search as it is described above."""
+        rows = [Finished(self) for _ in range(len(texts.ids))]
+        texts.repeat(self.beams)
+        scores = texts.ids.new_full((len(rows), self.beams), -(10**9)).float()  # [B, k] of the running texts
+        scores[:, 0] = 0.0  # all k are equal at first: only one may go on
+        for tokens in range(1, limit + 1):
+            is_last, running = tokens == limit, list[Grown]()
+            for row, best in zip(rows, self.continuations(texts, scores), strict=True):
+                running += self.step(row, best, texts, is_last)
+            if is_last or all(row.done for row in rows):
+                break
+            scores = scores.new_tensor([score for score, _, _ in running]).view_as(scores)
+            texts.keep([place for _, place, _ in running])
+            texts.append(texts.ids.new_tensor([token for _, _, token in running]))
+        return [row.texts[0][1] for row in rows]
+
+    def continuations(self, texts: Texts, scores: Tensor) -> list[list[Grown]]:
+        """Return each row's best continuations, the best first.
+
+        Args:
+            texts: B k of them.
+            scores: [B, k] their log-probabilities.
+        """
+        log_probs = texts.log_probs()  # [B k, V]
+        total = (log_probs.unflatten(0, scores.shape) + scores[:, :, None]).flatten(1)  # [B, k V]
+        found = total.topk(max(2, 1 + len(texts.ends)) * self.beams)
+        size = log_probs.shape[1]
+        rows = []
+        for at, (values, places) in enumerate(zip(found.values.tolist(), found.indices.tolist(), strict=True)):
+            starts, tokens = [at * self.beams + place // size for place in places], [place % size for place in places]
+            rows.append(list(zip(values, starts, tokens, strict=True)))
+        return rows
+
+    def step(self, row: Finished, best: list[Grown], texts: Texts, is_last: bool) -> list[Grown]:
+        """Take up the continuations of one row that end, and return those that go on."""
+        running = []
+        for rank, (score, place, token) in enumerate(best):
+            ends = is_last or token in texts.ends
+            if ends and rank < self.beams:
+                row.add(score, [*texts.ids[place, texts.start :].tolist(), token])
+            if not ends:
+                running.append((score, place, token))
+        if running:
+            row.look(running[0][0], texts.ids.shape[1] + 1 - texts.start)
+        return running[: self.beams]
+
+
+@dataclass
+class Finished:
+    """The best finished texts of one row, and whether there can be a better one."""
+
+    search: Beam
+    texts: list[tuple[float, list[int]]] = field(default_factory=list)  # the best first
+    done: bool = False
+
+    def add(self, log_prob: float, tokens: list[int]) -> None:
+        """Take up a text that has ended, if it is among the best."""
+        if self.done:
+            return
+        self.texts.append((log_prob / self.search.length(len(tokens)), tokens))
+        self.texts.sort(key=lambda text: -text[0])
+        del self.texts[self.search.beams :]
+
+    def look(self, log_prob: float, tokens: int) -> None:
+        """Decide whether the row is done, given its best running text and how many tokens that has."""
+        if len(self.texts) < self.search.beams:
+            return
+        best = log_prob / self.search.length(tokens)
+        self.done = self.done or self.search.early_stopping or best <= self.texts[-1][0]

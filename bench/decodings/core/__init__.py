@@ -1,0 +1,1 @@
+"""What every decoding stands on."""

@@ -1,0 +1,228 @@
+"""Decoding: the base of every way to turn next-token distributions into text.
+
+A decoding is a frozen dataclass. Its fields are its settings, and what it does with a distribution is one method:
+
+- greedy and beam search are the library's, token for token; a decoding says with which settings (`library`);
+- a sampler says which tokens may be drawn (`bench.decodings.core.sampler`);
+- a decoding with a loop of its own chooses the tokens itself (`own_loop`, `write`).
+
+Shapes: B rows, R texts that grow at once (several of a row in a search), T tokens, V vocabulary, D width of a state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+
+from bench.decodings.core.settings import Setting, number, settings_of, whole
+from bench.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["DISTRIBUTIONS", "Decoding", "Distribution", "Own", "Texts"]
+
+Distribution = Literal["model", "posterior", "decoupled"]
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+
+
+class Texts(Protocol):
+    """Texts that grow token by token: what a decoding with a loop of its own writes with.
+
+    The R texts of a batch stand in the order of its rows, those of one row side by side; at first there is one a row.
+    """
+
+    ids: Tensor  # [R, T] what was read and written: the prompt or, for encoder-decoder, the start token; then the text
+    start: int  # column of `ids` at which a text begins
+    states: Tensor  # [R, T, D] last state of the model behind each token that it has read, of the prompt too
+    real: Tensor  # [R, T] bool: the others are padding
+    ends: frozenset[int]  # tokens that end a text
+
+    @property
+    def finished(self) -> bool:
+        """Whether every text has an end token."""
+
+    def log_probs(self) -> Tensor:
+        """Log-probabilities of the next token, [R, V], after blocked n-grams and penalties."""
+
+    def append(self, tokens: Tensor) -> None:
+        """Add a token to each text, [R], and run the model over it."""
+
+    def repeat(self, times: int) -> None:
+        """Put copies of each text beside it."""
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with the texts at these places, in this order; a place may come twice."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """Where a decoding of a user's own is from.
+
+    Args:
+        asked: what to type to get its class again: `module:Name` or `file.py:Name`.
+        target: its class, as keys have it.
+        source_sha256: of the file it is in, for keys.
+    """
+
+    asked: str
+    target: str
+    source_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """One way to write texts, with its settings.
+
+    Args:
+        no_repeat_ngram: n-grams of this size never repeat; 0 is off. On decoder-only models the prompt counts too.
+        repetition_penalty: the log-probability of a token that was written before is multiplied by this.
+        frequency_penalty: this is taken from a token's log-probability for each time it was written before.
+        presence_penalty: this is taken from it once if it was written before.
+        max_new_tokens: longest continuation in tokens; None is the task's.
+        distribution: `model` is the method's default; `posterior` its full next-token distribution; `decoupled` draws
+            a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
+            search take the most probable class, and a beam is scored by its tokens' probabilities within their classes.
+        own: where the class is from, if it is not one of ours; found out where nothing is given.
+
+    Raises:
+        UsageError: for a value that is out of range or has no effect.
+    """
+
+    name: ClassVar[str]  # what a user types
+    paper: ClassVar[str] = ""
+    samples: ClassVar[bool] = False  # whether tokens are drawn at random, so that seeds are needed
+    looks_ahead: ClassVar[bool] = False  # whether the model reads the last token too
+
+    no_repeat_ngram: int = whole(0, least=0, place=1)
+    repetition_penalty: float = number(1.0, above=0, place=3, only_when_set=True)
+    frequency_penalty: float = number(0.0, place=3, only_when_set=True)
+    presence_penalty: float = number(0.0, place=3, only_when_set=True)
+    max_new_tokens: int | None = whole(None, least=1, place=4)
+    distribution: Distribution = "model"
+    own: Own | None = None
+
+    def __post_init__(self) -> None:
+        for name, setting in self.settings().items():
+            object.__setattr__(self, name, setting.checked(name, getattr(self, name)))
+        if self.distribution not in DISTRIBUTIONS:
+            raise UsageError(
+                f"there is no distribution '{self.distribution}'{did_you_mean(self.distribution, DISTRIBUTIONS)}"
+            )
+        if self.own is None and not type(self).__module__.startswith("bench.decodings."):
+            object.__setattr__(self, "own", own_of(type(self)))
+        if self.distribution == "decoupled":
+            self._check_decoupled()
+        self.check()
+
+    def _check_decoupled(self) -> None:
+        """Refuse what has no meaning where a class of tokens is drawn first."""
+        if self.class_cut() is None:
+            raise UsageError(
+                f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
+            )
+        for name in ("temperature", "no_repeat_ngram", "repetition_penalty", "frequency_penalty", "presence_penalty"):
+            setting = self.settings().get(name)
+            if setting is not None and getattr(self, name) != setting.default:
+                raise UsageError(f"{name} cannot be combined with decoupled decoding: eq. 7 cuts within one class")
+
+    # Hooks ------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Refuse settings that contradict each other."""
+
+    def class_cut(self) -> Mapping[str, Any] | None:
+        """Return how tokens are cut within a class, for `decoupled_log_probs`; None where that means nothing."""
+        return None
+
+    def library(self) -> Mapping[str, Any]:
+        """Return the settings of the library's `generate` beside those every decoding has; none is greedy search."""
+        return {}
+
+    @property
+    def own_loop(self) -> bool:
+        """Whether `write` chooses the tokens, and not the library."""
+        return False
+
+    def write(self, texts: Texts, limit: int) -> list[list[int]]:
+        """Return the new tokens of each row, at most `limit`; what stands behind an end token does not matter."""
+        raise NotImplementedError(f"{type(self).__name__} says own_loop and has no write(texts, limit)")
+
+    @property
+    def width(self) -> int:
+        """How many texts of a row there are where the model is asked for the next token."""
+        return 1
+
+    @property
+    def passes(self) -> int:
+        """How many texts the model reads for each new token of a row; what a text costs."""
+        return self.width
+
+    # Texts and keys ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def settings(cls) -> Mapping[str, Setting]:
+        """Return the settings by name, in the order they are written."""
+        return settings_of(cls)
+
+    @property
+    def text(self) -> str:
+        """The shortest text for this decoding, which keys, tables and seeds have; of ours, what a user types."""
+        return self._text(self.name)
+
+    @property
+    def asked(self) -> str:
+        """What to type to get this decoding again."""
+        if self.own is None:
+            return self.text
+        return self._text(self.own.asked)
+
+    def _text(self, name: str) -> str:
+        """Return a name with its value and the settings that differ from their defaults."""
+        text = name
+        if self.distribution != "model":
+            text = f"{self.distribution}:{text}"
+        for option, setting in self.settings().items():
+            given = getattr(self, option)
+            if setting.value:
+                text += f"={given}"
+            elif given != setting.default:
+                text += f"+{option}"
+                if setting.kind is not bool:
+                    text += f"={given}"
+        return text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings that matter, for keys: equal content means equal texts from equal models."""
+        content: dict[str, Any] = {"mode": self.name}
+        for name, setting in self.settings().items():
+            value = getattr(self, name)
+            if value != setting.default or not setting.only_when_set:
+                content[name] = value
+        content["distribution"] = self.distribution
+        if self.own is not None:
+            content["code"] = {"class": self.own.target, "source_sha256": self.own.source_sha256}
+        return content
+
+
+def own_of(kind: type[Decoding]) -> Own:
+    """Return where a user's own class is from, to be asked for by its module and name.
+
+    Args:
+        kind: the class.
+
+    Raises:
+        UsageError: when its source is in no file, so that nothing would say which decoding a stored text is of.
+    """
+    target = f"{kind.__module__}:{kind.__qualname__}"
+    try:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    except (OSError, TypeError) as error:
+        raise UsageError(
+            f"the source of decoding '{target}' is in no file, and keys need its hash; put the class in a file"
+        ) from error
+    return Own(target, target, hashlib.sha256(source).hexdigest())

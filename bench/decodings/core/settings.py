@@ -1,0 +1,138 @@
+"""Settings of decodings: what may be typed behind `=` and `+`, with its range and default.
+
+A setting is a field of a decoding's dataclass::
+
+    k: int = whole(least=1, value=True, example="topk=3")
+    temperature: float = number(1.0, above=0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from bench.errors import UsageError
+
+__all__ = ["REQUIRED", "Setting", "flag", "number", "settings_of", "whole"]
+
+REQUIRED: Any = object()
+"""In place of the default of a setting that has none."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What values a setting takes.
+
+    Args:
+        kind: `int`, `float` or `bool`.
+        default: `REQUIRED` for none; None where nothing need be set.
+        least, above, most, below: bounds of a number.
+        value: whether it is the decoding's own value, typed as `topk=3` and not as `+k=3`.
+        example: a text that sets it, for messages.
+        place: where it stands in a text and in keys, the lower first; stored names have this order.
+        only_when_set: whether keys leave it out at its default, so that those that were stored before it came stay.
+    """
+
+    kind: type[Any]
+    default: Any = REQUIRED
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    value: bool = False
+    example: str = ""
+    place: int = 0
+    only_when_set: bool = False
+
+    @property
+    def words(self) -> str:
+        """The values it takes, in words.
+
+        >>> Setting(float, above=0, below=1).words
+        'a number above 0 and below 1'
+        """
+        if self.kind is bool:
+            return "true or false"
+        bounds = {"of at least": self.least, "above": self.above, "of at most": self.most, "below": self.below}
+        limits = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None)
+        numbers = {int: "a whole number", float: "a number"}
+        return f"{numbers[self.kind]} {limits}".strip()
+
+    @property
+    def default_text(self) -> str:
+        """The default as it is typed; `required` where there is none, `none` where nothing need be set."""
+        if self.default is REQUIRED:
+            return "required"
+        return str(self.default).lower()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what values it takes and its default, as plain content; a setting without one has no `default`."""
+        content: dict[str, Any] = {"expected": self.words}
+        if self.default is not REQUIRED:
+            content["default"] = self.default
+        return content
+
+    def read(self, name: str, text: str) -> Any:
+        """Return what was typed as a value of the right type; `checked` looks at its range."""
+        if self.kind is bool:
+            if text.lower() not in ("true", "false"):
+                raise self._refusal(name, text)
+            return text.lower() == "true"
+        try:
+            return self.kind(text)
+        except ValueError:
+            raise self._refusal(name, text) from None
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return a value that is in range; a whole number given for a fraction becomes one, so that keys agree."""
+        if value is None and self.default is None:
+            return None
+        if self.kind is bool:
+            fits = isinstance(value, bool)
+        else:
+            fits = isinstance(value, (int, self.kind)) and not isinstance(value, bool) and self._in_range(value)
+        if not fits:
+            raise self._refusal(name, value)
+        return self.kind(value)
+
+    def _in_range(self, value: float) -> bool:
+        """Return whether a number is finite and within the bounds."""
+        return (
+            math.isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+        )
+
+    def _refusal(self, name: str, value: Any) -> UsageError:
+        return UsageError(f"{name} is {self.words}, not '{value}'")
+
+
+def whole(default: Any = REQUIRED, **about: Any) -> Any:
+    """Return the field of a whole number; `about` is as in `Setting`."""
+    return _field(Setting(int, default, **about))
+
+
+def number(default: Any = REQUIRED, **about: Any) -> Any:
+    """Return the field of a number that is finite; `about` is as in `Setting`."""
+    return _field(Setting(float, default, **about))
+
+
+def flag(default: bool = False, **about: Any) -> Any:
+    """Return the field of what is true or false; `about` is as in `Setting`."""
+    return _field(Setting(bool, default, **about))
+
+
+def _field(setting: Setting) -> Any:
+    if setting.default is REQUIRED:
+        return field(metadata={"setting": setting})
+    return field(default=setting.default, metadata={"setting": setting})
+
+
+def settings_of(kind: type[Any]) -> Mapping[str, Setting]:
+    """Return the settings of a class of decodings by name: its own value first, the others by their place."""
+    found = {each.name: each.metadata["setting"] for each in fields(kind) if "setting" in each.metadata}
+    return dict(sorted(found.items(), key=lambda item: (not item[1].value, item[1].place)))

@@ -1,0 +1,95 @@
+"""Row cache: keys and values of `transformers` with named tensors beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache
+from transformers.cache_utils import DynamicLayer
+
+from bench.generation.growing import Growing, GrowingLayer
+
+__all__ = ["RowCache", "SharedByBeams", "new_cache"]
+
+
+class RowCache(DynamicCache):
+    """Keys and values, plus named tensors of one row per sequence that follow the beams as keys and values do.
+
+    A recurrent model has no keys and values: its configuration says `num_hidden_layers=0`, and all it knows of the past
+    is in named tensors. The library asks how long a cache is before the first step only, when either kind is empty.
+    """
+
+    is_croppable = False
+    layers: list[Any]
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config=config)
+        self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
+        self.rows: dict[str, Tensor] = {}  # [B, ...]
+        self._growing: dict[str, Growing] = {}  # buffers of the rows that `append` makes longer
+        self.followers: list[Any] = []  # caches of models that read along
+
+    def append(self, name: str, new: Tensor) -> Tensor:
+        """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
+        growing = self._growing.setdefault(name, Growing(dim=1))
+        self.rows[name] = growing.appended(self.rows.get(name), new)
+        return self.rows[name]
+
+    def put(self, rows: Mapping[str, Tensor]) -> None:
+        """Set named tensors, [B, ...], in place of what they held."""
+        self.rows.update(rows)
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Let row i continue from row `beam_idx[i]`."""
+        super().reorder_cache(beam_idx)
+        self.rows = {name: rows.index_select(0, beam_idx.to(rows.device)) for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.reorder_cache(beam_idx)
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep some rows."""
+        super().batch_select_indices(indices)
+        self.rows = {name: rows[indices] for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.batch_select_indices(indices)
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each row; inherited, this would forget the named tensors."""
+        super().batch_repeat_interleave(repeats)
+        self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
+        for follower in self.followers:
+            follower.batch_repeat_interleave(repeats)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self.rows = {}
+        for follower in self.followers:
+            follower.reset()
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Refuse: named tensors need not be one step per token."""
+        raise NotImplementedError("a RowCache cannot be cropped, so assisted decoding is not available")
+
+
+class SharedByBeams(DynamicCache):
+    """Keys and values of the source: equal for all beams of a row, so a beam that moves need not copy them."""
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Nothing to do: beams never leave their row."""
+
+
+def new_cache(config: Any, own: RowCache | None = None) -> Any:
+    """Return an empty cache for a model: of its decoder and, where it has one, of what it knows of the source.
+
+    Args:
+        config: of the model.
+        own: the part of the decoder; a new one for None.
+    """
+    if own is None:
+        own = RowCache(config)
+    if config.is_encoder_decoder:
+        return EncoderDecoderCache(own, SharedByBeams(config=config))
+    return own

@@ -1,0 +1,100 @@
+"""Samples for a terminal: a column or a line for each method, with repeats and copied spans marked."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from bench.base.outward import plain
+from bench.leaderboards.samples import Sample, marked
+
+__all__ = ["shown"]
+
+LONGEST = 600
+"""Characters of a prompt."""
+
+STYLES = {(True, False): "red", (False, True): "cyan underline", (True, True): "red underline", (False, False): ""}
+BRACKETS = {(True, False): "⟦⟧", (False, True): "‹›", (True, True): "⟦⟧", (False, False): ("", "")}
+"""How (repeated, copied) spans are marked, with colours and without."""
+
+SIDE_BY_SIDE = 4
+"""Most methods that stand in columns; more stand below each other."""
+
+
+def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:
+    """Render samples for a terminal; without colours, marks are brackets."""
+    from rich.console import Console
+    from rich.text import Text
+
+    colours, stream = sys.stdout.isatty(), io.StringIO()
+    width = max(120, shutil.get_terminal_size((150, 24)).columns)
+    console = Console(file=stream, force_terminal=colours, width=width, highlight=False)
+    for line in headings:
+        console.print(Text(clean(line), style="bold"))
+    repeated, copied = "⟦ ⟧", "‹ ›"
+    if colours:
+        repeated, copied = "red", "underlined"
+    console.print(Text(f"{repeated}: four words that came before; {copied}: four words or more of the prompt"))
+    for sample in samples:
+        console.print()
+        console.print(Text(clean(sample.id), style="bold"))
+        for label, text in (("prompt", sample.prompt), ("reference", sample.reference)):
+            if text:
+                console.print(Text(f"{label}: {cut(clean(text))}", style="dim"))
+        console.print(grid_of(sample, colours))
+    for note in notes:
+        console.print(Text(clean(note)))
+    return stream.getvalue()
+
+
+def grid_of(sample: Sample, colours: bool) -> Any:
+    """Return a rich table of what methods wrote: a column for each, or a line where they are many."""
+    from rich.table import Table
+    from rich.text import Text
+
+    texts = {name: painted(text, sample.prompt, colours) for name, text in sample.texts.items()}
+    if len(texts) <= SIDE_BY_SIDE:
+        grid = Table(pad_edge=False, expand=True)
+        for name in texts:
+            grid.add_column(Text(clean(name)), overflow="fold", ratio=1)
+        grid.add_row(*texts.values())
+        return grid
+    grid = Table(show_header=False, pad_edge=False, show_lines=True)
+    for name in ("method", "text"):
+        grid.add_column(name, overflow="fold")
+    for name, text in texts.items():
+        grid.add_row(Text(clean(name)), text)
+    return grid
+
+
+def painted(text: str, source: str, colours: bool) -> Any:
+    """Return a text with its marks as styles or brackets."""
+    from rich.text import Text
+
+    painted_text = Text()
+    for span in marked(clean(text), clean(source)):
+        kind = (span.repeated, span.copied)
+        left, right = BRACKETS[kind]
+        if colours:
+            left = right = ""
+        painted_text.append(f"{left}{span.text}{right}", style=STYLES[kind])
+    return painted_text
+
+
+def clean(text: str) -> str:
+    """Return a text in one line without anything a terminal would obey: models write what they like.
+
+    >>> clean("a\\n\\tb\\x1b[31m \\u202ec")
+    'a b c'
+    """
+    return plain(" ".join(text.split()))
+
+
+def cut(text: str) -> str:
+    """Return beginning and end of a long text."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 3 :]}"

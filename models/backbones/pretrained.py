@@ -1,0 +1,91 @@
+"""Pretrained: where weights are from, and which commit of a hub repository that is.
+
+A branch such as `main` moves. So the commit is settled when a repository is first downloaded, and stays the one of the
+cache from then on; configuration, tokenizer and weights are all loaded at it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.base.network import hub_reachable, within
+
+__all__ = ["ANSWER_S", "Pretrained", "is_commit", "resolved"]
+
+ANSWER_S = 12.0
+"""Seconds the hub has to say which commit a branch is at."""
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """Where the weights of a backbone are from.
+
+    Args:
+        repository: hub id; empty for a folder.
+        revision: that was asked for: a branch, a tag or a commit; empty for a folder.
+        commit: that it stands for; empty for a folder, and where nobody can say.
+    """
+
+    repository: str = ""
+    revision: str = ""
+    commit: str = ""
+
+    @property
+    def load_at(self) -> str:
+        """The revision to load."""
+        return self.commit or self.revision
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as plain content."""
+        return {"repository": self.repository, "revision": self.revision, "commit": self.commit}
+
+
+def is_commit(revision: str) -> bool:
+    """Return whether a revision is pinned: a whole commit hash, which always means the same files.
+
+    >>> is_commit("main")
+    False
+    """
+    return re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+
+
+def resolved(repository: str, revision: str) -> Pretrained:
+    """Settle the commit of a revision: the one in the cache, else the one that the hub names now.
+
+    Args:
+        repository: hub id.
+        revision: a branch, a tag or a commit.
+    """
+    if is_commit(revision):
+        return Pretrained(repository, revision, revision)
+    commit = _cached_commit(repository, revision)
+    if not commit and hub_reachable():
+        commit = _named_commit(repository, revision)
+    return Pretrained(repository, revision, commit)
+
+
+def _cached_commit(repository: str, revision: str) -> str:
+    """Return the commit that the cache holds of a revision, or nothing."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        file = try_to_load_from_cache(repository, "config.json", revision=revision)
+    except HFValidationError:
+        return ""
+    if not isinstance(file, str):
+        return ""
+    return Path(file).parent.name
+
+
+def _named_commit(repository: str, revision: str) -> str:
+    """Return the commit that the hub names, or nothing: the download that follows says what is wrong."""
+    from huggingface_hub import HfApi
+
+    try:
+        info = within(ANSWER_S, lambda: HfApi().model_info(repository, revision=revision, timeout=ANSWER_S))
+    except (OSError, ValueError):  # TimeoutError and all of the hub's own errors are among these
+        return ""
+    return str(info.sha)

@@ -1,0 +1,140 @@
+"""Boards from Python: the numbers of the report, filters that change none, frames, comparisons, plots and pages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import bench
+from bench.board.board import Board
+from bench.board.frames import LONG
+from bench.errors import MissingError, UsageError
+from tests.leaderboards.handmade import scored, trained
+from tests.shipped import ROOT
+
+KEPT = [ROOT / "leaderboards" / "runs" / name for name in ("first-screen.jsonl", "small.jsonl")]
+
+
+@pytest.fixture(scope="module")
+def board() -> Board:
+    return bench.load(*KEPT)
+
+
+def test_the_public_names_are_there_and_light() -> None:
+    for name in bench.__all__:
+        assert getattr(bench, name) is not None, name
+    heavy = ["torch", "numpy", "pandas", "lightning", "transformers", "torchmetrics", "yaml", "rich"]
+    code = f"import sys, bench; print([name for name in {heavy} if name in sys.modules], len(dir(bench)))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("[] ")
+    with pytest.raises(AttributeError, match="module 'bench' has no attribute 'nothing'"):
+        _ = bench.nothing
+
+
+def test_a_frame_has_the_numbers_of_the_report(board: Board) -> None:
+    long, wide = board.to_pandas(), board.to_pandas("wide")
+    assert tuple(long.columns) == LONG
+    assert len(wide) == len(board)
+    for table in board.content["tables"]:
+        for row in table["methods"]:
+            of_row = long[long.cells.map(lambda cells, row=row: cells == row["cells"])]
+            of_row = of_row[(of_row.decoding == row["decoding"]) & (of_row.method == row["method"])]
+            means = {column: value["mean"] for column, value in row["values"].items()}
+            assert dict(zip(of_row.metric, of_row["mean"].astype(object).where(of_row["mean"].notna(), None),
+                            strict=True)) == means  # fmt: skip
+            assert set(of_row.watermark) == {table["watermark"]}
+    assert long[long.watermark == ""].empty  # nothing kept here may pass for a published number
+    with pytest.raises(UsageError, match="no format 'tall' of frames"):
+        board.to_pandas("tall")  # type: ignore[arg-type]
+
+
+def test_a_filter_is_a_view(board: Board) -> None:
+    kept = board.filter(task="logicnlg", method=["mle", "hist*"], metric="bleu-*")
+    assert set(kept.methods) == {"mle", "histalign"}
+    assert {name.rpartition("-")[0] for name in kept.metrics} == {"bleu"}
+    whole = board.to_pandas().set_index(["task", "rows", "method", "decoding", "metric"])
+    for line in kept.to_pandas().itertuples():
+        same = whole.loc[(line.task, line.rows, line.method, line.decoding, line.metric)]
+        assert (line.mean, line.p) == (same["mean"], same["p"]) or line.p != line.p  # p is not there
+    assert board.filter(method="mle").filter(metric="bleu-3").methods == ["mle"]
+    with pytest.raises(UsageError, match="the board has no method 'histalgn'; did you mean 'histalign'"):
+        board.filter(method="histalgn")
+    with pytest.raises(UsageError, match="the board has no method 'face'"):
+        board.filter(method="mle").filter(method="face")
+
+
+def test_comparison_is_the_test_of_the_table(board: Board) -> None:
+    frame = board.filter(task="logicnlg").compare("histalign", "mle")
+    line = frame[(frame.metric == "bleu-3") & (frame["rows"] == 1000)].iloc[0]
+    [table] = [table for table in board.content["tables"] if (table["task"], table["rows"]) == ("logicnlg", 1000)]
+    [row] = [row for row in table["methods"] if row["method"] == "histalign"]
+    value = row["values"]["bleu-3"]
+    assert (line.difference, line.low, line.high) == (value["difference"], value["low"], value["high"])
+    assert line["first"] == value["mean"]
+    assert bool(line.only_the_objective) is True
+    assert line.n_seeds == 3
+    with pytest.raises(UsageError, match="cannot compare 'histalign' with 'mel'; did you mean 'mle'"):
+        board.compare("histalign", "mel")
+
+
+def test_two_stores_are_one_board_and_seeds_meet(tmp_path: Path) -> None:
+    for seed, folder in ((0, "a"), (1, "b")):
+        scored(trained(tmp_path / folder, "mle", seed), {"bleu-3": 10.0 + seed})
+    scored(trained(tmp_path / "b", "mle", 0), {"bleu-3": 10.0})  # the same cell once more
+    joined = bench.load(tmp_path / "a", tmp_path / "b").to_pandas()
+    [line] = joined.itertuples()
+    assert (line.mean, line.n_seeds, len(line.cells)) == (10.5, 2, 2)
+    with pytest.raises(MissingError, match="no scores in"):
+        bench.load(tmp_path / "nowhere")
+
+
+def test_what_is_shown_says_what_it_is_worth(board: Board) -> None:
+    assert "not comparable with published numbers: train data: proxy" in repr(board)
+    html = board._repr_html_()
+    assert html.count("Not comparable with published numbers") == len(board.content["tables"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("intervals", {"metric": "bleu-3"}), ("tradeoff", {"x": "self-bleu-2", "y": "kld"}), ("curves", {}),
+     ("curves", {"quantity": "train/loss"})],
+)  # fmt: skip
+def test_plots_are_drawings(board: Board, tmp_path: Path, kind: str, options: dict[str, str]) -> None:
+    drawing = board.plot(kind, **options)
+    root = ET.fromstring(drawing.save(tmp_path / "plot.svg").read_text())
+    assert root.tag.endswith("svg")
+    texts = [node.text or "" for node in root.iter() if node.tag.endswith("text")]
+    if kind != "curves":
+        assert any("not comparable with published numbers" in text for text in texts)
+    assert len(list(root.iter())) > 30
+    assert drawing._repr_svg_() == str(drawing)
+
+
+def test_what_cannot_be_drawn_is_refused(board: Board) -> None:
+    for arguments, said in (
+        (("tradeof", {}), "no plot 'tradeof'; did you mean 'tradeoff'"),
+        (("tradeoff", {}), "should name two metrics"),
+        (("intervals", {"metric": "blue-3"}), "no values of 'blue-3'; did you mean 'bleu-3'"),
+        (("curves", {"quantity": "train/los"}), "no curve 'train/los'; did you mean 'train/loss'"),
+    ):
+        kind, options = arguments
+        with pytest.raises(UsageError, match=said):
+            board.plot(kind, **options)
+
+
+def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
+    path = board.filter(task="gigaword").html(tmp_path / "page.html")
+    text = path.read_text()
+    assert "gigaword" in text
+    assert "<h2>logicnlg" not in text
+    assert json.dumps(board.content)  # JSON types only
+
+
+def test_texts_that_are_not_kept_are_said_to_be_missing(board: Board) -> None:
+    with pytest.raises(MissingError, match="no texts of the same rows to show: .* its rows are not there"):
+        board.filter(task="logicnlg").samples()

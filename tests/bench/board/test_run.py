@@ -1,0 +1,95 @@
+"""`bench.run`: the cells of the command, as a board; failures are raised or kept, and what has no source is refused."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr
+from pathlib import Path
+
+import pytest
+import torch
+
+import bench
+from bench.cli import main
+from bench.errors import RunError, UsageError
+from bench.models.mle import MLE
+from tests.bench.own import Own
+
+SETS = {"trainer.steps": 2, "backbone.width": 16, "backbone.layers": 1, "backbone.heads": 2, "backbone.vocabulary": 300}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def board(results: Path) -> bench.Board:
+    torch.set_num_threads(2)
+    try:
+        ran = bench.run("logicnlg", [MLE, "lead"], set=SETS, limit=8, results=results)
+        assert torch.get_num_threads() == 2  # as the caller had it
+    finally:
+        torch.set_num_threads(1)
+    return ran
+
+
+def test_a_run_is_the_run_of_the_command(board: bench.Board, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = [f"{name}={value}" for name, value in SETS.items()]
+    typed = ["run", "--task", "logicnlg", "--method", "mle,lead", "--limit", "8", "--preset", "small"]
+    assert main([*typed, "--set", *sets, "--results", str(results), "--quiet", "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("stored, ") == 2  # under the same keys
+    assert set(board.methods) == {"mle", "lead"}
+    assert "cut by --limit 8" in board.content["tables"][0]["watermark"]
+
+
+def test_texts_and_curves(board: bench.Board) -> None:
+    samples = board.samples(3)
+    assert list(samples.columns) == ["id", "prompt", "reference", "mle", "lead"]
+    assert len(samples) == 3
+    curves = board.curves()
+    assert set(curves.method) == {"mle"}
+    assert list(curves.step) == [1, 2]
+
+
+FAILING = """
+from bench.models.mle import MLE
+
+
+class Failing(MLE):
+    name = "failing"
+
+    def loss(self, states):
+        raise RuntimeError("fails on purpose")
+"""
+
+
+def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own) -> None:
+    own.write("failing", FAILING)
+    asked = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
+    method = "failing:Failing"
+    with pytest.raises(RunError, match=r"1 cells have failed and the others are stored: .*fails on purpose") as caught:
+        bench.run("logicnlg", ["mle", method], **asked)  # type: ignore[arg-type]
+    assert len(caught.value.failed) == 1
+    kept = bench.run("logicnlg", ["mle", method], on_error="keep", **asked)  # type: ignore[arg-type]
+    assert len(kept.failed) == 1
+    assert "fails on purpose" in repr(kept)
+
+
+def test_what_is_refused(results: Path) -> None:
+    local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
+    for options, said in (
+        ({"method": local}, r"the class Local has no source file.*%%writefile"),
+        ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
+        ({"method": 3}, "a method or task is a name or a class, not '3'"),
+        ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
+        ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            bench.run("logicnlg", results=results, **options)  # type: ignore[arg-type]
+
+
+def test_nothing_is_said_where_nobody_looks(results: Path, board: bench.Board) -> None:
+    with redirect_stderr(io.StringIO()) as said:
+        bench.run("logicnlg", ["mle", "lead"], set=SETS, limit=8, results=results)
+    assert said.getvalue() == ""

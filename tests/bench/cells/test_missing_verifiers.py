@@ -1,0 +1,50 @@
+"""A verifier that is not on this machine is said to be missing without loading its module; a missing value is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.cells.score import computed, differences, lacking, main_column
+from bench.metrics import METRICS
+from bench.store.records import StoredRows
+
+
+def stored_rows(n: int) -> StoredRows:
+    """Rows of texts, as they are stored."""
+    return StoredRows("key", {"split": "test"}, [{"id": str(i), "text": "a b"} for i in range(n)], "0" * 64)
+
+
+def test_nothing_is_loaded_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BENCH_TAPEX", raising=False)
+    entry = replace(METRICS["tapex"], target="no.such.module:family")
+    values, sums = computed(entry, stored_rows(3), {})
+    [value] = values["values"]
+    assert (value["name"], value["value"], value["n"], value["higher_is_better"]) == ("tapex-acc", None, 3, True)
+    assert "|not applicable: needs microsoft/tapex-large-finetuned-tabfact in the hub cache, or" in value["signature"]
+    assert lacking(values)
+    assert not sums
+
+
+def test_what_is_there_is_loaded() -> None:
+    entry = replace(METRICS["tapex"], requires=(), target="no.such.module:family")
+    with pytest.raises(Exception, match=r"no\.such"):
+        computed(entry, stored_rows(3), {})
+
+
+def test_whose_columns_are_known_without_loading_them() -> None:
+    unknown = [family for family, entry in METRICS.items() if entry.requires and not main_column(entry)[0]]
+    assert unknown == ["entity_precision"]  # its columns have the name of a tagger
+    assert main_column(METRICS["dae"]) == ("dae", False)
+
+
+def test_a_value_that_could_not_be_computed_then_is_no_difference() -> None:
+    def columns(value: float | None, signature: str) -> dict[str, list[dict[str, Any]]]:
+        return {"values": [{"name": "nli-acc", "value": value, "n": 2, "signature": signature}]}
+
+    missing, there = columns(None, "nli-acc|not applicable: needs a model"), columns(50.0, "nli-acc|model:x")
+    assert differences(missing, there) == []
+    assert len(differences(there, missing)) == 2  # a stored number that cannot be checked here
+    assert len(differences(columns(None, "nli-acc|not applicable: no table"), there)) == 2

@@ -1,0 +1,106 @@
+"""Beam search with either length penalty: against the library, every text there is, and a plain loop."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import pytest
+import torch
+
+from bench.decodings.beam import Beam
+from bench.models.mle import MLE
+from tests.bench.generation.decoding_oracle import decode, next_token
+from tests.bench.generation.test_generation import one, run
+from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
+
+
+def test_two_forms_of_the_length_disagree_on_headlines() -> None:
+    """-6 at 5 tokens or -10 at 10: over n the longer one wins, after Wu et al. the shorter."""
+    plain, gnmt = Beam(beams=5), Beam(beams=5, gnmt=1.0)
+    assert -6 / plain.length(5) < -10 / plain.length(10)
+    assert -6 / gnmt.length(5) > -10 / gnmt.length(10)
+    assert [gnmt.length(n) for n in (1, 7, 13)] == [1.0, 2.0, 3.0]
+    assert Beam(beams=5, gnmt=0.5).length(19) == 2.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("power", [0.0, 0.6, 1.0, 3.0])
+def test_brute_force(kind: str, power: float) -> None:
+    """A beam that is as wide as there are texts finds the best of all texts over a vocabulary of six."""
+    objective = MLE(backbone(kind, vocab_size=6, seed=4)).eval()
+    given, limit = [[3, 4, 5], [5, 5, 3, 4, 3]], 3
+    decoding = f"beam=36+gnmt={power}"
+    for text, found in zip(given, run(objective, given, decoding, limit), strict=True):
+        predict = next_token(objective, text, one(decoding))
+        told = cache(lambda new, predict=predict: predict(list(new)))
+        scores: dict[tuple[int, ...], float] = {}
+        for length in range(1, limit + 1):
+            for new in product(range(6), repeat=length):
+                whole = END in new or length == limit
+                if not whole or END in new[:-1]:
+                    continue
+                log_prob = sum(float(told(new[:at])[token]) for at, token in enumerate(new))
+                scores[new] = log_prob / ((5 + length) / 6) ** power
+        best = max(scores, key=lambda new: scores[new])
+        assert found == [token for token in best if token != END]
+
+
+def test_the_length_decides() -> None:
+    """Powers from 0 to 5 give longer and longer texts: the search above is of something."""
+    objective = MLE(backbone("bart", seed=2)).eval()
+    lengths = [
+        sum(map(len, run(objective, texts(12, 6), f"beam=4+gnmt={power}", 12))) for power in (-2.0, 0.0, 1.0, 5.0)
+    ]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "decoding",
+    [
+        "beam=4+gnmt=1",
+        "beam=3+gnmt=0.6+early_stopping",
+        "beam=4+gnmt=2+no_repeat_ngram=2",
+    ],
+)
+def test_equal_to_a_plain_loop(kind: str, decoding: str) -> None:
+    objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
+    expected = [decode(objective, text, one(decoding), 8, END) for text in given]
+    assert run(objective, given, decoding, 8) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", ["", "+length_penalty=2", "+length_penalty=-1", "+early_stopping"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_our_loop_is_the_librarys_search(monkeypatch: pytest.MonkeyPatch, kind: str, options: str, seed: int) -> None:
+    """With a penalty that both have, the two searches write the same."""
+    objective, given = MLE(backbone(kind, seed=seed)).eval(), texts(6, seed)
+    theirs = run(objective, given, f"beam=4{options}", 10)
+    monkeypatch.setattr(Beam, "own_loop", True)
+    assert run(objective, given, f"beam=4{options}", 10) == theirs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_an_end_token(kind: str) -> None:
+    found = run(MLE(backbone(kind, eos_token_id=None)), texts(3), "beam=3+gnmt=1", 7)
+    assert {len(row) for row in found} == {7}
+
+
+def test_several_end_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    objective = MLE(backbone("llama", eos_token_id=[END, 3, 7, 9])).eval()
+    theirs = run(objective, texts(8, 2), "beam=3", 10)
+    monkeypatch.setattr(Beam, "own_loop", True)
+    assert run(objective, texts(8, 2), "beam=3", 10) == theirs
+    assert not {END, 3, 7, 9} & {token for row in theirs for token in row}
+
+
+def test_a_prompt_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library reads the prompt of a decoder-only model once a beam."""
+    model, sizes = backbone("gpt2"), []
+    extend = model.extend
+    monkeypatch.setattr(model, "extend", lambda step: sizes.append(tuple(step.ids.shape)) or extend(step))
+    run(MLE(model), [[7, 8, 9]], "beam=4+gnmt=1+max_new_tokens=3")
+    assert sizes[:2] == [(1, 3), (4, 1)]
+    assert torch.tensor(sizes[1:]).tolist() == [[4, 1]] * (len(sizes) - 1)

@@ -1,0 +1,170 @@
+"""Contrastive search: golden texts of a toy model, a plain loop of full passes, and its two limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import PretrainedConfig
+
+from bench.decodings import contrastive_search
+from bench.decodings.contrastive_search import ContrastiveSearch
+from bench.errors import UsageError
+from bench.generation.generation import RowCache, generate
+from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, States, last_rows, slices
+from bench.models.mle import MLE
+from tests.bench.generation.test_generation import run
+from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "modern"
+PROMPT = [1, 2, 3]
+
+
+class Toy(Backbone):
+    """The golden model: h_t = tanh(E[x_t] A + h_(t-1) R), logits h_t U^T; h before the prompt is 0."""
+
+    architecture: ClassVar[str] = "decoder-only"
+
+    def __init__(self, number: int) -> None:
+        with np.load(GOLDEN / f"contrastive_search_{number}.npz") as arrays:
+            held = {name: torch.from_numpy(arrays[name]).double() for name in arrays.files}
+        config = PretrainedConfig(num_hidden_layers=0, vocab_size=len(held["E"]))
+        super().__init__(_model(config, held["U"]), None)
+        self.held = held
+
+    def states(self, batch: Batch) -> States:
+        raise NotImplementedError
+
+    def extend(self, step: Step) -> Rows:
+        hidden = step.cache.rows.get("last", torch.zeros(len(step.ids), self.held["A"].shape[0]).double())
+        for at in range(step.ids.shape[1]):
+            hidden = torch.tanh(self.held["E"][step.ids[:, at]] @ self.held["A"] + hidden @ self.held["R"])
+            states = step.cache.append("hidden", hidden[:, None])
+        tokens = step.cache.append("tokens", step.ids)
+        step.cache.put({"last": hidden})
+        return last_rows(hidden, states[:, :-1], tokens[:, 1:], torch.ones_like(tokens[:, 1:], dtype=torch.bool))
+
+
+def _model(config: PretrainedConfig, weight: Tensor) -> nn.Module:
+    """What a backbone asks of its model: a configuration and an output embedding."""
+    head = nn.Linear(weight.shape[1], weight.shape[0], bias=False).double()
+    head.weight.data.copy_(weight)
+    return SimpleNamespace(config=config, get_output_embeddings=lambda: head)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(("k", "alpha"), [(4, 0.6), (5, 0.0), (8, 0.9)])
+def test_golden(number: int, k: int, alpha: float) -> None:
+    toy = Toy(number)
+    ids = torch.tensor([PROMPT, PROMPT])
+    batch: Batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    found = generate(MLE(toy), batch, ContrastiveSearch(k=k, alpha=alpha), 12)
+    assert found == [toy.held[f"k{k}_a{alpha}_tokens"].long().tolist()] * 2
+    if alpha == 0:
+        assert found[0] == toy.held["greedy"].long().tolist()
+
+
+def by_full_passes(objective: Objective, given: list[int], k: int, alpha: float, limit: int) -> list[int]:
+    """The search of one text with a forward pass over all of it for every candidate."""
+    read = given if objective.backbone.architecture == "decoder-only" else []
+
+    def states(new: list[int]) -> tuple[Tensor, Tensor]:
+        """States behind all tokens read, [T, D], and log-probabilities of the next token, [V]."""
+        if read:
+            ids = labels = torch.tensor([[*given, *new, 0]])
+        else:
+            ids, labels = torch.tensor([given]), torch.tensor([[*new, 0]])
+        batch: Batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+        with torch.no_grad():
+            found = objective.backbone.states(batch)
+            *_, rows = slices(found)
+            return found.hidden[0], objective.log_probs(rows)[-1]
+
+    new: list[int] = []
+    while len(new) < limit and END not in new:
+        before, log_probs = states(new)
+        values, candidates = log_probs.softmax(0).topk(k)
+        scores = []
+        for value, token in zip(values, candidates.tolist(), strict=True):
+            after, _ = states([*new, token])
+            likeness = torch.cosine_similarity(after[-1:], before).max()
+            scores.append(float((1 - alpha) * value - alpha * likeness))
+        new.append(int(candidates[scores.index(max(scores))]))
+    return new[: new.index(END)] if END in new else new
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("k", "alpha"), [(5, 0.6), (6, 0.9)])
+def test_equal_to_full_passes(kind: str, k: int, alpha: float) -> None:
+    objective, given = CacheLM(backbone(kind)).eval(), texts(4, 3)
+    expected = [by_full_passes(objective, text, k, alpha, 8) for text in given]
+    assert run(objective, given, f"contrastive_search={k}+alpha={alpha}", 8) == expected
+    if alpha == 0.9:
+        assert run(objective, given, "greedy", 8) != expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decoding", ["contrastive_search=1", "contrastive_search=5+alpha=0"])
+def test_limits_are_greedy_search(kind: str, decoding: str) -> None:
+    objective = CacheLM(backbone(kind))
+    assert run(objective, texts(6), decoding) == run(objective, texts(6), "greedy")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_does_not_count(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A state is compared with those behind the tokens of its prompt and text; behind the start token for BART."""
+    given, seen, cosine = [[7], *texts(3, 3)], list[list[int]](), contrastive_search.largest_cosine
+
+    def watched(tried: Tensor, before: Tensor, real: Tensor) -> Tensor:
+        seen.append(real.sum(1).tolist())
+        return cosine(tried, before, real)
+
+    monkeypatch.setattr(contrastive_search, "largest_cosine", watched)
+    run(MLE(backbone(kind, eos_token_id=None)), given, "contrastive_search=5", 3)
+    read = [1] * 4 if kind == "bart" else [len(text) for text in given]
+    assert seen == [[count + step for count in read] for step in range(3)]
+
+
+def test_a_state_that_does_not_count_changes_nothing() -> None:
+    tried, before = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[0.0, 2.0], [3.0, 0.0]]])
+    cosine = contrastive_search.largest_cosine
+    assert cosine(tried, before, torch.tensor([[True, True]])).tolist() == [[1.0]]
+    assert cosine(tried, before, torch.tensor([[True, False]])).tolist() == [[0.0]]
+
+
+def test_k_forward_passes_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sizes = backbone("gpt2", eos_token_id=None), list[tuple[int, ...]]()
+    extend = model.extend
+    monkeypatch.setattr(model, "extend", lambda step: sizes.append(tuple(step.ids.shape)) or extend(step))
+    run(MLE(model), [[7, 8, 9], [4, 5, 6]], "contrastive_search=4+max_new_tokens=3")
+    assert sizes == [(2, 3), (8, 1), (8, 1), (8, 1)]
+    assert ContrastiveSearch(k=4).passes == 4
+
+
+def test_the_last_token_is_read_too() -> None:
+    """Greedy search needs one position less."""
+    model = backbone("gpt2", n_positions=8)
+    assert run(MLE(model), [[5] * 4], "greedy", 5)
+    with pytest.raises(UsageError, match="4 given and 6 new tokens need more than the backbone's 8 positions"):
+        run(MLE(model), [[5] * 4], "contrastive_search=3", 5)
+
+
+def test_row_cache_is_repeated_and_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named tensors that stay behind make another text: the proofs above look at them."""
+    objective, given = CacheLM(backbone("gpt2")), texts(4, 3)
+    sound = run(objective, given, "contrastive_search=4")
+    parent: Any = RowCache.__mro__[1]
+
+    def forgetful(self: RowCache, indices: Tensor) -> None:
+        parent.batch_select_indices(self, indices)
+        self.rows = {name: rows[: len(indices)] for name, rows in self.rows.items()}
+
+    monkeypatch.setattr(RowCache, "batch_select_indices", forgetful)
+    assert run(objective, given, "contrastive_search=4") != sound

@@ -1,0 +1,189 @@
+"""Every decoding of the table: the cache is right, rows are their own, texts and keys go round, files are light."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.cells.job import evaluation_content, evaluation_of
+from bench.cells.wanted import Evaluation
+from bench.config.decoding import parse
+from bench.decodings import DECODINGS, SYNONYMS
+from bench.decodings.core.decoding import Decoding
+from bench.errors import UsageError
+from bench.generation.generation import RowCache, generate
+from bench.models.mle import MLE
+from tests.bench.generation import test_bilstm_generation as recurrent
+from tests.bench.generation.test_generation import run, worst_step
+from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
+from tests.models.tiny_bilstm import collate, tiny
+
+EVERY = [
+    "greedy",
+    "greedy+repetition_penalty=1.5+frequency_penalty=0.2",
+    "beam=3",
+    "beam=3+gnmt=0.8",
+    "topk=5",
+    "nucleus=0.9",
+    "sample",
+    "min_p=0.05",
+    "typical=0.9",
+    "eta=0.01",
+    "mirostat=2",
+    "mirostat=2+version=1",
+    "contrastive_search=3",
+]
+NEW = [EVERY[1], EVERY[3], *EVERY[7:]]
+
+
+def test_all_are_tried() -> None:
+    assert {parse(text)[0].name for text in EVERY} == set(DECODINGS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decoding", EVERY)
+def test_cached_is_full(kind: str, decoding: str) -> None:
+    """At every step, of every text: what decoding is told is what a forward pass over the whole text gives."""
+    objective = CacheLM(backbone(kind, dtype=torch.float64))
+    assert worst_step(objective, texts(3, 3), decoding) < 1e-10
+
+
+@pytest.mark.parametrize("options", [recurrent.DESIGNS[0], recurrent.DESIGNS[11]])
+@pytest.mark.parametrize("decoding", EVERY)
+def test_cached_is_full_on_a_copying_lstm(options: dict[str, Any], decoding: str) -> None:
+    assert recurrent.worst_step(tiny(**options), decoding, recurrent.CopyCacheLM) < 1e-10
+
+
+@pytest.mark.parametrize("decoding", ["beam=3+gnmt=1", "contrastive_search=3"])
+@pytest.mark.parametrize("name", ["batch_select_indices", "batch_repeat_interleave"])
+def test_the_comparison_is_alive(monkeypatch: pytest.MonkeyPatch, name: str, decoding: str) -> None:
+    """It fails by nats where the memory does not follow its text."""
+    inherited = getattr(RowCache.__mro__[1], name)
+
+    def forgetful(self: RowCache, by: Any) -> None:
+        inherited(self, by)
+        count = len(by) if isinstance(by, Tensor) else by * len(next(iter(self.rows.values())))
+        self.rows = {name: rows.repeat(count, *[1] * (rows.ndim - 1))[:count] for name, rows in self.rows.items()}
+
+    monkeypatch.setattr(RowCache, name, forgetful)
+    assert worst_step(CacheLM(backbone("gpt2", dtype=torch.float64)), texts(4, 3), decoding) > 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decoding", NEW)
+def test_a_row_is_its_own(kind: str, decoding: str) -> None:
+    """Its text depends on its seed, and on no other row, their order or their number."""
+    objective, given, seeds, order = CacheLM(backbone(kind)), texts(4, 5), [100, 101, 102, 103], [3, 0, 2, 1]
+    together = run(objective, given, decoding, seeds=seeds)
+    shuffled = run(objective, [given[i] for i in order], decoding, seeds=[seeds[i] for i in order])
+    assert [together[i] for i in order] == shuffled
+    for row, (text, seed) in enumerate(zip(given, seeds, strict=True)):
+        assert run(objective, [text], decoding, seeds=[seed]) == [together[row]]
+
+
+@pytest.mark.parametrize("decoding", NEW)
+def test_a_row_is_its_own_on_a_copying_lstm(decoding: str) -> None:
+    objective, seeds = MLE(tiny(exemplar="both")), [5, 6, 7]
+    settings = parse(decoding)[0]
+    together = generate(objective, collate(recurrent.SOURCES, recurrent.READ), settings, 8, seeds)
+    for row, (source, read, seed) in enumerate(zip(recurrent.SOURCES, recurrent.READ, seeds, strict=True)):
+        assert generate(objective, collate([source], [read]), settings, 8, [seed]) == [together[row]]
+
+
+@pytest.mark.parametrize("decoding", [text for text in NEW if parse(text)[0].samples])
+def test_seeds_matter_and_repeat(decoding: str) -> None:
+    objective, given = MLE(backbone("gpt2")), texts(6, 5)
+    first = run(objective, given, decoding, seeds=range(6))
+    torch.manual_seed(123)
+    assert run(objective, given, decoding, seeds=range(6)) == first
+    assert run(objective, given, decoding, seeds=range(6, 12)) != first
+
+
+@pytest.mark.parametrize("decoding", EVERY)
+def test_it_ends_where_it_should(decoding: str) -> None:
+    for kind in KINDS:
+        found = run(MLE(backbone(kind)), texts(3), f"{decoding}+max_new_tokens=2", 9, seeds=range(3))
+        assert max(map(len, found)) <= 2
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_text_and_job_go_round(text: str) -> None:
+    (decoding,) = parse(text)
+    assert parse(decoding.text) == [decoding]
+    assert parse(decoding.asked) == [decoding]
+    assert hash(decoding) == hash(replace(decoding))
+    what = Evaluation("generation", "test", ("1",), 4, decoding=decoding)
+    assert evaluation_of(json.loads(json.dumps(evaluation_content(what)))) == what
+
+
+def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() -> None:
+    penalties = {"repetition_penalty", "frequency_penalty", "presence_penalty", "gnmt"}
+    for text in EVERY:
+        decoding = parse(text)[0]
+        missing = set(decoding.settings()) - set(decoding.as_dict())
+        assert missing <= penalties
+        assert {name for name in missing if getattr(decoding, name) != decoding.settings()[name].default} == set()
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("topp=0.9", "did you mean 'nucleus'?"),
+        ("top_p=0.9", "did you mean 'nucleus'?"),
+        ("Top-P=0.9", "did you mean 'nucleus'?"),
+        ("min-p=0.1", "did you mean 'min_p'?"),
+        ("minp=0.1", "did you mean 'min_p'?"),
+        ("top_k=3", "did you mean 'topk'?"),
+        ("top-k=3", "did you mean 'topk'?"),
+        ("GREEDY", "did you mean 'greedy'?"),
+        ("typical_p=0.9", "did you mean 'typical'?"),
+        ("beam_search=4", "did you mean 'beam'?"),
+        ("contrastive=4", "did you mean 'contrastive_search'?"),
+        ("contrastivesearch=4", "did you mean 'contrastive_search'?"),
+        ("sampling", "did you mean 'sample'?"),
+        ("mirostat", "mirostat needs a value, for example mirostat=3"),
+        ("min_p=1.5", "p is a number above 0 and of at most 1, not '1.5'"),
+        ("mirostat=3+version=3", "version is a whole number of at least 1 and of at most 2, not '3'"),
+        ("contrastive_search=5+alpha=2", "alpha is a number of at least 0 and of at most 1"),
+        ("greedy+repetition_penalty=0", "repetition_penalty is a number above 0"),
+        ("greedy+repetion_penalty=2", "did you mean 'repetition_penalty'?"),
+        ("beam=4+gnmt=1+length_penalty=2", "beam takes length_penalty or gnmt, not both"),
+        ("topk=3+k=4", "there is no option of topk decoding 'k'"),
+        ("decoupled:min_p=0.1", "decoupled decoding is not for min_p"),
+        ("decoupled:topk=3+presence_penalty=1", "presence_penalty cannot be combined"),
+    ],
+)
+def test_refused(typed: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse(typed)
+    assert says in str(error.value)
+
+
+def test_synonyms_are_not_names_and_mean_one() -> None:
+    assert not set(SYNONYMS) & set(DECODINGS)
+    assert set(SYNONYMS.values()) <= set(DECODINGS)
+
+
+def test_entries_name_their_classes() -> None:
+    for name, entry in DECODINGS.items():
+        kind = entry.load()
+        assert issubclass(kind, Decoding)
+        assert (kind.name, kind.paper) == (name, entry.paper)
+
+
+def test_the_table_loads_nothing_heavy() -> None:
+    """`bench list` reads settings and defaults of every class."""
+    code = (
+        "import sys; from bench.decodings import DECODINGS\n"
+        "print([entry.load().settings() and 0 for entry in DECODINGS.values()])\n"
+        "print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

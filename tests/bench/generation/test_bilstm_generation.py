@@ -1,0 +1,246 @@
+"""Generation with the recurrent backbone: cached steps equal full passes, beams carry its state and its exemplar."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import EncoderDecoderCache, LogitsProcessor
+
+from bench.config.decoding import parse
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
+from bench.errors import UsageError
+from bench.generation.generation import RowCache, generate
+from bench.models.backbones.backbone import Step
+from bench.models.backbones.bilstm import BiLSTM
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, slices
+from bench.models.functional.cache import cache_log_probs
+from bench.models.mle import MLE
+from tests.bench.generation.decoding_oracle import NextToken, beam, block, greedy
+from tests.models.tiny_bilstm import END, EXEMPLARS, collate, texts, tiny
+
+DESIGNS = [
+    {"exemplar": exemplar, "input_feeding": feeding, "released": released}
+    for exemplar, (feeding, released) in product(EXEMPLARS, [(False, False), (True, False), (True, True)])
+]
+SOME = [DESIGNS[i] for i in (0, 4, 6, 11, 14)]  # every way to read an exemplar, every way to run
+BEAM = "beam=5+length_penalty=1.0"
+SOURCES, READ = texts(3, 3), texts(3, 4, 6)
+
+
+class CopyCacheLM(Objective):
+    """Eq. 3 of HistAlign over the memory, on top of copying."""
+
+    name = "copy-cache-lm"
+    paper = "for tests"
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+
+
+def one(text: str) -> Decoding:
+    return parse(text)[0]
+
+
+def run(
+    objective: Objective, sources: list[list[int]], read: list[list[int]] | None, decoding: str, limit: int = 8,
+    **options: Any,
+) -> list[list[int]]:  # fmt: skip
+    return generate(objective, collate(sources, read), one(decoding), limit, **options)
+
+
+def next_token(objective: Objective, source: list[int], read: list[int]) -> NextToken:
+    """The distribution behind a source and its exemplar by teacher forcing, one row at a time."""
+
+    def log_probs(new: list[int]) -> Tensor:
+        with torch.no_grad():
+            *_, rows = slices(objective.backbone.states(collate([source], [read], [[*new, 0]])))
+            return objective.log_probs(rows)[-1].double()
+
+    return log_probs
+
+
+class Stepwise(LogitsProcessor):
+    """Compare each answer with a full pass over the row's whole text."""
+
+    def __init__(self, objective: Objective, beams: int) -> None:
+        self.objective, self.beams = objective, beams
+        self.worst, self.compared = 0.0, 0
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        for row, (text, log_probs) in enumerate(zip(input_ids[:, 1:].tolist(), self.answered, strict=True)):
+            if END not in text:
+                at = row // self.beams
+                expected = next_token(self.objective, SOURCES[at], READ[at])(text)
+                self.worst = max(self.worst, float((log_probs - expected).abs().max()))
+                self.compared += 1
+        return scores
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        """What decoding is told, before the library rounds it to float32."""
+        self.answered = self.objective.log_probs(rows)
+        return self.answered
+
+
+def worst_step(model: BiLSTM, decoding: str, kind: type[Objective] = MLE) -> float:
+    """The largest difference, over all steps and rows, between decoding and full passes."""
+    check = Stepwise(kind(model), one(decoding).width)
+    objective = kind(model)
+    objective.decode_log_probs = check.decode_log_probs  # type: ignore[method-assign]
+    run(objective, SOURCES, READ, decoding, 5, processors=[check], seeds=range(len(SOURCES)))
+    assert check.compared > 5 * len(SOURCES) / 2
+    return check.worst
+
+
+class TestStepwise:
+    @pytest.mark.parametrize("options", DESIGNS)
+    def test_greedy(self, options: dict[str, Any]) -> None:
+        assert worst_step(tiny(**options), "greedy") < 1e-10
+
+    @pytest.mark.parametrize("options", SOME)
+    @pytest.mark.parametrize("decoding", [BEAM, "nucleus=0.95"])
+    def test_beam_and_sampling(self, options: dict[str, Any], decoding: str) -> None:
+        assert worst_step(tiny(**options), decoding) < 1e-10
+
+    def test_memory(self) -> None:
+        assert worst_step(tiny(exemplar="both"), BEAM, CopyCacheLM) < 1e-10
+
+    def test_without_copying(self) -> None:
+        assert worst_step(tiny(exemplar="both", copy=False), BEAM) < 1e-10
+
+
+class TestSeveralTokens:
+    @pytest.mark.parametrize("options", SOME)
+    def test_in_one_step(self, options: dict[str, Any]) -> None:
+        """Two tokens, then three: the last position is that of a full pass."""
+        model, given, new = tiny(**options), collate(SOURCES, READ), torch.tensor([[1, 5, 6, 7, 8]] * len(SOURCES))
+        config = model.model.config
+        cache = EncoderDecoderCache(RowCache(config), RowCache(config))
+        encoded = model.model.encoder(given["input_ids"], given["attention_mask"])
+        read = given["exemplar_ids"], given["exemplar_mask"]
+        for ids in (new[:, :2], new[:, 2:]):
+            rows = model.extend(Step(ids, cache, given["attention_mask"], None, given["input_ids"], encoded, *read))
+        labels = torch.cat([new[:, 1:], new[:, :1]], 1)
+        states = model.states({**given, "labels": labels})
+        torch.testing.assert_close(rows.hidden, states.hidden[:, -1], rtol=0, atol=1e-12)
+        torch.testing.assert_close(rows.copying, states.copying[:, -1], rtol=0, atol=1e-12)  # type: ignore[index]
+
+
+class TestStepwiseIsAlive:
+    """The comparison above fails for each of the mistakes it is there for."""
+
+    def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
+        assert min(worst_step(tiny(exemplar=exemplar), "beam=3") for exemplar in EXEMPLARS) > 0.1
+
+    @pytest.mark.parametrize(("name", "options"), [("hidden", {}), ("cell", {}), ("vector", {"input_feeding": True})])
+    def test_state_lost(self, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]) -> None:
+        put = RowCache.put
+
+        def forgetful(self: RowCache, rows: dict[str, Tensor]) -> None:
+            put(self, rows)
+            self.rows[name] = torch.zeros_like(self.rows.get(name, next(iter(rows.values()))))
+
+        monkeypatch.setattr(RowCache, "put", forgetful)
+        assert worst_step(tiny(exemplar="adapt", **options), "greedy") > 0.1
+
+    @pytest.mark.parametrize("exemplar", ["attend", "adapt"])
+    def test_exemplars_tiled(self, monkeypatch: pytest.MonkeyPatch, exemplar: str) -> None:
+        """Exemplars repeated in another order than beams."""
+        model = tiny(exemplar=exemplar)
+        extend = model.extend
+
+        def tiled(step: Any) -> Rows:
+            order = torch.arange(len(step.ids)).view(-1, 5).T.flatten()
+            for name in ("exemplar", "exemplar_mask"):
+                object.__setattr__(step, name, getattr(step, name)[order])
+            return extend(step)
+
+        monkeypatch.setattr(model, "extend", tiled)
+        assert worst_step(model, BEAM) > 0.1
+
+
+class TestOracle:
+    """Texts equal those of a loop without cache, batch, padding or library."""
+
+    @pytest.mark.parametrize("options", SOME)
+    @pytest.mark.parametrize("decoding", ["greedy", BEAM, "beam=2+length_penalty=2+no_repeat_ngram=2"])
+    def test_equal(self, options: dict[str, Any], decoding: str) -> None:
+        objective, settings = MLE(tiny(**options)), one(decoding)
+        expected = []
+        for source, read in zip(SOURCES, READ, strict=True):
+            predict = next_token(objective, source, read)
+
+            def blocked(new: list[int], predict: NextToken = predict) -> Tensor:
+                return block(predict(new), [1, *new], settings.no_repeat_ngram)
+
+            if isinstance(settings, Beam):
+                found = beam(blocked, settings, 6, END)
+            else:
+                found = greedy(blocked, settings, 6, END)
+            expected.append(found[: found.index(END)] if END in found else found)
+        assert run(objective, SOURCES, READ, decoding, 6) == expected
+
+
+class TestBatch:
+    @pytest.mark.parametrize("options", SOME)
+    @pytest.mark.parametrize("decoding", ["greedy", BEAM, "topk=5"])
+    def test_order_and_size(self, options: dict[str, Any], decoding: str) -> None:
+        objective, seeds, order = MLE(tiny(**options)), [5, 6, 7], [2, 0, 1]
+        together = run(objective, SOURCES, READ, decoding, seeds=seeds)
+        given = ([part[i] for i in order] for part in (SOURCES, READ))
+        shuffled = run(objective, *given, decoding, seeds=[seeds[i] for i in order])
+        assert [together[i] for i in order] == shuffled
+        for i, row in enumerate(together):
+            assert run(objective, [SOURCES[i]], [READ[i]], decoding, seeds=[seeds[i]]) == [row]
+
+
+class TestExemplars:
+    @pytest.mark.parametrize("exemplar", EXEMPLARS)
+    @pytest.mark.parametrize("decoding", ["greedy", BEAM])
+    def test_another_one(self, exemplar: str, decoding: str) -> None:
+        objective = MLE(tiny(exemplar=exemplar))
+        own, other = (run(objective, SOURCES, given, decoding, 12) for given in (READ, READ[::-1]))
+        assert (own == other) == (exemplar in ("none", "constant"))
+
+    def test_missing(self) -> None:
+        with pytest.raises(UsageError, match="exemplar=adapt reads an exemplar"):
+            run(MLE(tiny(exemplar="adapt")), SOURCES, None, "greedy")
+
+    def test_not_needed(self) -> None:
+        objective = MLE(tiny(exemplar="constant"))
+        assert run(objective, SOURCES, None, BEAM) == run(objective, SOURCES, READ, BEAM)
+
+    def test_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model, calls = tiny(exemplar="both"), []
+        assert model.model.exemplar_encoder is not None
+        model.model.exemplar_encoder.register_forward_hook(lambda *_: calls.append(1))
+        run(MLE(model), SOURCES, READ, BEAM)
+        assert len(calls) == 1
+
+
+class TestRowCache:
+    def test_put_replaces(self) -> None:
+        cache = RowCache(tiny().model.config)
+        assert (len(cache.layers), cache.get_seq_length()) == (0, 0)
+        cache.put({"state": torch.tensor([[1.0], [2.0]])})
+        cache.put({"state": torch.tensor([[3.0], [4.0]])})
+        cache.reorder_cache(torch.tensor([1, 1]))
+        assert cache.rows["state"].tolist() == [[4.0], [4.0]]
+        cache.batch_repeat_interleave(2)
+        cache.batch_select_indices(torch.tensor([0]))
+        assert cache.rows["state"].tolist() == [[4.0]]
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("options", SOME)
+    def test_bfloat16_autocast(self, options: dict[str, Any]) -> None:
+        objective = MLE(tiny(dtype=torch.float32, **options))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = run(objective, SOURCES, READ, BEAM)
+        assert all(row for row in found)

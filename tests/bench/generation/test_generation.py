@@ -1,0 +1,443 @@
+"""Generation through the adapter: the library's own decoding, the oracle's, and what must not depend on the batch."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import GenerationConfig, LogitsProcessor
+
+from bench.config.decoding import parse
+from bench.decodings.beam import Beam
+from bench.decodings.core.decoding import Decoding
+from bench.errors import UsageError
+from bench.generation.generation import Generator, RowCache, SharedByBeams, generate
+from bench.models.backbones import causal
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
+from bench.models.mle import MLE
+from tests.bench.generation.decoding_oracle import decode, next_token
+from tests.bench.generation.tiny_decoders import END, KINDS, VOCABULARY, CacheLM, backbone, collate, texts
+
+NEW = 10
+SEARCHES = [
+    "greedy",
+    "beam=4+length_penalty=2",
+    "beam=4+length_penalty=0.6+no_repeat_ngram=3",
+    "beam=3+early_stopping",
+    "greedy+no_repeat_ngram=2",
+]
+SAMPLES = ["topk=5", "nucleus=0.9+temperature=1.3", "sample"]
+
+
+def one(text: str) -> Decoding:
+    return parse(text)[0]
+
+
+def run(
+    objective: Objective, given: list[list[int]], decoding: str, limit: int = NEW, **options: Any
+) -> list[list[int]]:
+    return generate(objective, collate(objective.backbone, given), one(decoding), limit, **options)
+
+
+def cut(row: list[int]) -> list[int]:
+    return row[: row.index(END)] if END in row else row
+
+
+class TestLibrary:
+    """MLE through the adapter is the library's own generate, token for token."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", SEARCHES)
+    def test_equal(self, kind: str, decoding: str) -> None:
+        objective = MLE(backbone(kind)).eval()
+        given, settings = texts(8), one(decoding)
+        beam: dict[str, Any] = {}
+        if isinstance(settings, Beam):
+            beam = {"num_beams": settings.beams, "length_penalty": settings.length_penalty}
+            beam["early_stopping"] = settings.early_stopping
+        config = GenerationConfig(
+            max_new_tokens=NEW, do_sample=False, no_repeat_ngram_size=settings.no_repeat_ngram, **beam,
+            pad_token_id=0, eos_token_id=END, bos_token_id=1, decoder_start_token_id=1,
+        )  # fmt: skip
+        batch = collate(objective.backbone, given)
+        theirs = objective.backbone.model.generate(**batch, generation_config=config)
+        start = 1 if kind == "bart" else batch["input_ids"].shape[1]
+        assert run(objective, given, decoding) == [cut(row) for row in theirs[:, start:].tolist()]
+
+    def test_settings_of_the_checkpoint_stay_out(self) -> None:
+        plain, opinionated = backbone("bart"), backbone("bart")
+        opinionated.model.generation_config.num_beams = 3
+        opinionated.model.generation_config.no_repeat_ngram_size = 1
+        opinionated.model.generation_config.min_length = 9
+        assert run(MLE(plain), texts(4), "greedy") == run(MLE(opinionated), texts(4), "greedy")
+
+
+class TestOracle:
+    """Decoding equals the loop of `decoding_oracle.py`, which has no cache, no batch and no padding."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", SEARCHES)
+    def test_cache_lm(self, kind: str, decoding: str) -> None:
+        objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
+        expected = [decode(objective, text, one(decoding), 8, END) for text in given]
+        assert run(objective, given, decoding, 8) == expected
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_decoupled_greedy(self, kind: str) -> None:
+        objective = counted(CacheLM(backbone(kind))).eval()
+        settings = one("decoupled:greedy")
+        expected = [decode(objective, text, settings, 10, END) for text in texts(4)]
+        assert run(objective, texts(4), "decoupled:greedy", 10) == expected
+
+    def test_the_memory_matters(self) -> None:
+        for kind in KINDS:
+            model = backbone(kind)
+            assert run(CacheLM(model), texts(6), "beam=4") != run(MLE(model), texts(6), "beam=4")
+
+
+class Stepwise(LogitsProcessor):
+    """Compare what the adapter has just answered with a forward pass over each row's whole text."""
+
+    def __init__(self, objective: Objective, given: list[list[int]], decoding: Decoding) -> None:
+        self.objective, self.given, self.decoding = objective, given, decoding
+        self.answered: list[Tensor] = []
+        self.worst, self.compared = 0.0, 0
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        answered = self.answered.pop()
+        assert not answered.isnan().any()
+        longest = max(map(len, self.given)) if self.objective.backbone.architecture == "decoder-only" else 1
+        for row, (text, log_probs) in enumerate(zip(input_ids[:, longest:].tolist(), answered, strict=True)):
+            if END in text:
+                continue  # finished: what follows is overwritten with padding
+            expected = next_token(self.objective, self.given[row // self.decoding.width], self.decoding)(text)
+            self.worst = max(self.worst, float(difference(log_probs.double(), expected)))
+            self.compared += 1
+        return scores
+
+
+def difference(first: Tensor, second: Tensor) -> Tensor:
+    """Largest difference; infinite where only one is -inf."""
+    return torch.where(first == second, 0.0, first - second).abs().max()
+
+
+@contextmanager
+def recorded(objective: Objective, into: list[Tensor]) -> Iterator[None]:
+    """Keep what decoding is told, before the library rounds it to float32."""
+    ask = objective.decode_log_probs
+
+    def answer(rows: Any, decoding: Decoding) -> Tensor:
+        into.append(ask(rows, decoding))
+        return into[-1]
+
+    objective.decode_log_probs = answer  # type: ignore[method-assign]
+    yield
+    del objective.decode_log_probs
+
+
+def worst_step(objective: Objective, given: list[list[int]], decoding: str, limit: int = 6) -> float:
+    """The largest difference, over all steps and rows, between decoding and a full forward pass."""
+    objective.eval()
+    full = type(objective)(objective.backbone).eval()
+    full.setup_run(objective.run_context)
+    check = Stepwise(full, given, one(decoding))
+    with recorded(objective, check.answered):
+        run(objective, given, decoding, limit, processors=[check], seeds=range(len(given)))
+    assert check.compared > limit * len(given) / 2
+    return check.worst
+
+
+def counted(objective: Objective) -> Objective:
+    objective.setup_run(RunContext(token_counts=lambda: 1000 / (1 + torch.arange(VOCABULARY))))
+    return objective
+
+
+class TestStepwise:
+    """Every cached step equals a full forward pass over the same text, for every row of every beam."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("method", [MLE, CacheLM])
+    @pytest.mark.parametrize("decoding", ["greedy", "beam=4+length_penalty=2", "nucleus=0.95"])
+    def test_equal(self, kind: str, method: type[Objective], decoding: str) -> None:
+        objective = method(backbone(kind, dtype=torch.float64))
+        assert worst_step(objective, texts(4, 3), decoding) < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", ["decoupled:topk=2", "decoupled:nucleus=0.8", "decoupled:greedy"])
+    def test_decoupled(self, kind: str, decoding: str) -> None:
+        objective = counted(CacheLM(backbone(kind, dtype=torch.float64)))
+        assert worst_step(objective, texts(4, 3), decoding) < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_no_padding(self, kind: str) -> None:
+        """The library drops a mask of ones altogether."""
+        given = [text[:3] for text in texts(4, 3)]
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), given, "beam=3") < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_one_token_prompt(self, kind: str) -> None:
+        """The first step has nothing to read."""
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9, 8, 7, 9]], "beam=3") < 1e-10
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9]], "greedy") < 1e-10
+
+    @pytest.mark.parametrize("kind", ["gpt2", "llama"])
+    def test_padded_teacher_forcing(self, kind: str) -> None:
+        """The states of a padded batch are those of its texts alone: training and decoding count alike."""
+        model, given = backbone(kind, dtype=torch.float64).eval(), texts(4, 3)
+        batch = collate(model, given)
+        together = model.states({**batch, "labels": batch["input_ids"]}).hidden
+        for row, text in enumerate(given):
+            ids = torch.tensor([text])
+            alone = model.states({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).hidden
+            torch.testing.assert_close(together[row, -alone.shape[1] :], alone[0], rtol=0, atol=1e-10)
+
+
+class TestStepwiseIsAlive:
+    """The comparison above fails, by nats, for each of the mistakes it is there for."""
+
+    def nats(self, kind: str, decoding: str = "beam=4") -> float:
+        return worst_step(CacheLM(backbone(kind, dtype=torch.float64)), texts(4, 3), decoding)
+
+    def test_memory_not_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: super(RowCache, self).reorder_cache(beams))
+        assert self.nats("gpt2") > 0.1
+
+    def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
+        assert min(self.nats(kind, "beam=3") for kind in KINDS) > 0.1
+
+    def test_memory_mask_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(causal, "both_real", lambda mask: torch.ones_like(mask[:, 1:], dtype=torch.bool))
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_positions_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        extend = causal.Causal.extend
+
+        def without(self: Any, step: Any) -> Any:
+            start = step.cache.get_seq_length()
+            places = torch.arange(start, start + step.ids.shape[1]).expand_as(step.ids)
+            return extend(self, type(step)(step.ids, step.cache, step.mask, places))
+
+        monkeypatch.setattr(causal.Causal, "extend", without)
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_memory_of_the_last_token_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the released HistAlign decoding does."""
+        rows = causal.last_rows
+        monkeypatch.setattr(
+            causal, "last_rows", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
+        )
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_source_tiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the released HistAlign code does instead of repeating each row for its beams."""
+        repeat = Tensor.repeat_interleave
+
+        def tile(self: Tensor, repeats: int, dim: int) -> Tensor:
+            return self.repeat(repeats, *[1] * (self.ndim - 1)) if self.ndim == 2 else repeat(self, repeats, dim=dim)
+
+        monkeypatch.setattr(Tensor, "repeat_interleave", tile)
+        assert self.nats("bart") > 0.1
+
+
+class TestBatch:
+    """A row's text does not depend on its company."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", ["greedy", "beam=4+length_penalty=2", *SAMPLES])
+    def test_order_and_size(self, kind: str, decoding: str) -> None:
+        objective, given = CacheLM(backbone(kind)), texts(4, 5)
+        seeds = list(range(100, 104))
+        together = run(objective, given, decoding, seeds=seeds)
+        order = [3, 0, 2, 1]
+        shuffled = run(objective, [given[i] for i in order], decoding, seeds=[seeds[i] for i in order])
+        assert [together[i] for i in order] == shuffled
+        alone = [run(objective, [text], decoding, seeds=[seed])[0] for text, seed in zip(given, seeds, strict=True)]
+        assert alone == together
+
+    @pytest.mark.parametrize("decoding", SAMPLES)
+    def test_seeds_matter_and_repeat(self, decoding: str) -> None:
+        objective, given = MLE(backbone("gpt2")), texts(6, 5)
+        first = run(objective, given, decoding, seeds=range(6))
+        torch.manual_seed(123)
+        assert run(objective, given, decoding, seeds=range(6)) == first
+        assert run(objective, given, decoding, seeds=range(6, 12)) != first
+
+    def test_a_longer_limit_begins_alike(self) -> None:
+        objective, given = MLE(backbone("gpt2")), texts(6, 5)
+        for decoding in ["greedy", *SAMPLES]:
+            short, long = (run(objective, given, decoding, n, seeds=range(6)) for n in (5, 12))
+            assert [row[:5] for row in long] == short
+
+    def test_the_decodings_own_limit_comes_first(self) -> None:
+        found = run(MLE(backbone("gpt2")), texts(4), "greedy+max_new_tokens=3", 20)
+        assert max(map(len, found)) == 3
+
+
+class EndsAfter(Objective):
+    """End tokens at a place that differs by row."""
+
+    name = "ends-after"
+    paper = "for tests"
+
+    def __init__(self, model: Any, ends: tuple[int, ...] = (END,)) -> None:
+        super().__init__(model)
+        self.ends, self.step = ends, 0
+
+    def log_probs(self, rows: Any) -> Tensor:
+        logits = self.logits(rows)
+        logits[:, list(self.ends)] = -1e4
+        due = torch.arange(len(rows)) <= self.step
+        logits[due, self.ends[self.step % len(self.ends)]] = 1e4
+        self.step += 1
+        return logits.log_softmax(-1)
+
+
+class TestEnd:
+    @pytest.mark.parametrize("pad", [0, 96, END])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_cut_at_the_end_token(self, kind: str, pad: int) -> None:
+        found = run(EndsAfter(backbone(kind, pad=pad)), texts(4), "greedy")
+        assert [len(row) for row in found] == [0, 1, 2, 3]
+        assert not {END, pad} & {token for row in found for token in row}
+
+    @pytest.mark.parametrize("decoding", ["greedy", "beam=4", "beam=3+early_stopping", "nucleus=0.9"])
+    def test_padding_does_not_change_texts(self, decoding: str) -> None:
+        """A beam fills up with end tokens where the padding id is 0."""
+        found: list[list[list[int]]] = [[], []]
+        for kind in KINDS:
+            for pad, rows in zip((0, 96), found, strict=True):
+                rows += run(MLE(backbone(kind, pad=pad)), texts(6), decoding, 20, seeds=range(6))
+        assert found[0] == found[1]
+        assert not any(END in row for row in found[0])
+        assert min(map(len, found[0])) < 20
+
+    def test_several_end_tokens(self) -> None:
+        model = backbone("llama", eos_token_id=[END, 3])
+        found = run(EndsAfter(model, (3, END)), texts(4), "greedy")
+        assert [len(row) for row in found] == [0, 1, 2, 3]
+
+    def test_no_end_token(self) -> None:
+        model = backbone("gpt2", eos_token_id=None)
+        for decoding in ("greedy", "beam=3", "topk=3"):
+            assert {len(row) for row in run(MLE(model), texts(3), decoding, 7, seeds=range(3))} == {7}
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", ["greedy", "beam=3", "nucleus=0.9", "decoupled:topk=3"])
+    def test_bf16_autocast_runs(self, kind: str, decoding: str) -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            found = run(counted(CacheLM(backbone(kind))), texts(4), decoding, seeds=range(4))
+        assert any(found)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_bf16_autocast_equals_the_library(self, kind: str) -> None:
+        objective = MLE(backbone(kind)).eval()
+        batch = collate(objective.backbone, texts(4))
+        start = 1 if kind == "bart" else batch["input_ids"].shape[1]
+        with torch.autocast("cpu", torch.bfloat16):
+            theirs = objective.backbone.model.generate(**batch, max_new_tokens=NEW, do_sample=False, use_cache=True)
+            assert run(objective, texts(4), "greedy") == [cut(row) for row in theirs[:, start:].tolist()]
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_bf16_weights(self, kind: str) -> None:
+        assert any(run(CacheLM(backbone(kind, dtype=torch.bfloat16)), texts(4), "beam=3"))
+
+
+class TestLeavesNothingBehind:
+    def test_inside_training_step(self) -> None:
+        class Sequence(MLE):
+            def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+                self.made = run(self, texts(2), "greedy", 6)
+                loss: Tensor = super().training_step(batch, batch_idx)
+                return loss
+
+        objective = Sequence(backbone("gpt2", resid_pdrop=0.1)).train()
+        frozen = objective.backbone.model.transformer.h[0]
+        frozen.eval()
+        modes = [module.training for module in objective.modules()]
+        batch = collate(objective.backbone, texts(2))
+        objective.training_step({**batch, "labels": batch["input_ids"], "step_tokens": 10}, 0).backward()
+        assert [module.training for module in objective.modules()] == modes
+        assert not frozen.training
+        assert objective.training
+        assert objective.backbone.embedding().grad is not None
+        assert run(objective, texts(2), "greedy", 6) == run(objective, texts(2), "greedy", 6), "dropout is off"
+
+    def test_modes_survive_an_error(self) -> None:
+        objective = MLE(backbone("gpt2")).train()
+        with pytest.raises(UsageError, match="token_counts"):
+            run(objective, texts(2), "decoupled:greedy")
+        assert all(module.training for module in objective.modules())
+
+    def test_the_generator_goes_away(self) -> None:
+        objective = MLE(backbone("gpt2"))
+        names, config = list(objective.state_dict()), objective.backbone.model.config.to_dict()
+        seen = weakref.ref(Generator(objective, one("greedy")))
+        run(objective, texts(2), "beam=2")
+        gc.collect()
+        assert seen() is None
+        assert list(objective.state_dict()) == names
+        assert objective.backbone.model.config.to_dict() == config
+        assert not any(isinstance(module, Generator) for module in objective.modules())
+
+    def test_no_global_random_numbers(self) -> None:
+        objective = MLE(backbone("gpt2"))
+        before = torch.get_rng_state()
+        run(objective, texts(2), "topk=3", seeds=[1, 2])
+        assert torch.equal(torch.get_rng_state(), before)
+
+
+class TestRefused:
+    def test_right_padded_prompts(self) -> None:
+        objective = MLE(backbone("gpt2"))
+        ids = torch.tensor([[5, 6, 7], [5, 6, 0]])
+        with pytest.raises(UsageError, match="left"):
+            generate(objective, {"input_ids": ids, "attention_mask": (ids > 0).long()}, one("greedy"), 4)
+
+    def test_one_seed_per_row(self) -> None:
+        with pytest.raises(UsageError, match="3 rows, 2 seeds"):
+            run(MLE(backbone("gpt2")), texts(3), "topk=3", seeds=[1, 2])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_too_few_positions(self, kind: str) -> None:
+        given = [[5, 6, 7]]
+        most = 64 if kind == "bart" else 62
+        objective = MLE(backbone(kind))
+        assert run(objective, given, "greedy+no_repeat_ngram=1", most) is not None
+        with pytest.raises(UsageError, match="64 positions"):
+            run(objective, given, "greedy", most + 1)
+
+    def test_cropping(self) -> None:
+        with pytest.raises(NotImplementedError, match="assisted"):
+            RowCache(backbone("gpt2").model.config).crop(-1)
+
+
+class TestRowCache:
+    def test_named_tensors_follow_the_rows(self) -> None:
+        cache = RowCache(backbone("gpt2").model.config)
+        cache.append("tokens", torch.tensor([[1], [2]]))
+        assert cache.append("tokens", torch.tensor([[3], [4]])).tolist() == [[1, 3], [2, 4]]
+        cache.reorder_cache(torch.tensor([1, 1]))
+        assert cache.rows["tokens"].tolist() == [[2, 4], [2, 4]]
+        cache.append("tokens", torch.tensor([[5], [6]]))
+        cache.batch_select_indices(torch.tensor([1]))
+        cache.batch_repeat_interleave(2)
+        assert cache.rows["tokens"].tolist() == [[2, 4, 6], [2, 4, 6]]
+        cache.reset()
+        assert cache.rows == {}
+
+    def test_shared_by_beams_does_not_move(self) -> None:
+        cache = SharedByBeams()
+        keys, values = torch.rand(2, 1, 3, 4), torch.rand(2, 1, 3, 4)
+        cache.update(keys, values, 0)
+        cache.reorder_cache(torch.tensor([1, 0]))
+        assert torch.equal(cache.layers[0].keys, keys)

@@ -1,0 +1,282 @@
+"""Exactness: which families are exact, that the check sees what is wrong, and that it leaves everything as it was."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from transformers import GenerationConfig
+
+from bench.config.decoding import parse
+from bench.errors import UsageError
+from bench.generation.generation import generate
+from bench.generation.row_cache import RowCache, new_cache
+from bench.models.backbones import backbone_factory, causal, encoder_decoder
+from bench.models.backbones.backbone import Backbone
+from bench.models.backbones.encoder_decoder import T5
+from bench.models.backbones.exactness import TOLERANCE, refuse_inexact, why_inexact
+from bench.models.backbones.forward_check import cached_difference, forward_differences, undisturbed
+from bench.models.backbones.logits import LogitRule
+from bench.models.mle import MLE
+from bench.tasks.encode.bpe import train_bpe
+from tests.models.backbones.families import PAGE, Family, found, names, tiny
+
+ROW = re.compile(r"^\| (\S+) \| (\S+) \| (exact|refused) \| (.*) \|$", re.MULTILINE)
+WRITTEN = {(name, architecture): (verdict, said) for name, architecture, verdict, said in ROW.findall(PAGE.read_text())}
+SAME_LIBRARY = f"transformers {transformers.__version__} " in PAGE.read_text()
+FEW = [
+    ("bart", "encoder-decoder"),
+    ("bert", "decoder-only"),
+    ("cohere", "decoder-only"),
+    ("gemma2", "decoder-only"),
+    ("gpt2", "decoder-only"),
+    ("granite", "decoder-only"),
+    ("llama", "decoder-only"),
+    ("mamba", "decoder-only"),
+    ("mbart", "encoder-decoder"),
+    ("minicpm3", "decoder-only"),
+    ("mt5", "encoder-decoder"),
+    ("t5", "encoder-decoder"),
+    ("t5gemma", "encoder-decoder"),
+]
+
+
+class TestFamilies:
+    @pytest.mark.parametrize(("name", "architecture"), FEW)
+    def test_a_few_are_what_the_page_says(self, name: str, architecture: str) -> None:
+        self.agree(found(name, architecture))
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(1200)
+    def test_all_are_what_the_page_says(self) -> None:
+        for name, architecture in names():
+            if SAME_LIBRARY or (name, architecture) in WRITTEN:
+                self.agree(found(name, architecture))
+
+    def agree(self, family: Family) -> None:
+        """What was found is what is written; the reason may be another in another version of the library."""
+        verdict, said = WRITTEN[family.name, family.architecture]
+        assert verdict == ("exact" if family.why is None else "refused"), family.row
+        if family.why is None:
+            assert float(said) <= TOLERANCE
+        elif SAME_LIBRARY:
+            assert without_numbers(said) == without_numbers(family.why)
+
+    def test_the_page_has_every_family_and_enough_exact_ones(self) -> None:
+        assert sum(verdict == "exact" for verdict, _ in WRITTEN.values()) >= 22
+        if SAME_LIBRARY:
+            assert set(WRITTEN) == set(names())
+        for title, verdict in (("Exact", "exact"), ("Refused", "refused")):
+            (number,) = re.findall(rf"^## {title}: (\d+)$", PAGE.read_text(), re.MULTILINE)
+            assert int(number) == sum(written == verdict for written, _ in WRITTEN.values())
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"[\d.e-]+", "#", text)
+
+
+class TestTheCheckSeesWhatIsWrong:
+    @pytest.mark.parametrize("name", ["cohere", "granite", "gemma2", "minicpm3"])
+    def test_a_forgotten_scale_or_cap(self, name: str) -> None:
+        backbone = tiny(name, "decoder-only")
+        assert why_inexact(backbone, new_cache) is None
+        backbone.__dict__["logit_rule"] = LogitRule()
+        assert "nats of difference in a row without padding" in str(why_inexact(backbone, new_cache))
+
+    def test_a_forgotten_scale_of_t5(self) -> None:
+        backbone = tiny("t5", "encoder-decoder")
+        assert backbone.logit_rule.scale == pytest.approx(32**-0.5)
+        backbone.__dict__["logit_rule"] = LogitRule()
+        assert "nats of difference in a pair" in str(why_inexact(backbone, new_cache))
+
+    def test_another_start_of_the_labels(self) -> None:
+        backbone = tiny("mbart", "encoder-decoder")
+        backbone.model.prepare_decoder_input_ids_from_labels = None  # not what the library's forward calls
+        assert why_inexact(backbone, new_cache) is None
+        shift = encoder_decoder.decoder_inputs
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(encoder_decoder, "decoder_inputs", lambda labels, config: shift(labels, config).roll(1, 1))
+            assert "nats of difference in a pair" in str(why_inexact(backbone, new_cache))
+
+    def test_positions_that_count_padding(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        backbone = tiny("gpt2", "decoder-only")
+
+        def counted(mask: Tensor) -> Tensor:
+            return torch.arange(mask.shape[1]).expand_as(mask)
+
+        monkeypatch.setattr(causal, "positions", counted)
+        assert "in a row padded on the left" in str(why_inexact(backbone, new_cache))
+
+    def test_a_mask_that_is_not_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        backbone = tiny("bart", "encoder-decoder")
+        body = backbone.body  # type: ignore[operator]
+
+        def unmasked(ids: Tensor, mask: Tensor, **given: Any) -> Any:
+            return body(ids, torch.ones_like(mask), **given)
+
+        backbone.__dict__["body"] = unmasked
+        assert "in a pair whose source is padded" in str(why_inexact(backbone, new_cache))
+
+    def test_a_cache_that_forgets(self) -> None:
+        class Forgetful(RowCache):
+            def update(self, keys: Tensor, values: Tensor, layer: int, *given: Any, **named: Any) -> Any:
+                super().update(keys, values, layer, *given, **named)
+                return keys, values
+
+        backbone = tiny("ctrl", "decoder-only")
+        assert cached_difference(backbone, new_cache) <= TOLERANCE
+        assert "generation with its cache is not ours" in str(why_inexact(backbone, Forgetful))
+
+    def test_what_is_not_a_number(self) -> None:
+        backbone = tiny("gpt2", "decoder-only")
+        with torch.no_grad():
+            backbone.embedding()[-1] = torch.nan
+        assert "inf nats" in str(why_inexact(backbone, new_cache))
+
+    def test_the_edge_of_a_router_is_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        backbone = tiny("gpt2", "decoder-only")
+        head = backbone.head
+
+        def edgy(hidden: Tensor) -> Tensor:
+            logits = head(hidden)
+            if hidden.shape[:-1] == (3, 5) and hidden.sum() > edge:
+                logits = logits + torch.arange(logits.shape[-1])
+            return logits
+
+        sums: list[float] = []
+        backbone.__dict__["head"] = lambda hidden: sums.append(float(hidden.sum())) or head(hidden)
+        for draw in (0, 1):
+            forward_differences(backbone, draw)
+        edge = sum(sums) / 2  # one set of tokens is above, the other below
+        backbone.__dict__["head"] = edgy
+        faults = [max(forward_differences(backbone, draw).values()) > TOLERANCE for draw in (0, 1)]
+        assert sorted(faults) == [False, True]
+        assert why_inexact(backbone, new_cache) is None
+
+
+def test_a_refusal_names_family_reason_and_way_out() -> None:
+    with pytest.raises(UsageError) as raised:
+        refuse_inexact(tiny("mamba", "decoder-only"), "someone/mamba", new_cache)
+    said = str(raised.value)
+    assert said.startswith("backbone 'someone/mamba' (family mamba, MambaForCausalLM) is refused: generation with its")
+    assert "docs/families.md" in said
+    assert "models/backbones/README.md" in said
+
+
+def test_nothing_is_disturbed() -> None:
+    backbone = tiny("gpt2", "decoder-only").train()
+    backbone.model.transformer.h[0].eval()
+    modes = [part.training for part in backbone.modules()]
+    state = torch.get_rng_state()
+    weights = [weight.clone() for weight in backbone.parameters()]
+    assert why_inexact(backbone, new_cache) is None
+    with undisturbed(backbone):
+        torch.rand(3)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert [part.training for part in backbone.modules()] == modes
+    assert all(weight.grad is None for weight in backbone.parameters())
+    assert all(torch.equal(*pair) for pair in zip(weights, backbone.parameters(), strict=True))
+
+
+class Texts:
+    """What a backbone from scratch asks of a task."""
+
+    markers: tuple[str, ...] = ()
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        return train_bpe(["the cat sat on the mat"] * 4, vocabulary)
+
+
+@pytest.mark.parametrize("name", ["small-causal", "small-encdec", "f2-decoder"])
+def test_backbones_from_scratch_are_exact(name: str) -> None:
+    sizes = {"vocabulary": 300, "width": 16, "layers": 2, "heads": 2, "context": 32}
+    assert why_inexact(backbone_factory(name)(name, Texts(), 0, **sizes), new_cache) is None
+
+
+CHANGED = [
+    ("cohere", "decoder-only"),
+    ("granite", "decoder-only"),
+    ("gemma2", "decoder-only"),
+    ("t5", "encoder-decoder"),
+    ("mbart", "encoder-decoder"),
+    ("t5gemma", "encoder-decoder"),
+]
+
+
+@pytest.fixture(params=CHANGED, ids=[name for name, _ in CHANGED])
+def changed(request: pytest.FixtureRequest) -> Backbone:
+    return tiny(*request.param)
+
+
+def test_loss_and_gradients_are_those_of_the_library(changed: Backbone) -> None:
+    """MLE through states and slices, with the fused head where there is one, against the library's own loss."""
+    model, ids = changed.model.double(), torch.tensor([[11, 12, 13, 14, 15, 16], [21, 22, 23, 24, 25, 2]])
+    labels = ids.clone()
+    if changed.architecture == "encoder-decoder":
+        labels[:, -1] = model.config.decoder_start_token_id
+    logits, targets = model(input_ids=ids, labels=labels).logits, labels
+    if changed.architecture == "decoder-only":
+        logits, targets = logits[:, :-1], labels[:, 1:]
+    theirs = cross_entropy(logits.flatten(0, 1), targets.flatten())
+    theirs.backward()
+    expected = {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
+    model.zero_grad()
+    batch: Any = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+    summed = MLE(changed).step_loss(batch)
+    ours = summed.total / summed.n_target_tokens
+    ours.backward()
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)
+    assert (changed.linear_head() is None) == (changed.logit_rule.soft_cap is not None)
+    for name, gradient in expected.items():
+        torch.testing.assert_close(model.get_parameter(name).grad, gradient, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("decoding", ["greedy", "beam=3+length_penalty=2"])
+def test_texts_are_those_of_the_library(changed: Backbone, decoding: str) -> None:
+    ids, mask = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]]), torch.ones(2, 4, dtype=torch.long)
+    mask[1, 0] = 0  # on the left
+    if changed.architecture == "encoder-decoder":
+        mask = mask.flip(1)
+    given = parse(decoding)[0]
+    ours = generate(MLE(changed).eval(), {"input_ids": ids, "attention_mask": mask}, given, 6)
+    config = changed.model.config
+    settings = GenerationConfig(
+        max_new_tokens=6,
+        pad_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=getattr(config, "decoder_start_token_id", None),
+        **{"num_beams": 1, **given.library()},
+    )
+    changed.model.generation_config.forced_eos_token_id = None  # of mBART
+    theirs = changed.model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
+    start = 1 if config.is_encoder_decoder else ids.shape[1]
+    assert ours == [row[: row.index(2)] if 2 in row else row for row in theirs[:, start:].tolist()]
+
+
+class TestStartOfTheLabels:
+    def test_what_a_checkpoint_states_comes_first(self) -> None:
+        assert tiny("bart", "encoder-decoder").model.config.decoder_start_token_id == 2
+
+    def test_where_it_states_none_it_is_what_the_library_puts_there(self) -> None:
+        model = tiny("mbart", "encoder-decoder").model
+        model.config.decoder_start_token_id = model.generation_config.decoder_start_token_id = None
+        again = encoder_decoder.EncoderDecoder(model, None)
+        assert model.config.decoder_start_token_id == model.config.eos_token_id
+        assert why_inexact(again, new_cache) is None
+        model.config.decoder_start_token_id = None
+        model.generation_config.decoder_start_token_id = 7
+        encoder_decoder.EncoderDecoder(model, None)
+        assert model.config.decoder_start_token_id == 7
+
+    @pytest.mark.parametrize("name", ["t5", "mt5", "umt5"])
+    def test_t5_has_an_adapter(self, name: str) -> None:
+        assert type(tiny(name, "encoder-decoder")) is T5
+
+    def test_t5gemma_starts_with_its_begin_token(self) -> None:
+        backbone = tiny("t5gemma", "encoder-decoder")
+        assert backbone.model.config.decoder_start_token_id == backbone.model.config.decoder.bos_token_id

@@ -1,0 +1,84 @@
+"""models/backbones/README.md is true: its backbones are exact, train and generate, and its files are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from bench.base.options import options_of
+from bench.config.decoding import parse
+from bench.generation.generation import generate
+from bench.generation.row_cache import new_cache
+from bench.models.backbones import logits
+from bench.models.backbones.backbone import Backbone
+from bench.models.backbones.exactness import why_inexact
+from bench.models.mle import MLE
+from bench.tasks.encode.bpe import train_bpe
+from tests.models.backbones.families import tiny
+
+FOLDER = Path(__file__).parents[3] / "models" / "backbones"
+PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
+FILES: dict[str, str] = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
+
+
+class Texts:
+    """What a factory asks of a task."""
+
+    markers: tuple[str, ...] = ()
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        return train_bpe(["the cat sat on the mat"] * 4, vocabulary)
+
+
+def module(name: str) -> ModuleType:
+    """Run a file of the page."""
+    made = ModuleType(name)
+    exec(compile(FILES[name], name, "exec"), vars(made))
+    return made
+
+
+def made(name: str, tmp_path: Path) -> Backbone:
+    """Make the backbone of a file."""
+    options: dict[str, Any] = {"vocabulary": 300, "width": 16}
+    if name == "modern_bert":
+        refused = tiny("modernbert-decoder", "decoder-only")
+        assert why_inexact(refused, new_cache) is not None
+        refused.model.save_pretrained(tmp_path)
+        Texts().tokenizer(90).save_pretrained(tmp_path)
+        options = {"path": str(tmp_path)}
+    backbone: Backbone = getattr(module(name), name)(name, Texts(), 0, **options)
+    return backbone
+
+
+@pytest.mark.parametrize("name", ["tiny_llama", "modern_bert"])
+def test_its_backbones_are_exact_train_and_generate(name: str, tmp_path: Path) -> None:
+    backbone = made(name, tmp_path)
+    why, forward, cached = module("exact").report(backbone)
+    assert why is None
+    assert max(*forward.values(), cached) < 1e-5
+    ids = torch.tensor([[4, 5, 6, 7], [4, 8, 9, 10]])
+    loss = MLE(backbone).step_loss({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).total
+    loss.backward()
+    assert all(weight.grad is not None for weight in backbone.head_parameters())
+    prompts: Any = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    assert all(len(text) <= 3 for text in generate(MLE(backbone), prompts, parse("greedy")[0], 3))
+
+
+def test_its_simplest_one_is_short_and_has_options() -> None:
+    assert list(FILES) == ["tiny_llama", "modern_bert", "exact"]
+    assert all(len(text.splitlines()) <= 25 for text in FILES.values())
+    assert list(options_of(module("tiny_llama").tiny_llama)) == ["vocabulary", "width", "layers"]
+    weights = [module("tiny_llama").tiny_llama("", Texts(), 3, width=16).embedding() for _ in range(2)]
+    assert torch.equal(*weights)
+
+
+def test_the_files_and_fields_it_names_are_there() -> None:
+    for file in re.findall(r"\]\(([\w/.]+)\)", PAGE):
+        assert (FOLDER / file).is_file(), file
+    for field in (*logits.MULTIPLIED_BY, logits.DIVIDED_BY[0], *logits.CAPPED_AT[:2]):
+        assert f"`{field}`" in PAGE
