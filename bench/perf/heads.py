@@ -121,7 +121,7 @@ def forms(objective: Objective) -> dict[str, Run]:
 
     def run(loss: Callable[[States], Tensor]) -> Run:
         def once() -> tuple[Tensor, list[Tensor]]:
-            total = loss(objective.backbone.states({}))
+            total = loss(objective.states({}))
             return total.detach(), list(torch.autograd.grad(total, wanted))
 
         return once
