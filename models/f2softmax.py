@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -26,8 +27,9 @@ from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
-from bench.models.core.objective import SLICE, Objective
-from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.models.core.host import Array, to_device
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, States, at_positions, slices
 from bench.models.functional.class_head import ClassHead, class_head_loss, class_log_masses, posterior_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.least_squares import LeastSquares
@@ -85,6 +87,7 @@ class F2Softmax(Objective):
     counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
     order: Tensor  # [V] token at each rank of falling frequency
     ranks: Tensor  # [V] rank of each token
+    class_on_host: Array  # [V] class of each token
     sizes: tuple[int, ...]  # K numbers of tokens, from the most frequent class on
     token_weight: nn.Parameter  # [V, D] o of eq. 4, in the order of ranks
     class_weight: nn.Parameter  # [K, D] u of eq. 4
@@ -135,6 +138,8 @@ class F2Softmax(Objective):
         self.register_buffer("counts", counts)
         self.register_buffer("order", order, persistent=False)
         self.register_buffer("ranks", order.argsort(), persistent=False)
+        self.class_on_host = np.zeros(len(counts), np.int64)
+        self.class_on_host[order.numpy()] = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._make_weights(n_tokens=len(counts), n_classes=len(self.sizes))
         for parameter in unshared(self.backbone, self.backbone.head_parameters()):
             parameter.requires_grad_(False)
@@ -191,11 +196,15 @@ class F2Softmax(Objective):
 
     def loss(self, states: States) -> LossSum:
         """Eq. 3 summed over target tokens, from the columns of each target's own class."""
-        at = (states.targets != IGNORED).flatten().nonzero().squeeze(1)  # [n] among the B * T positions
-        targets = states.targets.flatten().index_select(0, at)  # [n]
-        hidden = states.hidden.flatten(0, 1).index_select(0, at)  # [n, D]
-        total, terms = class_head_loss(hidden, self.ranks[targets], self.head)
-        return LossSum(total, torch.tensor(len(at), device=at.device), terms)
+        known = states.on_host().targets
+        places = np.flatnonzero(known != IGNORED)  # [n] among the B * T positions
+        targets = known.reshape(-1)[places]
+        counts: list[int] = np.bincount(self.class_on_host[targets], minlength=len(self.sizes)).tolist()
+        on_device = to_device({"places": places, "targets": targets}, states.hidden.device)
+        hidden = at_positions(states.hidden, on_device["places"])  # [n, D]
+        total, terms = class_head_loss(hidden, self.ranks[on_device["targets"]], self.head, counts)
+        n_tokens = torch.full((), len(places), device=hidden.device)
+        return LossSum(total, n_tokens, terms)
 
     # Decoding ---------------------------------------------------------------------------------------------------
 
@@ -270,7 +279,7 @@ class F2Softmax(Objective):
         """
         fit = LeastSquares()
         for states in evaluated(self.backbone, batches):
-            for rows in slices(states, SLICE):
+            for rows in slices(states, self.slice_size):
                 masses = class_log_masses(rows.hidden, self.head)  # [n, K]
                 fit.add(rows.hidden, masses - masses.mean(1, keepdim=True))
         if not fit.slices:

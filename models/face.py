@@ -21,7 +21,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
-from bench.models.core.objective import SLICE, Objective
+from bench.models.core.objective import Objective
 from bench.models.core.special_tokens import special_tokens
 from bench.models.core.states import IGNORED, Rows, States, slices
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
@@ -94,19 +94,23 @@ class FACE(Objective):
         # [V] counts of this rank in this step. Not a buffer: before each forward pass, buffers get the first rank's
         # values.
         self.pending: Tensor | None = None
+        self.table: Tensor | None = None  # [V] of the batch whose loss is being summed
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-w log p of the target, [n]."""
-        nll = head.lse - head.at(rows.targets)
-        predicted = rows.targets
+        at_target, predicted = head.at(rows.targets), rows.targets
         if self.counts_output or self.is_post:  # all forms but gpr
             predicted = head.argmax()
+        nll = head.lse - at_target
         if self.variant == "paper":
             self._count(predicted if self.counts_output else rows.targets)
+        table = self.table
+        if table is None:
+            table = self._table()
         if self.is_post:
-            weights = overuse_weights(self.known, predicted, rows.targets)
+            weights = overuse_weights(table, predicted, rows.targets)
         else:
-            weights = frequency_weights(self.known)[rows.targets]
+            weights = table[rows.targets]
         return weights.to(nll.dtype) * nll, {}
 
     def loss(self, states: States) -> LossSum:
@@ -117,7 +121,11 @@ class FACE(Objective):
                 ends, starts = special_tokens(self.backbone, "eos"), special_tokens(self.backbone, "bos")
                 tokens = until_end(tokens, ends, starts)
             self._count(tokens)
-        return super().loss(states)
+        self.table = self._table()
+        try:
+            return super().loss(states)
+        finally:
+            self.table = None
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Add what all ranks have counted in this step."""
@@ -133,6 +141,12 @@ class FACE(Objective):
             return self.frequency
         return self.frequency + self.pending
 
+    def _table(self) -> Tensor:
+        """What a weight is looked up in, [V] float64: the weights of `pr`, the counts of `po`."""
+        if self.is_post:
+            return self.known.double()
+        return frequency_weights(self.known)
+
     def _count(self, tokens: Tensor) -> None:
         """Count tokens of this step, of any shape; in evaluation nothing is counted."""
         if not self.training:
@@ -146,6 +160,6 @@ class FACE(Objective):
     def _predictions(self, states: States) -> Tensor:
         """Most probable token at each position that carries a target, [B, T]."""
         predictions = torch.full_like(states.targets, IGNORED)
-        for rows in slices(states.detached(), SLICE):
+        for rows in slices(states.detached(), self.slice_size):
             predictions[rows.start + rows.group, rows.position] = self.logits(rows).argmax(1)
         return predictions

@@ -9,24 +9,36 @@ A positive is an entry that holds the target itself, a negative any other; entri
 their token's embedding and the target's. Wan et al. 2023, sections 3.2 and 4. The functions are in
 `bench.models.functional.cache` and `bench.models.functional.ranking`.
 
-Shapes: n positions of a slice, V vocabulary, M memory entries.
+Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
+entries.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum
+from bench.models.core.chunks import LossSum, summed
 from bench.models.core.head import Head
+from bench.models.core.host import to_device
+from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States, blocks, rows_of
+from bench.models.core.states import Rows, States, slices
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
-from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.models.functional.ranking import (
+    Distinct,
+    cosine_order,
+    ranked_hinge,
+    ranks_among,
+    ranks_of,
+    released_ranking,
+)
+from bench.models.trime import cache_terms
 
 DEFAULTS = {
     "paper": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},
@@ -87,60 +99,140 @@ class HistAlign(Objective):
         """Eq. 3, [n, V]."""
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
+    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+        """Log-sums over the cache, [n] each, where the base is that of eq. 3."""
+        if self.base == "mle":
+            return ()
+        return cache_terms(rows, released=self.variant == "released")
+
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """Eq. 6 at each position, [n], with the ranking term summed or averaged over its own pairs."""
-        nll = self._base_nll(rows, head)
-        if self.reduction == "authors":  # `loss` adds the ranking term
-            return nll, {self.base: nll.sum()}
-        ranking = self._ranking(rows)
-        return nll + self.alpha * ranking, {self.base: nll.sum(), "ranking": ranking.sum()}
+        """l_base of eq. 6 at each position, [n]: cross-entropy, or that of eq. 3."""
+        at_target = head.at(rows.targets)
+        if self.base == "mle":
+            nll = head.lse - at_target
+        else:
+            nll = cache_nll_of(head.lse, at_target, *rows.memory_terms)
+        return nll, {self.base: nll}
+
+    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        """Eq. 6 at each position, [n]; without the authors' ranking term, which is no sum over positions."""
+        losses, parts = super().position_loss(rows)
+        if self.reduction == "authors":
+            return losses, parts
+        ranking, named = self.ranking_loss(rows)
+        return losses + self.alpha * ranking, {**parts, **named}
 
     def loss(self, states: States) -> LossSum:
-        """Eq. 6 summed over target tokens; the authors' reduction needs all pairs of the micro-batch at once."""
+        """Eq. 6 summed over target tokens: l_base by slices over the vocabulary, l_cont by slices over the memory.
+
+        The authors' reduction needs all pairs of the micro-batch at once.
+        """
         loss = super().loss(states)
-        if self.reduction != "authors":
-            return loss
-        ranking = self._authors_ranking(states) * loss.n_target_tokens
+        if self.reduction == "authors":
+            ranking = self._authors_ranking(states) * loss.n_target_tokens
+        elif self.fused_head(states) is None:
+            return loss  # of `position_loss`, which has the ranking term in it
+        else:
+            ranking = summed(states, self.ranking_loss, [], memory_slice_size(states)).total
         terms = {**loss.terms, "ranking": ranking.detach()}
         return LossSum(loss.total + self.alpha * ranking, loss.n_target_tokens, terms)
 
-    def _base_nll(self, rows: Rows, head: Head) -> Tensor:
-        """l_base of each position, [n]: cross-entropy, or that of eq. 3."""
-        at_target = head.at(rows.targets)
-        if self.base == "mle":
-            return head.lse - at_target
-        comparable = None
-        if self.variant == "released":
-            comparable = rows.labelled
-        return cache_nll_of(
-            head.lse, at_target, rows.targets, rows.similarity(), rows.memory_tokens, rows.readable, comparable
-        )
-
-    def _ranking(self, rows: Rows) -> Tensor:
+    def ranking_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
         """l_cont of each position, [n]; 0 for a position without a pair."""
-        at = rows.positive.any(1).nonzero().squeeze(1)  # positions without a positive have no pair
-        paired = rows.take(at)
+        pairs = paired(rows, self.rank_scope)
+        with_pair = rows.take(pairs.at)
         reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
         hinge = ranked_hinge(
-            paired.similarity(), self._ranks(paired), paired.positive, paired.readable, self.margin, reduction
+            with_pair.similarity(),
+            self._ranks(with_pair, pairs),
+            with_pair.positive,
+            with_pair.readable,
+            self.margin,
+            reduction,
+            max(pairs.stops, default=0),
         )
-        return rows.hidden.new_zeros(len(rows), dtype=hinge.dtype).index_add(0, at, hinge)
+        ranking = hinge.new_zeros(len(rows)).index_copy(0, pairs.at, hinge)
+        return ranking, {"ranking": ranking}
 
     def _authors_ranking(self, states: States) -> Tensor:
         """l_cont as the released code reduces it over a whole micro-batch, a scalar; 0 where no pair exists."""
-        whole = list(blocks(states.targets, limit=states.targets.numel()))  # one slice, or none without targets
+        whole = list(slices(states, limit=states.targets.numel()))  # one slice, or none without targets
         if not whole:
             return states.hidden.sum() * 0.0
-        rows = rows_of(states, whole[0])
-        paired = rows.take(rows.positive.any(1).nonzero().squeeze(1))
+        pairs = paired(whole[0], self.rank_scope)
+        rows = whole[0].take(pairs.at)
         over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
         return released_ranking(
-            paired.similarity(), self._ranks(paired), paired.positive, paired.readable, self.margin, over
+            rows.similarity(), self._ranks(rows, pairs), rows.positive, rows.readable, self.margin, over, pairs.stops
         )
 
-    def _ranks(self, rows: Rows) -> Tensor:
-        """Rank of each memory entry by the cosine between its token and the target, [n, M]."""
-        ranked = rows.readable
+    def _ranks(self, rows: Rows, pairs: Paired) -> Tensor:
+        """Rank of each memory entry by the cosine between its token and the target, [n, M].
+
+        Args:
+            rows: the positions that have a pair.
+            pairs: of the slice they were taken from.
+        """
+        order = cosine_order(pairs.targets, pairs.memory, self.backbone.embedding())  # [K, M]
+        order = order.index_select(0, pairs.question)
         if self.rank_scope == "sequence":
-            ranked = torch.ones_like(ranked)
-        return cosine_ranks(rows.targets, rows.memory_tokens, ranked, self.backbone.embedding())
+            return ranks_of(order)
+        return ranks_among(order, rows.readable)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The positions of a slice that have a positive and a negative, found on the host.
+
+    Positions of one batch row with the same target rank the memory alike. So entries are ordered once for each of the K
+    distinct pairs of a batch row and a target.
+    """
+
+    at: Tensor  # [k] positions in the slice, those with most positives first
+    question: Tensor  # [k] which of the K orders each position uses
+    targets: Distinct  # of [K] targets
+    memory: Distinct  # of [K, M] memory tokens
+    stops: list[int]  # [k] every positive of a position has a rank below it; falling
+
+
+def paired(rows: Rows, rank_scope: str) -> Paired:
+    """Find the positions of a slice that have a pair.
+
+    Args:
+        rows: a slice of a batch.
+        rank_scope: whether entries that cannot be read are ranked, `sequence`, or not, `cache`.
+    """
+    assert rows.block is not None
+    assert rows.host is not None
+    host, batch = rows.host, rows.block.batch
+    row, position = np.divmod(rows.block.places, host.targets.shape[1])  # [n]
+    targets, readable = host.targets[row, position], host.readable[row, position]  # [n], [n, M]
+    holds_target = host.memory_tokens[row] == targets[:, None]  # [n, M]
+    n_positive = (holds_target & readable).sum(1)
+    at = np.flatnonzero((n_positive > 0) & (readable.sum(1) > n_positive))
+    stops = n_positive
+    if rank_scope == "sequence":
+        stops = holds_target.sum(1)
+    at = at[np.argsort(-stops[at], kind="stable")]
+    questions, question = np.unique(np.stack([row[at], targets[at]]), axis=1, return_inverse=True)  # [2, K], [k]
+    target_tokens, target_place = np.unique(questions[1], return_inverse=True)
+    memory_tokens, memory_place = np.unique(host.memory_tokens[batch], return_inverse=True)
+    copied = to_device(
+        {
+            "at": at,
+            "question": question.ravel(),
+            "group": questions[0] - batch.start,
+            "target_tokens": target_tokens,
+            "target_place": target_place,
+            "memory_tokens": memory_tokens,
+            "memory_place": memory_place.reshape(host.memory_tokens[batch].shape),  # [G, M]
+        },
+        host.device,
+    )
+    return Paired(
+        copied["at"],
+        copied["question"],
+        Distinct(copied["target_tokens"], copied["target_place"]),
+        Distinct(copied["memory_tokens"], copied["memory_place"].index_select(0, copied["group"])),
+        stops[at].tolist(),
+    )

@@ -24,4 +24,5 @@ class MLE(Objective):
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]."""
-        return head.lse - head.at(rows.targets), {}
+        at_target = head.at(rows.targets)
+        return head.lse - at_target, {}

@@ -31,4 +31,5 @@ class Seq2Seq(Objective):
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, its copies included, [n]."""
-        return head.lse - head.at(rows.targets), {}
+        at_target = head.at(rows.targets)
+        return head.lse - at_target, {}

@@ -18,7 +18,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
-from bench.models.functional.cache import cache_log_probs, cache_nll_of
+from bench.models.functional.cache import cache_log_probs, cache_log_sums, cache_nll_of
 
 
 class TRIME(Objective):
@@ -45,10 +45,24 @@ class TRIME(Objective):
         """Eq. 3, [n, V]."""
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
+    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+        """Log-sums of the exponentials over all readable entries, and over those that hold the target, [n] each."""
+        return cache_terms(rows, released=self.variant == "released")
+
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log P of the target, [n], without scattering the cache to the vocabulary."""
-        comparable = None
-        if self.variant == "released":
-            comparable = rows.labelled
-        memory = rows.similarity(), rows.memory_tokens, rows.readable  # [n, M] each
-        return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *memory, comparable), {}
+        at_target = head.at(rows.targets)
+        return cache_nll_of(head.lse, at_target, *rows.memory_terms), {}
+
+
+def cache_terms(rows: Rows, *, released: bool) -> tuple[Tensor, Tensor]:
+    """What eq. 3 needs of the memory at each position: its log-sums over readable and over positive entries, [n] each.
+
+    Args:
+        rows: a slice; where it has memory terms, these are the values, and only their gradients are wanted.
+        released: whether an entry counts as positive only if its token is itself a target.
+    """
+    positive = rows.positive
+    if released:
+        positive = positive & rows.labelled
+    return cache_log_sums(rows.similarity(), rows.readable, positive, rows.memory_terms)

@@ -26,7 +26,7 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum, summed, summed_by_head
 from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
 from bench.models.core.head import Head, PlainHead
-from bench.models.core.objective import SLICE, Objective
+from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
 from bench.models.functional.unlikelihood import repeated, unlikelihood
 
@@ -91,7 +91,8 @@ class ULSeq(Objective):
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]: the loss of the steps that are not on sequences."""
-        return head.lse - head.at(rows.targets), {}
+        at_target = head.at(rows.targets)
+        return head.lse - at_target, {}
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Maximum likelihood or the sequence loss, as the step has drawn."""
@@ -153,9 +154,9 @@ def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> Lo
     if states.copying is None:
         head = objective.backbone.linear_head()
     if head is not None:
-        loss = summed_by_head(states, head_loss, head, objective.own_parameters(), SLICE)
+        loss = summed_by_head(states, head_loss, head, objective.own_parameters(), objective.slice_size)
     else:
-        loss = summed(states, position_loss, objective.head_parameters(), SLICE)
+        loss = summed(states, position_loss, objective.head_parameters(), objective.slice_size)
     return replace(loss, terms={"repetition": loss.total.detach()})
 
 

@@ -5,14 +5,16 @@
 
 Welleck et al. 2020, section 5.1. The functions are in `bench.models.functional.unlikelihood`.
 
-Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T positions of a row.
+Shapes: n positions of a slice, N of its batch, U distinct tokens of a row, B batch rows, T positions of a row.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from bench.base.options import Amount
@@ -20,10 +22,11 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
+from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.core.objective import Objective, Place
 from bench.models.core.special_tokens import special_tokens
-from bench.models.core.states import Rows, States
-from bench.models.functional.unlikelihood import earlier_candidates, unlikelihood, with_token
+from bench.models.core.states import IGNORED, Rows, States
+from bench.models.functional.unlikelihood import candidates, unlikelihood, with_token
 
 FLOOR = 1e-5
 """Smallest 1 - p of a candidate, as in the released code."""
@@ -102,25 +105,66 @@ def token_losses(
         alpha: weight of the unlikelihood.
         released: whether padding is a candidate everywhere, and no gradient comes from where 1 - p is below the floor.
     """
-    nll = head.lse - head.at(rows.targets)
-    tokens, real = earlier_candidates(rows.group_targets, rows.group, rows.position)  # [n, U]
+    tokens, left_out = candidates_of(rows)  # [n, U]
     if released:
         for token in special_tokens(objective.backbone, "pad"):
-            tokens, real = with_token(tokens, real, rows.targets, token)
-    penalties = unlikelihood(head.at(tokens), head.lse, FLOOR, clamped=released)  # [n, U]
-    penalty = penalties.masked_fill(~real, 0.0).sum(1)
-    return nll + alpha * penalty, {"mle": nll.sum(), "unlikelihood": penalty.sum()}
+            tokens, left_out = with_token(tokens, left_out, rows.targets, token)
+    at = head.at(torch.cat([rows.targets[:, None], tokens], dim=1))  # [n, 1 + U]
+    nll = head.lse - at[:, 0]
+    penalties = unlikelihood(at[:, 1:], head.lse, FLOOR, clamped=released)  # [n, U]
+    penalty = penalties.masked_fill(left_out, 0.0).sum(1)
+    return nll + alpha * penalty, {"mle": nll, "unlikelihood": penalty}
+
+
+class CandidateTable(NamedTuple):
+    """The candidates of a batch on its device, and of each of its N positions with a target."""
+
+    tokens: Tensor  # [B, U]
+    before: Tensor  # [N] how many of its row's tokens are earlier targets
+    own: Tensor  # [N] place of the position's own target among them
+    places: Tensor  # [U] 0, 1, 2, ...
+    most: Array  # [N] `before` on the host
+
+    @classmethod
+    def of(cls, host: HostTokens) -> CandidateTable:
+        """Make the table of a batch."""
+        found, real = candidates(host.targets), host.targets != IGNORED
+        columns = {"tokens": found.tokens, "before": found.before[real], "own": found.own[real]}
+        columns["places"] = np.arange(found.tokens.shape[1])
+        return cls(**to_device(columns, host.device), most=columns["before"])
+
+
+def candidates_of(rows: Rows) -> tuple[Tensor, Tensor]:
+    """Return the distinct earlier targets of each position: tokens [n, U], and which of them are no candidates, [n, U].
+
+    U is the most earlier targets of one of the positions.
+    """
+    assert rows.block is not None
+    assert rows.host is not None
+    table, span = rows.host.once(CandidateTable.of), rows.block.span
+    most = int(table.most[span].max(initial=0))
+    places = table.places[:most]
+    left_out = (places >= table.before[span, None]) | (places == table.own[span, None])
+    return rows.of_group(table.tokens[rows.block.batch, :most]), left_out
 
 
 def joined(states: States) -> States:
     """Return a batch as a single row of B * T positions, its rows one behind the other, without a memory."""
+    targets, known = states.targets.flatten()[None], states.on_host()
+    host = HostTokens(
+        targets,
+        known.targets.reshape(1, -1),
+        lambda: known.memory_tokens[:1, :0],
+        lambda: known.readable[..., :0].reshape(1, -1, 0),
+    )
     return replace(
         states,
         hidden=states.hidden.flatten(0, 1)[None],
-        targets=states.targets.flatten()[None],
+        targets=targets,
         memory=states.memory[:1, :0],
         memory_tokens=states.memory_tokens[:1, :0],
         readable=states.readable[..., :0].flatten(0, 1)[None],
         labelled=states.labelled[:1, :0],
         history=None,
+        host=host,
     )

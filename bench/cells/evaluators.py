@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bench.base.seeds import seed_of
 from bench.cells.wanted import Evaluation
+from bench.models.core.host import moved
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, slices
 from bench.tasks.core.example import Example
@@ -198,9 +199,9 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any
 
 
 def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
-    """Move a batch's tensors."""
+    """Move a batch's tensors; it keeps the arrays they were made of."""
     tensors = {name: value.to(device) for name, value in batch.items() if isinstance(value, Tensor)}
-    return {**batch, **tensors}
+    return moved(batch, {**batch, **tensors})
 
 
 EVALUATORS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dict[str, Any]]]] = {

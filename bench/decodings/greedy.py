@@ -13,7 +13,7 @@ __all__ = ["Greedy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Decoding):
-    """The most probable token, again and again; the library's own search.
+    """The most probable token, again and again; token for token what the library's search writes.
 
     >>> Greedy().as_dict()
     {'mode': 'greedy', 'no_repeat_ngram': 0, 'max_new_tokens': None, 'distribution': 'model'}

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from bench.decodings.core.decoding import Decoding
-from bench.generation.row_cache import RowCache, new_cache
-from bench.generation.second_reader import SecondReader
+from bench.generation.second_reader import new_caches
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.history import History
@@ -52,12 +51,8 @@ class Continuation:
     ) -> None:
         self.objective, self.decoding, self.processors, self.start = objective, decoding, processors, start
         config = objective.backbone.model.config
-        own = RowCache(config)
-        self.ends, self.cache = end_tokens(config), new_cache(config, own)
-        self.reader: SecondReader | None = None
-        if second is not None:
-            self.reader = SecondReader(second, new_cache(second.backbone.model.config))
-            own.followers.append(self.reader.cache)
+        self.ends = end_tokens(config)
+        self.cache, self.reader = new_caches(config, second)
         self.reads_source = bool(config.is_encoder_decoder)
         ids, self.mask = batch["input_ids"], batch["attention_mask"]
         self.given: dict[str, Any] = {}  # of encoder-decoders: what each step is told beside the new tokens

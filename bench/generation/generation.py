@@ -1,8 +1,9 @@
 """Generation: any backbone and objective as a `transformers` model, so that the library's own decoding drives them.
 
-Greedy and beam search with length penalty and n-gram blocking are the library's, token for token; sampling is
-`bench.generation.sampling`. The adapter only answers "what are the log-probabilities of the next token?". A decoding
-with a loop of its own asks the same of `bench.generation.continuation`.
+Beam search with length penalty and n-gram blocking are the library's, token for token; plain greedy is
+`bench.generation.greedy`, with the library's texts; sampling is `bench.generation.sampling`. The adapter only answers
+"what are the log-probabilities of the next token?". A decoding with a loop of its own asks the same of
+`bench.generation.continuation`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.penalties import blockers
 from bench.decodings.core.sampler import Sampler
+from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation, end_tokens, first_new, history_of
-from bench.generation.row_cache import RowCache, SharedByBeams, new_cache
+from bench.generation.greedy import greedy
+from bench.generation.row_cache import RowCache, SharedByBeams
 from bench.generation.sampling import SeededSampler
-from bench.generation.second_reader import SecondReader
+from bench.generation.second_reader import SecondReader, new_caches
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
@@ -78,6 +81,8 @@ def generate(
     with torch.no_grad(), _evaluating(objective), _evaluating(second):
         if decoding.own_loop:
             texts = decoding.write(Continuation(objective, decoding, batch, start, steps, second), limit)
+        elif type(decoding) is Greedy and not steps:
+            texts = greedy(objective, decoding, batch, limit, second).tolist()
         else:
             settings = _settings(decoding, config, limit)
             texts = Generator(objective, decoding, second).continued(batch, start, settings, steps).tolist()
@@ -108,12 +113,8 @@ class Generator(PreTrainedModel, GenerationMixin):
     def continued(self, batch: Batch, start: int, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
-        own = RowCache(config)
-        if self.second is not None:
-            reads = self.second.backbone.model.config
-            self.reader = SecondReader(self.second, new_cache(reads))
-            own.followers.append(self.reader.cache)
-        cache = new_cache(config, own)
+        cache, self.reader = new_caches(config, self.second)
+        given: dict[str, Any]
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
             given = {"decoder_source_ids": ids}
@@ -231,7 +232,7 @@ def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
 
 
 def _until_end(tokens: list[int], ends: Collection[int]) -> list[int]:
-    """Cut a row at its first end token; behind it the library writes padding or, in a beam, more end tokens."""
+    """Cut a row at its first end token; behind it there is padding, more end tokens, or what means nothing."""
     for at, token in enumerate(tokens):
         if token in ends:
             return tokens[:at]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
+from transformers.cache_utils import DynamicLayer
+
+from bench.generation.growing import Growing, GrowingLayer
 
 __all__ = ["RowCache", "SharedByBeams", "new_cache"]
 
@@ -20,18 +22,20 @@ class RowCache(DynamicCache):
     """
 
     is_croppable = False
+    layers: list[Any]
 
     def __init__(self, config: Any) -> None:
         super().__init__(config=config)
+        self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
         self.rows: dict[str, Tensor] = {}  # [B, ...]
+        self._growing: dict[str, Growing] = {}  # buffers of the rows that `append` makes longer
         self.followers: list[Any] = []  # caches of models that read along
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
-        if name in self.rows:
-            new = torch.cat([self.rows[name], new], dim=1)
-        self.rows[name] = new
-        return new
+        growing = self._growing.setdefault(name, Growing(dim=1))
+        self.rows[name] = growing.appended(self.rows.get(name), new)
+        return self.rows[name]
 
     def put(self, rows: Mapping[str, Tensor]) -> None:
         """Set named tensors, [B, ...], in place of what they held."""

@@ -10,12 +10,13 @@ from typing import Any
 
 from torch import Tensor
 
+from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones.backbone import Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 
-__all__ = ["SecondReader"]
+__all__ = ["SecondReader", "new_caches"]
 
 
 class SecondReader:
@@ -53,3 +54,17 @@ class SecondReader:
         if step.source is None and step.mask is not None:
             places = positions(step.mask)[:, self.n_read :]
         return replace(step, ids=tokens[:, self.n_read :], cache=self.cache, positions=places, encoded=self.encoded)
+
+
+def new_caches(config: Any, second: Objective | None) -> tuple[Any, SecondReader | None]:
+    """Return an empty cache for a model and the reader of a second model, whose cache follows it.
+
+    Args:
+        config: of the model.
+        second: None where no other model reads along; there is no reader then.
+    """
+    own, reader = RowCache(config), None
+    if second is not None:
+        reader = SecondReader(second, new_cache(second.backbone.model.config))
+        own.followers.append(reader.cache)
+    return new_cache(config, own), reader

@@ -25,7 +25,7 @@ from bench.config.resolve import find_method
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
 from bench.models.core.chunks import summed
-from bench.models.core.objective import SLICE, Objective
+from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, blocks, rows_of
 
 Run = Callable[[], tuple[Tensor, list[Tensor]]]
@@ -121,7 +121,7 @@ def forms(objective: Objective) -> dict[str, Run]:
 
     def run(loss: Callable[[States], Tensor]) -> Run:
         def once() -> tuple[Tensor, list[Tensor]]:
-            total = loss(objective.backbone.states({}))
+            total = loss(objective.states({}))
             return total.detach(), list(torch.autograd.grad(total, wanted))
 
         return once
@@ -132,7 +132,7 @@ def forms(objective: Objective) -> dict[str, Run]:
 
     return {
         "fused": run(lambda states: objective.loss(states).total),
-        "generic": run(lambda states: summed(states, objective.position_loss, parameters, SLICE).total),
+        "generic": run(lambda states: summed(states, objective.position_loss, parameters, objective.slice_size).total),
         "plain": run(plain),
     }
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypedDict
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.history import History
+from bench.models.core.host import HostBatch, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States
 
 
@@ -32,6 +34,7 @@ class Batch(TypedDict, total=False):
     step: int  # optimiser step, from 0
     step_rows: int  # rows of the whole optimiser step, over all ranks and micro-batches
     step_tokens: int  # their target tokens
+    host: HostBatch  # the arrays that the tensors were copied from
 
 
 class TextSource(Protocol):
@@ -141,6 +144,19 @@ def output_embedding(model: Any) -> LinearHead | None:
     if type(output) is nn.Linear:
         return LinearHead(output.weight, output.bias)
     return None
+
+
+def source_on_host(batch: Batch) -> HostTokens | None:
+    """Return the tokens of an encoder-decoder's states as arrays: labels, and a source that is readable everywhere.
+
+    None where the batch does not have the arrays it was made of.
+    """
+    arrays = kept_arrays(batch, "labels", "input_ids", "attention_mask")
+    if arrays is None:
+        return None
+    labels, ids, mask = arrays
+    readable = np.broadcast_to((mask > 0)[:, None, :], (*labels.shape, ids.shape[1]))
+    return HostTokens(batch["labels"], labels, lambda: ids, lambda: readable)
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

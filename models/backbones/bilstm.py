@@ -16,7 +16,7 @@ from transformers import PretrainedConfig
 from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
 from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.glove import read_glove
 from bench.models.backbones.lstm_decoder import DecoderState
@@ -62,6 +62,7 @@ class BiLSTM(Backbone):
             copying=copying,
             copy_tokens=self.copy_tokens(ids, exemplar),
             history=History(labels),
+            host=source_on_host(batch),
         )
 
     def extend(self, step: Step) -> Rows:

@@ -5,14 +5,19 @@ Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.core.history import History
+from bench.models.core.host import Array, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States, last_rows
+
+Mask = TypeVar("Mask", Tensor, Array)
 
 
 class Causal(Backbone):
@@ -30,11 +35,18 @@ class Causal(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
+        attention = mask
+        if takes_ready_masks(self.model.config):
+            attention = causal_mask(mask)
         hidden = self.body(
-            input_ids=ids, attention_mask=mask, position_ids=positions(mask), use_cache=False
+            input_ids=ids, attention_mask=attention, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
         hidden = self.logit_rule.scaled(hidden)
         targets = batch["labels"][:, 1:]
+        host = None
+        if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):
+            labels, known_ids, known_mask = arrays
+            host = HostTokens(targets, labels[:, 1:], lambda: known_ids[:, 1:], lambda: strictly_past_array(known_mask))
         return States(
             hidden=hidden[:, :-1],
             targets=targets,
@@ -43,13 +55,17 @@ class Causal(Backbone):
             readable=strictly_past(mask),
             labelled=targets != IGNORED,
             history=History(ids, ahead=1, mask=mask, labels=batch["labels"]),
+            host=host,
         )
 
     def extend(self, step: Step) -> Rows:
         """Entry m holds state m and token m+1: the last state reads all entries but itself."""
+        attention = step.mask
+        if attention is not None and takes_ready_masks(self.model.config):
+            attention = causal_mask(attention, step.ids.shape[1])
         hidden = self.body(
             input_ids=step.ids,
-            attention_mask=step.mask,
+            attention_mask=attention,
             position_ids=step.positions,
             past_key_values=step.cache,
             use_cache=True,
@@ -75,6 +91,13 @@ def strictly_past(mask: Tensor) -> Tensor:
     return past[None] & real[:, None, :]
 
 
-def both_real(mask: Tensor) -> Tensor:
+def strictly_past_array(mask: Array) -> Array:
+    """`strictly_past` of an array."""
+    real = both_real(mask)
+    past = np.tri(real.shape[1], k=-1, dtype=bool)
+    return past & real[:, None, :]
+
+
+def both_real(mask: Mask) -> Mask:
     """Which entries have a real state and a real token after it, [B, T-1]."""
     return (mask[:, :-1] > 0) & (mask[:, 1:] > 0)

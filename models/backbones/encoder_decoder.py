@@ -11,7 +11,16 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs, output_embedding
+from bench.models.backbones.backbone import (
+    Backbone,
+    Batch,
+    LinearHead,
+    Step,
+    decoder_inputs,
+    output_embedding,
+    source_on_host,
+)
+from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
 from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
@@ -44,6 +53,7 @@ class EncoderDecoder(Backbone):
             readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
             labelled=torch.ones_like(mask, dtype=torch.bool),
             history=History(labels),
+            host=source_on_host(batch),
         )
 
     def extend(self, step: Step) -> Rows:
@@ -70,13 +80,16 @@ class EncoderDecoder(Backbone):
         Returns:
             States of the decoder, [B, T, D] or [B, N, D], and of the encoder, [B, S, D].
         """
+        masks = {"attention_mask": mask}
+        if takes_ready_masks(self.model.config):
+            masks = ready_masks(ids, mask, cache)
         out = self.model.base_model(
             input_ids=source,
-            attention_mask=mask,
             decoder_input_ids=ids,
             encoder_outputs=encoded,
             past_key_values=cache,
             use_cache=cache is not None,
+            **masks,
         )
         return out.last_hidden_state, out.encoder_last_hidden_state
 
@@ -123,6 +136,18 @@ class T5(EncoderDecoder):
             use_cache=cache is not None,
         )
         return out.last_hidden_state, memory
+
+
+def ready_masks(ids: Tensor, mask: Tensor, cache: Any) -> dict[str, Tensor]:
+    """Return the masks of encoder and decoder that the model takes as they are; arguments as for `body`."""
+    new = ids.shape[1]
+    steps = new
+    if cache is not None:
+        steps += cache.get_seq_length()
+    return {
+        "attention_mask": source_mask(mask),
+        "decoder_attention_mask": causal_mask(ids.new_ones(1, steps), new),
+    }
 
 
 def start_token(model: Any) -> int | None:

@@ -1,9 +1,12 @@
 """A loss summed slice by slice: gradients are made in the forward pass, so no [B*T, V] tensor ever exists.
 
-For each slice the loss is computed, differentiated at once and forgotten; only the sums of the gradients stay. The
-backward pass of the whole then only multiplies these sums by a number.
+For each slice the loss is computed, differentiated at once and forgotten; only the gradients stay. The backward pass of
+the whole then only multiplies them by a number.
 
-Shapes: B batch rows, T positions, V vocabulary, D width, n positions of a slice, G x P the rectangle of a slice.
+    states [B, T, D] --gathered once--> positions [N, D] --slices, views--> [n, D] --> losses [n]
+
+Shapes: B batch rows, T positions, V vocabulary, D width, N positions with a target, n of them in a slice, G batch rows
+that a slice comes from.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ from torch.autograd.function import once_differentiable
 
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.head import FusedHead, Head, Products, sum_dtype
-from bench.models.core.states import IGNORED, Block, Rows, States, blocks, parts_of, rows_of
+from bench.models.core.memory_terms import MemoryTerms, memory_terms_of
+from bench.models.core.states import Block, Rows, States, at_positions, blocks, rows_of
 
 Losses = tuple[Tensor, dict[str, Tensor]]
-"""The loss of each position [n], and sums of named parts of it for the log."""
+"""The loss of each position [n], and named parts of it for the log: [n], or a sum."""
 
 PositionLoss = Callable[[Rows], Losses]
 HeadLoss = Callable[[Rows, Head], Losses]
@@ -49,7 +53,12 @@ def summed(states: States, position_loss: PositionLoss, parameters: Sequence[Ten
 
 
 def summed_by_head(
-    states: States, head_loss: HeadLoss, head: LinearHead, parameters: Sequence[Tensor], limit: int = 256
+    states: States,
+    head_loss: HeadLoss,
+    head: LinearHead,
+    parameters: Sequence[Tensor],
+    limit: int = 256,
+    memory_terms: MemoryTerms | None = None,
 ) -> LossSum:
     """Sum a loss that sees the head as `Head`, with the matrix products of a linear head done in place.
 
@@ -61,9 +70,10 @@ def summed_by_head(
         head: weight, bias, offset.
         parameters: every parameter `head_loss` may touch besides the head's.
         limit: most positions in a slice.
+        memory_terms: what `head_loss` reads as `rows.memory_terms`, if it does.
     """
     products = Products(head, min(limit, states.targets.numel()))
-    return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit)
+    return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit, memory_terms)
 
 
 class _SliceLoss(Protocol):
@@ -75,8 +85,8 @@ class _SliceLoss(Protocol):
     def losses(self, rows: Rows) -> Losses:
         """The loss without gradients."""
 
-    def differentiate(self, states: States, block: Block, gradients: _GradientSums) -> tuple[Tensor, dict[str, Tensor]]:
-        """Add a slice's gradients to `gradients`; return its summed loss, detached, and the sums of its parts."""
+    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+        """Write a slice's gradients by its leaves and by parameters to `gradients`; return its losses."""
 
     def head_gradients(self) -> list[Tensor | None]:
         """Gradients of `head_parameters`, after the last slice."""
@@ -90,14 +100,10 @@ class _LogitsInGraph:
         self.parameters = [p for p in parameters if p.requires_grad]
         self.head_parameters: list[Tensor] = []
 
-    def differentiate(self, states: States, block: Block, gradients: _GradientSums) -> tuple[Tensor, dict[str, Tensor]]:
-        with torch.enable_grad():
-            leaves = [part.detach().requires_grad_() for part in parts_of(states, block)]
-            losses, terms = self.losses(rows_of(states, block, leaves))
-            total = losses.to(sum_dtype(states.hidden)).sum()
-            of_inputs = torch.autograd.grad(total, [*leaves, *self.parameters], allow_unused=True)
-        gradients.add(block, of_inputs)
-        return total.detach(), terms
+    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+        losses, parts = self.losses(rows)
+        gradients.add(rows, _derivatives(losses, [*leaves, *self.parameters]))
+        return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
         return []
@@ -118,23 +124,19 @@ class _LogitsInPlace:
             self.head_parameters.append(head.bias)
 
     def losses(self, rows: Rows) -> Losses:
-        return self.head_loss(rows, FusedHead(self.products.logits(rows.hidden)))
+        return self.head_loss(rows, FusedHead(lambda: self.products.logits(rows.hidden)))
 
-    def differentiate(self, states: States, block: Block, gradients: _GradientSums) -> tuple[Tensor, dict[str, Tensor]]:
-        with torch.enable_grad():
-            leaves = [part.detach().requires_grad_() for part in parts_of(states, block)]
-            rows = rows_of(states, block, leaves)
-            hidden = rows.hidden.detach()  # [n, D]
-            head = FusedHead(self.products.logits(hidden))
-            losses, terms = self.head_loss(rows, head)
-            total = losses.to(sum_dtype(states.hidden)).sum()
-            inputs = [*leaves, *head.leaves, *self.parameters]
-            of_inputs = list(torch.autograd.grad(total, inputs, allow_unused=True))
+    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+        hidden = rows.hidden.detach()  # [n, D]
+        head = FusedHead(lambda: self.products.logits(hidden))
+        losses, parts = self.head_loss(rows, head)
+        inputs = [*leaves, *head.leaves, *self.parameters]
+        found = _derivatives(losses, inputs)
         head_start, head_stop = len(leaves), len(leaves) + len(head.leaves)
-        of_logits = head.gradient(of_inputs[head_start:head_stop])  # [n, V]
-        gradients.add_positions(block, self.products.backward(hidden, of_logits))
-        gradients.add(block, [*of_inputs[:head_start], *of_inputs[head_stop:]])
-        return total.detach(), terms
+        of_logits = head.gradient(found[head_start:head_stop])  # [n, V]
+        self.products.backward(hidden, of_logits, gradients.hidden_of(rows))
+        gradients.add(rows, [*found[:head_start], *found[head_stop:]])
+        return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
         if self.head.bias is None:
@@ -142,29 +144,58 @@ class _LogitsInPlace:
         return [self.products.of_weight, self.products.of_bias]
 
 
-def _summed(states: States, loss: _SliceLoss, limit: int) -> LossSum:
+def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    """Gradients of the summed losses by each input, None for one that they do not depend on."""
+    return torch.autograd.grad(losses, inputs, torch.ones_like(losses), allow_unused=True)
+
+
+def _summed(states: States, loss: _SliceLoss, limit: int, memory_terms: MemoryTerms | None = None) -> LossSum:
     """Sum over all slices, with gradients where they are enabled."""
-    terms: dict[str, Tensor] = {}
-    n_tokens = (states.targets != IGNORED).sum()
+    host = states.on_host()
+    cut = blocks(states.targets, limit, host.targets)
+    extra: tuple[Tensor, ...] = ()  # [N] each
+    if memory_terms is not None:
+        extra = memory_terms_of(states, memory_terms)
+    sums = _Sums(sum_dtype(states.hidden), states.hidden.device)
     if torch.is_grad_enabled():
-        inputs = [*states.differentiable, *loss.parameters, *loss.head_parameters]
-        total = _InForward.apply(states, loss, limit, terms, *inputs)
+        inputs = [*states.differentiable, *extra, *loss.parameters, *loss.head_parameters]
+        total = _InForward.apply(states, cut, loss, sums, len(extra), *inputs)
     else:
-        total = states.hidden.new_zeros((), dtype=sum_dtype(states.hidden))
-        for block in blocks(states.targets, limit):
-            losses, parts = loss.losses(rows_of(states, block))
-            total = total + losses.to(total.dtype).sum()
-            _add_terms(terms, parts)
-    return LossSum(total, n_tokens, terms)
+        for block in cut:
+            terms = tuple(term[block.span] for term in extra)
+            sums.add(loss.losses(rows_of(states, block, None, terms, host)))
+        total = sums.total()
+    n_tokens = sum(len(block) for block in cut)
+    count = torch.full((), n_tokens, dtype=torch.int64, device=states.hidden.device)
+    return LossSum(total, count, sums.parts())
 
 
-def _add_terms(terms: dict[str, Tensor], parts: dict[str, Tensor]) -> None:
-    """Add the named sums of a slice to those of the slices before."""
-    for name, value in parts.items():
-        if name in terms:
-            terms[name] = terms[name] + value.detach()
-        else:
-            terms[name] = value.detach()
+class _Sums:
+    """Losses of all slices and their named parts, kept as they come and summed once.
+
+    Args:
+        dtype: of the sum.
+        device: of the sum, where there is no slice.
+    """
+
+    def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
+        self._zero = torch.zeros(1, dtype=dtype, device=device)
+        self._losses: list[Tensor] = [self._zero]
+        self._parts: dict[str, list[Tensor]] = {}
+
+    def add(self, losses: Losses) -> None:
+        """Keep the losses of a slice."""
+        self._losses.append(losses[0].detach())
+        for name, part in losses[1].items():
+            self._parts.setdefault(name, []).append(part.detach().reshape(-1))
+
+    def total(self) -> Tensor:
+        """Sum of all losses, a scalar."""
+        return torch.cat(self._losses).to(self._zero.dtype).sum()
+
+    def parts(self) -> dict[str, Tensor]:
+        """Sum of each named part, scalars."""
+        return {name: torch.cat(parts).sum() for name, parts in self._parts.items()}
 
 
 class _InForward(torch.autograd.Function):
@@ -172,17 +203,19 @@ class _InForward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: States, loss: _SliceLoss, limit: int, terms: dict[str, Tensor], *inputs: Tensor
+        ctx: Any, states: States, cut: list[Block], loss: _SliceLoss, sums: _Sums, n_terms: int, *inputs: Tensor
     ) -> Tensor:
-        detached = states.detached()
-        gradients = _GradientSums(detached, len(inputs) - len(loss.head_parameters))
-        total = states.hidden.new_zeros((), dtype=sum_dtype(states.hidden))
-        for block in blocks(states.targets, limit):
-            slice_total, parts = loss.differentiate(detached, block, gradients)
-            total = total + slice_total
-            _add_terms(terms, parts)
-        ctx.gradients = [*gradients.sums, *loss.head_gradients()]
-        return total
+        detached, host = states.detached(), states.on_host()
+        n_states = len(states.differentiable)
+        terms = [term.detach() for term in inputs[n_states : n_states + n_terms]]
+        gradients = _Gradients(detached, cut, terms, len(loss.parameters))
+        for block in cut:
+            with torch.enable_grad():
+                leaves = gradients.leaves(block)
+                rows = rows_of(detached, block, leaves[:n_states], tuple(leaves[n_states:]), host)
+                sums.add(loss.differentiate(rows, leaves, gradients))
+        ctx.gradients = [*gradients.whole(), *loss.head_gradients()]
+        return sums.total()
 
     @staticmethod
     @once_differentiable
@@ -193,58 +226,77 @@ class _InForward(torch.autograd.Function):
             if gradient is not None:
                 gradient.mul_(scale.to(gradient.dtype))  # in place: one tensor of V x D is enough
         gradients, ctx.gradients = ctx.gradients, None
-        return (None, None, None, None, *gradients)
+        return (None, None, None, None, None, *gradients)
 
 
-class _GradientSums:
-    """Gradients summed over slices: of hidden states, memory, copying weights if there are any, then parameters.
+class _Gradients:
+    """Gradients of all slices, in the order of `_InForward`'s inputs: states, memory, copying, terms, parameters.
+
+    What belongs to positions is gathered before the first slice, so that a slice's share is a view; its gradients are
+    written to the same place of a tensor of the same shape. Those of memory and parameters are added up.
 
     Args:
-        states: the batch.
-        n_inputs: of tensors of the batch and parameters together.
+        states: the batch, outside the graph.
+        cut: its slices.
+        terms: memory terms of all positions, [N] each.
+        n_parameters: how many parameters get gradients slice by slice.
     """
 
-    def __init__(self, states: States, n_inputs: int) -> None:
-        self.differentiable = states.differentiable
-        self.sums: list[Tensor | None] = [torch.zeros_like(states.hidden), *[None] * (n_inputs - 1)]
+    def __init__(self, states: States, cut: list[Block], terms: Sequence[Tensor], n_parameters: int) -> None:
+        self.states = states
+        self.index = states.targets.new_empty(0)
+        if cut:
+            self.index = torch.cat([block.index for block in cut])  # [N]
+        hidden, self.memory, *copying = states.differentiable
+        of_states = [at_positions(values, self.index) for values in (hidden, *copying)]
+        self.values = [*of_states, *terms]  # [N, .] hidden states, copying weights if there are any, terms
+        self.of_values = [torch.zeros_like(value) for value in self.values]
+        self.of_memory: Tensor | None = None  # [B, M, D]
+        self.of_parameters: list[Tensor | None] = [None] * n_parameters
 
-    def add(self, block: Block, gradients: Sequence[Tensor | None]) -> None:
-        """Add a slice's gradients, in the order of `sums`: those of `parts_of`, then those of parameters."""
-        for at, gradient in enumerate(gradients):
-            if gradient is None:
-                continue
-            if at == 1:  # [G, M, D] of the memory
-                self._sum_of(at)[block.batch] += gradient.to(self.differentiable[at].dtype)
-            elif at < len(self.differentiable):
-                self._add_grid(at, block, gradient)
-            else:
+    def leaves(self, block: Block) -> list[Tensor]:
+        """Return a slice's share of states, memory, copying and terms, views to be differentiated by."""
+        first, *rest = [value[block.span] for value in self.values]
+        return [leaf.detach().requires_grad_() for leaf in (first, self.memory[block.batch], *rest)]
+
+    def hidden_of(self, rows: Rows) -> Tensor:
+        """Where the gradient of a slice's hidden states goes, [n, D]."""
+        assert rows.block is not None
+        return self.of_values[0][rows.block.span]
+
+    def add(self, rows: Rows, gradients: Sequence[Tensor | None]) -> None:
+        """Add a slice's gradients: of its leaves, then of parameters; None for one that there is not."""
+        assert rows.block is not None
+        first, of_memory, *rest = gradients
+        of_values, of_parameters = [first, *rest[: len(self.values) - 1]], rest[len(self.values) - 1 :]
+        for whole, gradient in zip(self.of_values, of_values, strict=True):
+            if gradient is not None:
+                whole[rows.block.span].add_(gradient)
+        if of_memory is not None:
+            if self.of_memory is None:
+                self.of_memory = torch.zeros_like(self.memory)
+            self.of_memory[rows.block.batch].add_(of_memory)
+        for at, gradient in enumerate(of_parameters):
+            if gradient is not None:
                 self._add_parameter(at, gradient)
-
-    def add_positions(self, block: Block, gradient: Tensor) -> None:
-        """Add a gradient of the hidden states of a slice's positions, [n, D]."""
-        groups, width = block.positions.shape
-        grid = gradient.new_zeros((groups * width, gradient.shape[1])).index_copy_(0, block.kept, gradient)
-        self._add_grid(0, block, grid.view(groups, width, -1))
 
     def _add_parameter(self, at: int, gradient: Tensor) -> None:
         """Add a parameter's gradient to a copy of its first.
 
         Autograd may return one tensor for two parameters, or a view of one number: neither can be added to.
         """
-        before = self.sums[at]
+        before = self.of_parameters[at]
         if before is None:
-            self.sums[at] = gradient.clone()
+            self.of_parameters[at] = gradient.clone()
         else:
             before.add_(gradient)
 
-    def _add_grid(self, at: int, block: Block, grid: Tensor) -> None:
-        """Add a rectangle [G, P, .]; it is zero at places without a target."""
-        index = block.positions[:, :, None].expand_as(grid)
-        self._sum_of(at)[block.batch].scatter_add_(1, index, grid.to(self.differentiable[at].dtype))
-
-    def _sum_of(self, at: int) -> Tensor:
-        """The sum of a tensor of the batch, zeros at first."""
-        total = self.sums[at]
-        if total is None:
-            total = self.sums[at] = torch.zeros_like(self.differentiable[at])
-        return total
+    def whole(self) -> list[Tensor | None]:
+        """Return all gradients in the shapes of the inputs."""
+        hidden, _, *copying = self.states.differentiable
+        n_states = 1 + len(copying)
+        of_states = [
+            torch.zeros_like(values).flatten(0, 1).index_copy_(0, self.index, gradient).view_as(values)
+            for values, gradient in zip((hidden, *copying), self.of_values[:n_states], strict=True)
+        ]
+        return [of_states[0], self.of_memory, *of_states[1:], *self.of_values[n_states:], *self.of_parameters]

@@ -9,7 +9,7 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -24,6 +24,46 @@ def sum_dtype(values: Tensor) -> torch.dtype:
     if values.dtype == torch.float64:
         return torch.float64
     return torch.float32
+
+
+def product_dtype(weight: Tensor) -> torch.dtype:
+    """Return the type that the products of a head run in: autocast's where it is on, else that of the weight."""
+    kind = weight.device.type
+    if torch.is_autocast_enabled(kind):
+        return torch.get_autocast_dtype(kind)
+    return weight.dtype
+
+
+BUDGET = {"cpu": 16 * 2**20}
+"""Bytes of the logits of one slice, by kind of device."""
+
+LARGE = 2**30
+"""Bytes of the logits of one slice on any other device, where a slice should keep thousands of cores busy."""
+
+
+def slice_size(embedding: Tensor) -> int:
+    """Return how many positions a slice has: a power of two, a function of vocabulary, precision and kind of device.
+
+    It is never a function of free memory: it decides in which order a loss is summed, and so the last bits of what is
+    stored.
+
+    Args:
+        embedding: [V, D] of the tokens.
+    """
+    bytes_each = sum_dtype(embedding).itemsize
+    if product_dtype(embedding) != sum_dtype(embedding):
+        bytes_each += product_dtype(embedding).itemsize  # a copy for the products
+    return positions_in(BUDGET.get(embedding.device.type, LARGE), len(embedding) * bytes_each)
+
+
+def positions_in(budget: int, bytes_each: int) -> int:
+    """Return how many positions of so many bytes a budget holds: a power of two from 256 to 8192.
+
+    >>> positions_in(16 * 2**20, 8000 * 4), positions_in(16 * 2**20, 30000 * 4), positions_in(16 * 2**20, 100)
+    (512, 256, 8192)
+    """
+    fitting = max(1, budget // max(1, bytes_each))
+    return min(8192, max(256, 2 ** (fitting.bit_length() - 1)))
 
 
 class Head(Protocol):
@@ -67,41 +107,50 @@ class PlainHead:
 
 
 class FusedHead:
-    """A head over logits outside the graph.
+    """A head over logits outside the graph, in one [n, V] buffer.
 
     What a loss asks for, the log-sum-exp and some columns, are leaves of the graph. The caller differentiates the loss
-    by these leaves and hands their gradients to `gradient`, which makes of them the gradient of the logits.
+    by these leaves and hands their gradients to `gradient`, which makes of them the gradient of the logits. The
+    log-sum-exp leaves exponentials in the buffer; who asks for columns only after it has the logits computed again.
 
     Args:
-        logits: [n, V]; overwritten by `gradient`.
+        compute: writes the logits into the buffer and returns it, [n, V].
     """
 
-    def __init__(self, logits: Tensor) -> None:
-        self._logits = logits
-        self._lse = logits.logsumexp(1).requires_grad_()
+    def __init__(self, compute: Callable[[], Tensor]) -> None:
+        self._compute = compute
+        self._buffer = compute()  # logits, then exp(logits - peak), then their gradient
+        self._exponentials = False  # which of the first two it holds
+        self._peak, self._mass = self._buffer, self._buffer  # [n, 1] largest logit and sum of exponentials, when known
+        self._lse: Tensor | None = None
         self._asked: list[tuple[Tensor, Tensor]] = []  # token ids [n, k] and the leaf [n, k] that holds their logits
 
     @property
     def lse(self) -> Tensor:
         """Log-sum-exp of the logits, [n]."""
+        if self._lse is None:
+            self._peak = self._buffer.amax(1, keepdim=True)
+            self._exponentiate()
+            self._mass = self._buffer.sum(1, keepdim=True)
+            self._lse = self._mass.log().add_(self._peak).squeeze(1).requires_grad_()
         return self._lse
 
     def at(self, index: Tensor) -> Tensor:
         """Logits of some tokens, of the shape of `index`."""
         if index.ndim == 1:
             return self.at(index[:, None]).squeeze(1)
-        leaf = self._logits.gather(1, index).requires_grad_()
+        leaf = self._logits().gather(1, index).requires_grad_()
         self._asked.append((index, leaf))
         return leaf
 
     def argmax(self) -> Tensor:
         """Most probable token, [n]."""
-        return self._logits.argmax(1)
+        return self._logits().argmax(1)
 
     @property
     def leaves(self) -> list[Tensor]:
         """What the loss may depend on: the log-sum-exp and the columns it asked for."""
-        return [self._lse, *(leaf for _, leaf in self._asked)]
+        return [self.lse, *(leaf for _, leaf in self._asked)]
 
     def gradient(self, of_leaves: Sequence[Tensor | None]) -> Tensor:
         """Turn the logits into their gradient in place.
@@ -116,13 +165,26 @@ class FusedHead:
         """
         of_lse, *of_columns = of_leaves
         if of_lse is None:
-            self._logits.zero_()
+            self._buffer.zero_()
         else:
-            self._logits.sub_(self._lse.detach()[:, None]).exp_().mul_(of_lse[:, None])
+            self._exponentiate()
+            self._buffer.mul_(of_lse[:, None] / self._mass)
         for (columns, _), gradient in zip(self._asked, of_columns, strict=True):
             if gradient is not None:
-                self._logits.scatter_add_(1, columns, gradient)
-        return self._logits
+                self._buffer.scatter_add_(1, columns, gradient)
+        return self._buffer
+
+    def _logits(self) -> Tensor:
+        """The buffer with logits in it, [n, V]."""
+        if self._exponentials:
+            self._buffer, self._exponentials = self._compute(), False
+        return self._buffer
+
+    def _exponentiate(self) -> None:
+        """Turn logits in the buffer into exp(logits - peak)."""
+        if not self._exponentials:
+            self._buffer.sub_(self._peak).exp_()
+            self._exponentials = True
 
 
 class Products:
@@ -141,10 +203,7 @@ class Products:
 
     def __init__(self, head: LinearHead, rows: int) -> None:
         weight = head.weight.detach()
-        kind = weight.device.type
-        self.dtype = weight.dtype  # of the products
-        if torch.is_autocast_enabled(kind):
-            self.dtype = torch.get_autocast_dtype(kind)
+        self.dtype = product_dtype(weight)
         self.head, self.weight = head, weight.to(self.dtype)
         self.logits_dtype = sum_dtype(weight)
         self.buffer = weight.new_empty((rows, len(weight)), dtype=self.logits_dtype)  # [rows, V]
@@ -155,7 +214,7 @@ class Products:
         """Logits of a slice in the buffer, [n, D] -> [n, V]."""
         z = self.buffer[: len(hidden)]  # [n, V]
         if self.dtype == self.logits_dtype:
-            torch.mm(hidden, self.weight.t(), out=z)
+            torch.mm(hidden.to(self.dtype), self.weight.t(), out=z)
         else:
             z.copy_(hidden.to(self.dtype) @ self.weight.t())
         for added in (self.head.bias, self.head.offset):
@@ -163,12 +222,13 @@ class Products:
                 z.add_(added.detach())
         return z
 
-    def backward(self, hidden: Tensor, gradient: Tensor) -> Tensor:
-        """Add a slice's gradients of weight and bias; return the gradient of its states, [n, D].
+    def backward(self, hidden: Tensor, gradient: Tensor, out: Tensor) -> None:
+        """Add a slice's gradients of weight and bias, and write that of its states.
 
         Args:
             hidden: [n, D] states of the slice.
             gradient: [n, V] of the loss by the logits.
+            out: [n, D] where the gradient of the states goes.
         """
         of_logits = gradient.to(self.dtype)
         if self.head.bias is not None and self.head.bias.requires_grad:
@@ -178,11 +238,17 @@ class Products:
             else:
                 self.of_bias.add_(sums)
         if self.head.weight.requires_grad:
-            states = hidden.to(self.dtype)
-            if self.of_weight is None:
-                self.of_weight = torch.mm(of_logits.t(), states).to(self.head.weight.dtype)
-            elif self.dtype == self.of_weight.dtype:
-                self.of_weight.addmm_(of_logits.t(), states)
-            else:
-                self.of_weight.add_(of_logits.t() @ states)
-        return (of_logits @ self.weight).to(hidden.dtype)
+            self._add_to_weight(of_logits, hidden.to(self.dtype))
+        if out.dtype == self.dtype:
+            torch.mm(of_logits, self.weight, out=out)
+        else:
+            out.copy_(of_logits @ self.weight)
+
+    def _add_to_weight(self, of_logits: Tensor, states: Tensor) -> None:
+        """Add one slice's product to the gradient of the weight; in bf16 the sum over slices is in float32."""
+        if self.of_weight is None:
+            self.of_weight = torch.mm(of_logits.t(), states).to(self.head.weight.dtype)
+        elif self.dtype == self.of_weight.dtype:
+            self.of_weight.addmm_(of_logits.t(), states)
+        else:
+            self.of_weight.add_(of_logits.t() @ states)

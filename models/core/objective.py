@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from bench.base.options import checked
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
-from bench.models.core.head import Head, PlainHead
+from bench.models.core.head import Head, PlainHead, slice_size
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, States, slices
 from bench.models.core.trainable import Trainable
@@ -37,10 +37,7 @@ from bench.models.functional.decoupled import decoupled_log_probs
 
 if TYPE_CHECKING:
     from bench.decodings.core.decoding import Decoding
-    from bench.models.backbones.backbone import Batch
-
-SLICE = 256
-"""Positions handled at once in training and evaluation."""
+    from bench.models.backbones.backbone import Batch, LinearHead
 
 
 @dataclass(frozen=True)
@@ -67,12 +64,13 @@ class Place:
 class Objective(Trainable):
     """A training objective over any backbone.
 
-    Hooks work on `Rows`, a slice of at most 256 positions that carry a target:
+    Hooks work on `Rows`, a slice of some positions that carry a target:
 
     - `log_probs(rows) -> [n, V]`: the model's next-token distribution; sums to one for every method.
     - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
     - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
       log-sum-exp and a few columns; the same value without ever keeping [n, V].
+    - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
     - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
       or for a head of one's own.
@@ -94,7 +92,7 @@ class Objective(Trainable):
 
     name: ClassVar[str]
     paper: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
@@ -143,25 +141,35 @@ class Objective(Trainable):
         return -log_probs.gather(1, targets[:, None]).squeeze(1)
 
     def head_loss(self, rows: Rows, head: Head) -> Losses:
-        """Loss of each position [n] from the head's log-sum-exp and columns, and sums of named parts of it."""
+        """Loss of each position [n] from the head's log-sum-exp and columns, and named parts of it, [n] or summed."""
         raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use row_loss")
 
+    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+        """What `head_loss` needs of the memory, [n] each, made of states, memory and tokens; of no parameter.
+
+        In the backward pass it is asked again, for the gradients; `rows.memory_terms` then holds what it gave before.
+        """
+        return ()
+
     def position_loss(self, rows: Rows) -> Losses:
-        """Loss of each position [n], and sums of named parts of it for the log; over logits in the graph.
+        """Loss of each position [n], and named parts of it for the log; over logits in the graph.
 
         Everything but the fast form goes through it: redefine it where `row_loss` has too little in `log_probs`.
         """
         if self.has_fast_form:
+            rows = replace(rows, memory_terms=self.memory_terms(rows))
             return self.head_loss(rows, PlainHead(self.logits(rows)))
         return self.row_loss(self.log_probs(rows), rows, rows.targets), {}
 
     def loss(self, states: States) -> LossSum:
         """Sum the loss over all target tokens of a batch, slice by slice."""
-        if self.has_fast_form and states.copying is None:
-            head = self.backbone.linear_head()
-            if head is not None:
-                return summed_by_head(states, self.head_loss, head, self.own_parameters(), SLICE)
-        return summed(states, self.position_loss, self.head_parameters(), SLICE)
+        head = self.fused_head(states)
+        if head is None:
+            return summed(states, self.position_loss, self.head_parameters(), self.slice_size)
+        memory_terms = None
+        if type(self).memory_terms is not Objective.memory_terms:
+            memory_terms = self.memory_terms
+        return summed_by_head(states, self.head_loss, head, self.own_parameters(), self.slice_size, memory_terms)
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Loss of one micro-batch."""
@@ -251,6 +259,12 @@ class Objective(Trainable):
         """Seed of the run: what a loss draws is a function of it and of `batch["step"]`."""
         return self.run_context.seed
 
+    def fused_head(self, states: States) -> LinearHead | None:
+        """Return the head that `head_loss` runs over, or None where the loss takes the plain form."""
+        if not self.has_fast_form or states.copying is not None:
+            return None
+        return self.backbone.linear_head()
+
     @property
     def has_fast_form(self) -> bool:
         """Whether `head_loss` is the loss.
@@ -264,6 +278,11 @@ class Objective(Trainable):
             if "row_loss" in vars(kind) or "log_probs" in vars(kind):
                 return False
         return False
+
+    @property
+    def slice_size(self) -> int:
+        """Positions handled at once in training and evaluation."""
+        return slice_size(self.backbone.embedding())
 
     def logits(self, rows: Rows) -> Tensor:
         """Scores of the next token in at least float32, [n, V], not normalised.
@@ -309,7 +328,7 @@ class Objective(Trainable):
 
     def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
-        for rows in slices(states, SLICE):
+        for rows in slices(states, self.slice_size):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
 
 

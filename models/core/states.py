@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.core.history import IGNORED as IGNORED  # others import it from here
 from bench.models.core.history import History
+from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.functional.cache import scaled_similarity
 
 
@@ -38,6 +40,7 @@ class States:
     labelled: Tensor  # [B, M] bool: the entry's token is itself a target (the released TRIME compares only those)
     copying: Tensor | None = None  # [B, T, S+1] copying backbones: log-weights of each copy and, last, of generating
     copy_tokens: Tensor | None = None  # [B, S] the tokens that may be copied
+    host: HostTokens | None = None  # the tokens as arrays, where the backbone was given them
     history: History | None = None  # what the decoder reads, for `Rows.written`
     second: Callable[[], States] | None = None  # the batch in a second model, for `Rows.second`
 
@@ -56,29 +59,44 @@ class States:
         """Return the same states outside the graph."""
         return self.having(*(tensor.detach() for tensor in self.differentiable))
 
+    def on_host(self) -> HostTokens:
+        """Return the tokens as arrays; on a GPU this waits for it, unless the backbone was given them."""
+        if self.host is not None and self.host.source is self.targets:
+            return self.host
+        return HostTokens(
+            self.targets,
+            self.targets.cpu().numpy(),
+            lambda: self.memory_tokens.cpu().numpy(),
+            lambda: self.readable.cpu().numpy(),
+        )
+
 
 @dataclass(frozen=True)
 class Rows:
     """A slice of n positions that carry a target, taken from G neighbouring batch rows.
 
-    `grid` keeps the G x P rectangle the positions were cut from, because a similarity to the memory is one
-    batched product over batch rows, not n products with n copies of a memory.
+    The positions lie in a rectangle of G rows by P places, because a similarity to the memory is one batched product
+    over batch rows, not n products with n copies of a memory.
     """
 
     hidden: Tensor  # [n, D]
     targets: Tensor  # [n]
-    grid: Tensor  # [G, P, D]
-    kept: Tensor  # [n] index of each position in the flattened grid; the grid's other places are filling
     position: Tensor  # [n] position within the batch row
     group: Tensor  # [n] which of the G batch rows
+    kept: Tensor  # [n] place of each position in the flattened rectangle; its other places are filling
+    width: int  # P
+    whole: bool  # whether the positions are the rectangle, in its order, so that nothing is filling
     memory: Tensor  # [G, M, D]
     group_memory_tokens: Tensor  # [G, M]
-    readable: Tensor  # [n, M] bool
+    group_readable: Tensor  # [G, T, M] bool
     group_labelled: Tensor  # [G, M] bool
     group_targets: Tensor  # [G, T]
     start: int = 0  # batch row of group 0
     copying: Tensor | None = None  # [n, S+1] log-weights of copying backbones
     group_copy_tokens: Tensor | None = None  # [G, S]
+    memory_terms: tuple[Tensor, ...] = ()  # [n] each: what the objective's `memory_terms` gave for these positions
+    block: Block | None = None  # where the slice lies in its batch; None in generation
+    host: HostTokens | None = None  # tokens of the whole batch as arrays; None in generation
     history: History | None = None  # of the whole batch
     second_rows: Callable[[], Rows] | None = None  # the same positions in a second model
 
@@ -88,20 +106,29 @@ class Rows:
     @cached_property
     def memory_tokens(self) -> Tensor:
         """Token of each memory entry, [n, M]."""
-        return self._of_group(self.group_memory_tokens)
+        return self.of_group(self.group_memory_tokens)
 
     @cached_property
     def labelled(self) -> Tensor:
         """Whether each memory entry's token is itself a target, [n, M]."""
-        return self._of_group(self.group_labelled)
+        return self.of_group(self.group_labelled)
+
+    @cached_property
+    def readable(self) -> Tensor:
+        """Which memory entries each position may read, [n, M] bool."""
+        if self.whole and self.group_readable.shape[1] == 1:  # in generation
+            return self.group_readable[:, 0]
+        if len(self.group_readable) == 1:
+            return self.group_readable[0].index_select(0, self.position)
+        return self.group_readable[self.group, self.position]
 
     @cached_property
     def copy_tokens(self) -> Tensor:
         """Tokens that a copying backbone may copy, [n, S]."""
         assert self.group_copy_tokens is not None
-        return self._of_group(self.group_copy_tokens)
+        return self.of_group(self.group_copy_tokens)
 
-    def _of_group(self, values: Tensor) -> Tensor:
+    def of_group(self, values: Tensor) -> Tensor:
         """Give each position its batch row's values, [G, M] -> [n, M]; a view where there is one batch row."""
         if len(values) == 1:
             return values.expand(len(self), -1)
@@ -173,9 +200,13 @@ class Rows:
         In float32 even under autocast: in bf16 6 % of the ranking term's hinges flip sign on anisotropic states.
         Source: HistAlign section 3.2 (after TRIME).
         """
-        if len(self.memory) == 1:
+        groups, width = len(self.memory), self.hidden.shape[1]
+        if groups == 1:
             return scaled_similarity(self.hidden, self.memory[0])
-        scores = scaled_similarity(self.grid, self.memory)
+        if self.whole:
+            return scaled_similarity(self.hidden.view(groups, self.width, width), self.memory).flatten(0, 1)
+        filled = self.hidden.new_zeros((groups * self.width, width)).index_copy(0, self.kept, self.hidden)
+        scores = scaled_similarity(filled.view(groups, self.width, width), self.memory)  # [G, P, M]
         return scores.flatten(0, 1).index_select(0, self.kept)
 
     @cached_property
@@ -196,11 +227,13 @@ class Rows:
             second_rows=second_rows,
             hidden=self.hidden.index_select(0, index),
             targets=self.targets.index_select(0, index),
-            kept=self.kept.index_select(0, index),
             position=self.position.index_select(0, index),
             group=self.group.index_select(0, index),
-            readable=self.readable.index_select(0, index),
+            kept=self.kept.index_select(0, index),
             copying=copying,
+            memory_terms=tuple(term.index_select(0, index) for term in self.memory_terms),
+            whole=False,
+            block=None,
         )
 
 
@@ -211,74 +244,124 @@ def _taken(rows: Rows, index: Tensor) -> Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """Which positions of which batch rows one slice holds."""
+    """Which positions of which batch rows one slice holds.
 
-    batch: slice
-    positions: Tensor  # [G, P] into T; a row with fewer than P targets is filled with positions without one
-    kept: Tensor  # [n] index of each position that carries a target in the flattened `positions`
+    The N positions of a batch that carry a target are numbered row after row; a slice is a run of them.
+    """
+
+    batch: slice  # G batch rows
+    span: slice  # n of the N positions
+    width: int  # P, the most positions of one of the rows
+    index: Tensor  # [n] place of each position in the flattened [B, T]
+    targets: Tensor  # [n]
+    position: Tensor  # [n] position within the batch row
+    group: Tensor  # [n] which of the G batch rows
+    kept: Tensor  # [n] place in the flattened rectangle of G x P
+    places: Array  # `index` on the host
+
+    def __len__(self) -> int:
+        return self.span.stop - self.span.start
 
 
-def blocks(targets: Tensor, limit: int = 256) -> Iterator[Block]:
+def blocks(targets: Tensor, limit: int = 256, known: Array | None = None) -> list[Block]:
     """Cut the positions that carry a target into slices of at most `limit`.
 
-    Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time.
+    Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time. This is worked out on
+    the host, and copied to the device in one go.
 
     Args:
         targets: [B, T], IGNORED where there is no loss.
         limit: most positions in a slice.
+        known: the targets as an array, where the caller has them.
     """
-    real = targets != IGNORED
-    counts: list[int] = real.sum(1).tolist()
-    order = torch.argsort((~real).to(torch.int8), dim=1, stable=True)  # real positions first, in time order
+    if known is None:
+        known = targets.cpu().numpy()
+    row, position = np.nonzero(known != IGNORED)  # [N], row after row
+    starts = np.searchsorted(row, np.arange(len(known) + 1))  # [B+1] number of the first position of each row
+    rectangles = list(_rectangles(np.diff(starts).tolist(), starts.tolist(), limit))
+    group, kept = row.copy(), position.copy()
+    for batch, span, width in rectangles:
+        group[span] -= batch.start
+        first = np.maximum(starts[row[span]], span.start)  # number of the slice's first position in the same row
+        kept[span] = group[span] * width + np.arange(span.start, span.stop) - first
+    columns: dict[str, Array] = {
+        "index": row * known.shape[1] + position,
+        "targets": known[row, position],
+        "position": position,
+        "group": group,
+        "kept": kept,
+    }
+    copied = to_device(columns, targets.device)
+    cut = []
+    for batch, span, width in rectangles:
+        views = {name: column[span] for name, column in copied.items()}
+        cut.append(Block(batch, span, width, **views, places=columns["index"][span]))
+    return cut
+
+
+def _rectangles(counts: list[int], starts: list[int], limit: int) -> Iterator[tuple[slice, slice, int]]:
+    """Yield the batch rows, the run of positions and the width of each slice.
+
+    Args:
+        counts: targets of each batch row, [B].
+        starts: number of the first position of each row, [B+1].
+        limit: most positions in a slice, filling included.
+    """
     start = 0
     while start < len(counts):
         widest, stop = counts[start], start + 1
         while stop < len(counts) and (stop + 1 - start) * max(widest, counts[stop]) <= limit:
             widest, stop = max(widest, counts[stop]), stop + 1
-        batch = slice(start, stop)
-        for left in range(0, widest, limit):
-            positions = order[batch, left : min(left + limit, widest)]
-            kept = real[batch].gather(1, positions).flatten().nonzero().squeeze(1)
-            if kept.numel():
-                yield Block(batch, positions, kept)
+        for left in range(starts[start], starts[stop], limit):  # more than once for a single long row only
+            right = min(left + limit, starts[stop])
+            yield slice(start, stop), slice(left, right), min(widest, right - left)
         start = stop
 
 
-def rows_of(states: States, block: Block, leaves: Sequence[Tensor] | None = None) -> Rows:
+def rows_of(
+    states: States,
+    block: Block,
+    leaves: Sequence[Tensor] | None = None,
+    memory_terms: tuple[Tensor, ...] = (),
+    host: HostTokens | None = None,
+) -> Rows:
     """Return the slice of `states` that `block` names.
 
     Args:
         states: a batch after the backbone.
         block: which positions.
         leaves: the tensors of `parts_of` for this block, when the caller wants gradients of them.
+        memory_terms: [n] each, for losses that ask for them.
+        host: `states.on_host()`, where the caller has it.
     """
-    grid, memory, *copying_grids = leaves or parts_of(states, block)
+    hidden, memory, *rest = leaves or parts_of(states, block)
     copying = copy_tokens = None
-    if copying_grids:
-        copying = copying_grids[0].flatten(0, 1).index_select(0, block.kept)
+    if rest:
+        copying = rest[0]
     if states.copy_tokens is not None:
         copy_tokens = states.copy_tokens[block.batch]
     second_rows = None
     if states.second is not None:
         second_rows = partial(_second_rows, states.second, block)
-    position = block.positions.flatten().index_select(0, block.kept)
-    group = block.kept // block.positions.shape[1]
-    targets = states.targets[block.batch]
     return Rows(
-        hidden=grid.flatten(0, 1).index_select(0, block.kept),
-        targets=targets[group, position],
-        grid=grid,
+        hidden=hidden,
+        targets=block.targets,
+        position=block.position,
+        group=block.group,
         kept=block.kept,
-        position=position,
-        group=group,
+        width=block.width,
+        whole=len(block) == block.width * (block.batch.stop - block.batch.start),
         memory=memory,
         group_memory_tokens=states.memory_tokens[block.batch],
-        readable=states.readable[block.batch][group, position],
+        group_readable=states.readable[block.batch],
         group_labelled=states.labelled[block.batch],
-        group_targets=targets,
+        group_targets=states.targets[block.batch],
         start=block.batch.start,
         copying=copying,
         group_copy_tokens=copy_tokens,
+        memory_terms=memory_terms,
+        block=block,
+        host=host or states.on_host(),
         history=states.history,
         second_rows=second_rows,
     )
@@ -290,23 +373,23 @@ def _second_rows(second: Callable[[], States], block: Block) -> Rows:
 
 
 def parts_of(states: States, block: Block) -> list[Tensor]:
-    """Return a block's share of `States.differentiable`: states [G, P, D], memory [G, M, D], copying [G, P, S+1]."""
-    parts = [grid_of(states.hidden, block), states.memory[block.batch]]
+    """Return a block's share of `States.differentiable`: states [n, D], memory [G, M, D], copying [n, S+1]."""
+    parts = [at_positions(states.hidden, block.index), states.memory[block.batch]]
     if states.copying is not None:
-        parts.append(grid_of(states.copying, block))
+        parts.append(at_positions(states.copying, block.index))
     return parts
 
 
-def grid_of(values: Tensor, block: Block) -> Tensor:
-    """Return the rectangle of [B, T, D] values a block is cut from, [G, P, D]."""
-    index = block.positions[:, :, None].expand(-1, -1, values.shape[-1])
-    return values[block.batch].gather(1, index)
+def at_positions(values: Tensor, index: Tensor) -> Tensor:
+    """Return values [B, T, .] at positions of the flattened batch, [n, .]."""
+    return values.flatten(0, 1).index_select(0, index)
 
 
 def slices(states: States, limit: int = 256) -> Iterator[Rows]:
     """Yield the positions that carry a target, at most `limit` at a time."""
-    for block in blocks(states.targets, limit):
-        yield rows_of(states, block)
+    host = states.on_host()
+    for block in blocks(states.targets, limit, host.targets):
+        yield rows_of(states, block, host=host)
 
 
 def last_rows(
@@ -330,13 +413,14 @@ def last_rows(
     return Rows(
         hidden=hidden,
         targets=rows.new_full((len(rows),), IGNORED),
-        grid=hidden[:, None],
-        kept=rows,
         position=torch.zeros_like(rows),
         group=rows,
+        kept=rows,
+        width=1,
+        whole=True,
         memory=memory,
         group_memory_tokens=memory_tokens,
-        readable=readable,
+        group_readable=readable[:, None],
         group_labelled=readable,
         group_targets=rows.new_full((len(rows), 1), IGNORED),
         copying=copying,

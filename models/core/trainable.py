@@ -14,6 +14,7 @@ from torch import Tensor
 from bench.base.lightning import LightningModule
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
+from bench.models.core.host import moved
 from bench.models.core.run_context import RunContext, lr_factor
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ class Trainable(LightningModule):
         if trainer is not None and trainer.loggers:
             self.log("train/loss", loss.total.detach() / loss.n_target_tokens.clamp(min=1), batch_size=1)
         return loss.total * share
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+        """Move a batch, and keep the arrays it was made of, so that no loss has to ask the device for them."""
+        copied = super().transfer_batch_to_device(batch, device, dataloader_idx)
+        if not isinstance(batch, dict):
+            return copied
+        return moved(batch, copied)
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """Call the method's `end_of_step`, with a sum over ranks."""

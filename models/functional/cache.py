@@ -16,11 +16,22 @@ Shapes: n positions of a slice, P query positions, M memory entries, V tokens, D
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-__all__ = ["cache_log_probs", "cache_nll", "cache_nll_of", "cache_scores", "logaddexp", "scaled_similarity"]
+__all__ = [
+    "cache_log_probs",
+    "cache_log_sums",
+    "cache_nll",
+    "cache_nll_of",
+    "cache_scores",
+    "logaddexp",
+    "scaled_similarity",
+]
 
 
 def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
@@ -126,39 +137,49 @@ def cache_nll(
     """
     logits = logits.to(_working_dtype(logits, similarity))
     at_target = logits.gather(1, targets[:, None]).squeeze(1)
-    return cache_nll_of(logits.logsumexp(1), at_target, targets, similarity, memory_tokens, readable, comparable)
+    positive = readable & (memory_tokens == targets[:, None])
+    if comparable is not None:
+        positive = positive & comparable
+    of_cache = cache_log_sums(similarity.to(logits.dtype), readable, positive)
+    return cache_nll_of(logits.logsumexp(1), at_target, *of_cache)
 
 
-def cache_nll_of(
-    lse: Tensor,
-    at_target: Tensor,
-    targets: Tensor,
-    similarity: Tensor,
-    memory_tokens: Tensor,
-    readable: Tensor,
-    comparable: Tensor | None = None,
-) -> Tensor:
-    """`cache_nll` from the two numbers of the head it depends on.
+def cache_log_sums(
+    similarity: Tensor, readable: Tensor, positive: Tensor, known: Sequence[Tensor] = ()
+) -> tuple[Tensor, Tensor]:
+    """What `cache_nll` needs of the cache: the log-sum-exp of the similarities that are read.
+
+    Args:
+        similarity: ``[n, M]`` scaled similarities.
+        readable: ``[n, M]`` bool, the entries that the row may read.
+        positive: ``[n, M]`` bool, those of them that count for the target.
+        known: what this function gave for the same arguments, when only gradients are wanted.
+
+    Returns:
+        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf where there is none.
+    """
+    of_readable, of_positive = known or (None, None)
+    return (
+        _MaskedLogSum.apply(similarity, readable, of_readable),
+        _MaskedLogSum.apply(similarity, positive, of_positive),
+    )
+
+
+def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positive: Tensor) -> Tensor:
+    """`cache_nll` from the two numbers of the head and the two of the cache that it depends on.
 
     Args:
         lse: ``[n]`` log-sum-exp of the logits.
         at_target: ``[n]`` logit of the target.
-        targets: ``[n]``, and the rest as in `cache_nll`.
-        similarity: ``[n, M]``.
-        memory_tokens: ``[n, M]``.
-        readable: ``[n, M]``.
-        comparable: ``[n, M]`` or None.
+        of_readable: ``[n]``, with ``of_positive`` as `cache_log_sums` gives them.
+        of_positive: ``[n]``.
 
     Returns:
         ``[n]`` negative log-likelihoods in nats.
     """
-    dtype = _working_dtype(lse, similarity)
-    similarity = similarity.to(dtype)
-    positive = readable & (memory_tokens == targets[:, None])
-    if comparable is not None:
-        positive = positive & comparable
-    numerator = logaddexp(at_target.to(dtype), _masked_logsumexp(similarity, positive))
-    return logaddexp(lse.to(dtype), _masked_logsumexp(similarity, readable)) - numerator
+    dtype = _working_dtype(lse, of_readable)
+    head, target = lse.to(dtype), at_target.to(dtype)
+    return logaddexp(head, of_readable.to(dtype)) - logaddexp(target, of_positive.to(dtype))
 
 
 def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
@@ -167,12 +188,22 @@ def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
     return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
 
 
-def _masked_logsumexp(values: Tensor, mask: Tensor) -> Tensor:
+class _MaskedLogSum(torch.autograd.Function):
     """``[n]`` log-sum-exp of each row's masked-in values; -inf, with zero gradient, for a row that has none."""
-    none = ~mask.any(1)
-    # A row of -inf alone gives nan gradients, so such a row is filled with zeros first and its result replaced.
-    filled = values.masked_fill(~mask, -math.inf).masked_fill(none[:, None], 0.0)
-    return filled.logsumexp(1).masked_fill(none, -math.inf)
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, mask: Tensor, known: Tensor | None) -> Tensor:
+        filled = values.masked_fill(~mask, -math.inf)
+        log_sums = filled.logsumexp(1) if known is None else known.clone()
+        ctx.save_for_backward(filled, log_sums)
+        return log_sums
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        filled, log_sums = ctx.saved_tensors
+        finite = log_sums.masked_fill(log_sums.isneginf(), math.inf)  # a row without values gets exp(-inf - inf) = 0
+        return (filled - finite[:, None]).exp_().mul_(gradient[:, None]), None, None
 
 
 def _working_dtype(*tensors: Tensor) -> torch.dtype:

@@ -69,7 +69,9 @@ def posterior_log_probs(hidden: Tensor, head: ClassHead) -> Tensor:
     return torch.cat([part + shift for part, shift in zip(parts, shifts, strict=True)], dim=1)
 
 
-def class_head_loss(hidden: Tensor, ranks: Tensor, head: ClassHead) -> tuple[Tensor, dict[str, Tensor]]:
+def class_head_loss(
+    hidden: Tensor, ranks: Tensor, head: ClassHead, counts: Sequence[int] | None = None
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Sum of -log p1 - log p2 over targets, eq. 3, from the columns of each target's own class.
 
     Positions are sorted by class. Each class takes one product for its logits and two for their gradient, which is made
@@ -80,15 +82,18 @@ def class_head_loss(hidden: Tensor, ranks: Tensor, head: ClassHead) -> tuple[Ten
         hidden: [n, D] states.
         ranks: [n] targets, by rank.
         head: weights; those that need no gradient get none.
+        counts: [K] targets of each class; without them the ranks are looked at, and on a GPU that waits for it.
 
     Returns:
         The sum in nats, and its two parts, detached: `class` is -log p1, `token` is -log p2.
     """
     weights = (hidden, head.token_weight, head.class_weight, head.token_bias, head.class_bias)
+    if counts is None:
+        counts = head.classes(ranks).bincount(minlength=len(head.sizes)).tolist()
     if torch.is_grad_enabled():
-        total, of_class, of_token = _InForward.apply(ranks, head.sizes, *weights)
+        total, of_class, of_token = _InForward.apply(ranks, head.sizes, counts, *weights)
     else:
-        _, of_class, of_token = _sums(hidden, ranks, head, [False] * 5)
+        _, of_class, of_token = _sums(hidden, ranks, head, counts, [False] * 5)
         total = of_class + of_token
     return total, {"class": of_class, "token": of_token}
 
@@ -105,10 +110,12 @@ class _InForward(torch.autograd.Function):
     """Gradients are made with the loss; backward only scales them."""
 
     @staticmethod
-    def forward(ctx: Any, ranks: Tensor, sizes: tuple[int, ...], *inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        ctx: Any, ranks: Tensor, sizes: tuple[int, ...], counts: Sequence[int], *inputs: Any
+    ) -> tuple[Tensor, Tensor, Tensor]:
         hidden, token_weight, class_weight, token_bias, class_bias = inputs
         head = ClassHead(token_weight, class_weight, sizes, token_bias, class_bias)
-        ctx.grads, of_class, of_token = _sums(hidden, ranks, head, ctx.needs_input_grad[2:])
+        ctx.grads, of_class, of_token = _sums(hidden, ranks, head, counts, ctx.needs_input_grad[3:])
         ctx.mark_non_differentiable(of_class, of_token)
         return of_class + of_token, of_class, of_token
 
@@ -121,7 +128,7 @@ class _InForward(torch.autograd.Function):
             if gradient is not None:
                 gradient.mul_(scale.to(gradient.dtype))  # in place: one tensor of V x D is enough
         grads, ctx.grads = ctx.grads, None
-        return (None, None, *grads)
+        return (None, None, None, *grads)
 
 
 class _Layer(NamedTuple):
@@ -156,7 +163,7 @@ def _room(values: Tensor | None, wanted: bool) -> Tensor | None:
 
 
 def _sums(
-    hidden: Tensor, ranks: Tensor, head: ClassHead, wanted: Sequence[bool]
+    hidden: Tensor, ranks: Tensor, head: ClassHead, counts: Sequence[int], wanted: Sequence[bool]
 ) -> tuple[list[Tensor | None], Tensor, Tensor]:
     """Gradients of the loss by hidden, both weights and both biases, and the sums of -log p1 and of -log p2.
 
@@ -164,6 +171,7 @@ def _sums(
         hidden: [n, D] states.
         ranks: [n] targets, by rank.
         head: weights.
+        counts: [K] targets of each class.
         wanted: whether each of the five gradients is.
     """
     inputs = (hidden, head.token_weight, head.class_weight, head.token_bias, head.class_bias)
@@ -172,7 +180,6 @@ def _sums(
     class_layer = _Layer(head.class_weight, head.class_bias, grads[2], grads[4])
 
     classes = head.classes(ranks)  # [n]
-    counts: list[int] = classes.bincount(minlength=len(head.sizes)).tolist()  # targets of each class
     order = classes.argsort(stable=True)
     classes, ranks = classes[order], ranks[order]
     states = hidden.index_select(0, order).to(_product_dtype(head.token_weight))  # [n, D]

@@ -109,4 +109,8 @@ def until_end(tokens: Tensor, ends: Collection[int], starts: Collection[int] = (
 
 
 def _is_in(tokens: Tensor, ids: Collection[int]) -> Tensor:
-    return torch.isin(tokens, tokens.new_tensor(list(ids), dtype=torch.long))
+    """Which tokens are one of a few ids; a tensor made of these would have to be copied to the device."""
+    found = torch.zeros_like(tokens, dtype=torch.bool)
+    for token in ids:
+        found |= tokens == token
+    return found

@@ -13,23 +13,32 @@ with coefficients c that are constants for autograd: numbers of pairs for the pa
 distance for the released code's. That takes a few [n, M] tensors, where a loop over the distances would keep M of them
 for the backward pass.
 
-Shapes: n positions (rows), M memory entries, V tokens, D width, U distinct tokens, k rows with a pair, p the most
-positives of a row.
+Shapes: n positions (rows), M memory entries, V tokens, D width, U distinct tokens, p the most positives of a row.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["cosine_ranks", "ranked_hinge", "released_ranking"]
+__all__ = ["Distinct", "cosine_order", "cosine_ranks", "ranked_hinge", "ranks_among", "ranks_of", "released_ranking"]
 
-_ROWS = 512
-"""Positions ranked at a time: bounds the table of cosines, and keeps its keys in int32 up to 4 million tokens."""
+
+class Distinct(NamedTuple):
+    """Tokens without repeats, and where each of the tokens they were taken from stands among them."""
+
+    tokens: Tensor  # [U] int64
+    place: Tensor  # int64, of the shape of the tokens they were taken from
+
+    @classmethod
+    def of(cls, tokens: Tensor) -> Distinct:
+        """Look for the distinct tokens of a tensor; on a GPU this waits for it."""
+        return cls(*torch.unique(tokens, return_inverse=True))
 
 
 def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
@@ -56,9 +65,57 @@ def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, e
     >>> cosine_ranks(torch.tensor([0]), tokens, torch.tensor([[True, True, True, False]]), embedding)
     tensor([[2, 1, 0, 3]])
     """
-    slices = [slice(start, start + _ROWS) for start in range(0, max(len(target_tokens), 1), _ROWS)]
+    order = cosine_order(Distinct.of(target_tokens), Distinct.of(memory_tokens), embedding)
+    return ranks_among(order, ranked)
+
+
+def cosine_order(targets: Distinct, memory: Distinct, embedding: Tensor) -> Tensor:
+    """Entries of each row from the nearest to the target to the farthest, as `cosine_ranks` orders them.
+
+    The order depends on target and memory alone: positions of one text with the same target share a row.
+
+    Args:
+        targets: of ``[n]`` target tokens.
+        memory: of ``[n, M]`` memory tokens.
+        embedding: ``[V, D]``; no gradient reaches it.
+
+    Returns:
+        ``[n, M]`` int64, a permutation of 0..M-1 in each row.
+    """
     with torch.no_grad():
-        return torch.cat([_ranks(target_tokens[s], memory_tokens[s], ranked[s], embedding) for s in slices])
+        table = _levels(_cosines(targets.tokens, memory.tokens, embedding))  # [U, U'] int32
+        rows, entries = memory.place.shape
+        levels = table.index_select(0, targets.place).gather(1, memory.place)  # [n, M]
+        # One flat stable sort of whole numbers, rows kept apart by an offset, is faster than a sort of each row.
+        row = torch.arange(rows, device=levels.device)[:, None]
+        keys = levels.to(_key_type(rows * table.shape[1])) + row * table.shape[1]
+        return keys.flatten().sort(stable=True).indices.view(rows, entries) - row * entries
+
+
+def ranks_among(order: Tensor, ranked: Tensor) -> Tensor:
+    """Rank of each entry among the ranked ones, ``[n, M]``; those that are not ranked come last.
+
+    Args:
+        order: ``[n, M]`` entries from the nearest to the farthest.
+        ranked: ``[n, M]`` bool.
+
+    >>> ranks_among(torch.tensor([[2, 0, 1]]), torch.tensor([[True, True, False]]))
+    tensor([[0, 1, 2]])
+    """
+    among = ranked.gather(1, order).cumsum(1) - 1  # in the order of nearness
+    rank = torch.empty_like(order).scatter_(1, order, among)
+    last = (~ranked).cumsum(1) - 1 + ranked.sum(1, keepdim=True)  # in the order of the memory
+    return torch.where(ranked, rank, last)
+
+
+def ranks_of(order: Tensor) -> Tensor:
+    """Rank of each entry, ``[n, M]``, from the entries in the order of their ranks.
+
+    >>> ranks_of(torch.tensor([[2, 0, 1]]))
+    tensor([[1, 2, 0]])
+    """
+    places = torch.arange(order.shape[1], device=order.device).expand_as(order)
+    return torch.empty_like(order).scatter_(1, order, places)
 
 
 def ranked_hinge(
@@ -68,11 +125,12 @@ def ranked_hinge(
     candidates: Tensor,
     margin: float,
     reduction: Literal["sum", "pair_mean"] = "sum",
+    most: int | None = None,
 ) -> Tensor:
     """HistAlign eq. 5 per position, in O(M log p) time and O(M) memory each.
 
-    Rows without a pair cost next to nothing here, but a caller saves their similarities and ranks too by leaving out
-    rows without a positive from the start (4 of 10 at 512 tokens of text).
+    Rows without a pair have no loss but cost as much as others: a caller leaves them out from the start (4 of 10 at 512
+    tokens of text).
 
     Args:
         similarity: ``[n, M]`` scaled similarities; only candidates' values are used, others may be infinite.
@@ -82,6 +140,8 @@ def ranked_hinge(
         candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
         margin: the lambda of eq. 5, per step of rank.
         reduction: ``sum`` as eq. 5 is written, or ``pair_mean``, which divides by the position's number of pairs.
+        most: p, such that every positive has a rank below it; without it the ranks are looked at, and on a GPU that
+            waits for it.
 
     Returns:
         ``[n]``; 0 with a zero gradient for a position without a pair.
@@ -92,11 +152,15 @@ def ranked_hinge(
     tensor([2.5000])
     """
     positive, negative = positive & candidates, candidates & ~positive
-    rows, scores, positive, negative = _rows_with_pairs(similarity, ranks, positive, negative, margin)
-    losses = (_hinge_coefficients(scores.detach(), positive, negative) * scores).sum(1)
+    if most is None:
+        most = max(_stops(ranks, positive), default=0)
+    scores = _with_margin(similarity, ranks, positive, negative, margin)
+    coefficients = _hinge_coefficients(scores.detach(), ranks, positive, negative, most)
+    losses = (coefficients * scores).sum(1)
     if reduction == "pair_mean":
-        losses = losses / (positive.sum(1) * negative.sum(1))
-    return losses.new_zeros(similarity.shape[0]).index_copy(0, rows, losses)
+        pairs = positive.sum(1) * negative.sum(1)
+        losses = losses / pairs.clamp(min=1)
+    return losses
 
 
 def released_ranking(
@@ -106,6 +170,7 @@ def released_ranking(
     candidates: Tensor,
     margin: float,
     over_offsets: Literal["mean", "sum"] = "mean",
+    stops: Sequence[int] | None = None,
 ) -> Tensor:
     """The ranking term as the HistAlign authors' code reduces it, which is not eq. 5's sum.
 
@@ -122,6 +187,8 @@ def released_ranking(
         candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
         margin: per step of rank.
         over_offsets: ``mean`` or ``sum``.
+        stops: ``[n]`` such that every positive of a row has a rank below it, best falling; without it the ranks are
+            looked at, and on a GPU that waits for it.
 
     Returns:
         Scalar; 0 with a zero gradient when there is no pair.
@@ -132,24 +199,18 @@ def released_ranking(
     tensor(1.2500)
     """
     positive, negative = positive & candidates, candidates & ~positive
-    rows, scores, positive, negative = _rows_with_pairs(similarity, ranks, positive, negative, margin)
-    places = ranks.index_select(0, rows)
-    by_rank = [torch.empty_like(x).scatter_(1, places, x) for x in (scores.detach(), positive, negative)]
-    coefficients = _offset_coefficients(by_rank[0], by_rank[1], by_rank[2], over_offsets)
-    return (coefficients.gather(1, places) * scores).sum()
-
-
-def _ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
-    """:func:`cosine_ranks` of a few rows, ``[n, M]``."""
-    table, target_index, memory_index = _cosine_table(target_tokens, memory_tokens, embedding)
-    (n, entries), last = memory_tokens.shape, table.shape[1]
-    levels = _levels(table).index_select(0, target_index).gather(1, memory_index)
-    # One flat stable sort of whole numbers, rows kept apart by an offset, is faster than sorting cosines row by row.
-    row_start = torch.arange(n, dtype=torch.int32, device=levels.device)[:, None] * (last + 1)
-    keys = torch.where(ranked, levels, last) + row_start
-    order = keys.flatten().sort(stable=True).indices
-    places = torch.arange(entries, device=order.device).repeat(n)
-    return torch.empty_like(order).scatter_(0, order, places).view(n, entries)
+    if stops is None:
+        stops = _stops(ranks, positive)
+    scores = _with_margin(similarity, ranks, positive, negative, margin)
+    by_rank = [torch.empty_like(x).scatter_(1, ranks, x) for x in (scores.detach(), positive, negative)]
+    falling = sorted(range(len(stops)), key=lambda row: -stops[row])
+    if falling != list(range(len(stops))):
+        order = torch.tensor(falling, device=ranks.device)
+        by_rank, ranks, scores = [x[order] for x in by_rank], ranks[order], scores[order]
+    coefficients = _offset_coefficients(
+        by_rank[0], by_rank[1], by_rank[2], over_offsets, [stops[row] for row in falling]
+    )
+    return (coefficients.gather(1, ranks) * scores).sum()
 
 
 def _levels(table: Tensor) -> Tensor:
@@ -160,113 +221,109 @@ def _levels(table: Tensor) -> Tensor:
     return torch.empty_like(steps).scatter_(1, order, steps.cumsum(1, dtype=torch.int32))
 
 
-def _cosine_table(target_tokens: Tensor, memory_tokens: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Cosines between distinct tokens, with infinity for a token and itself.
-
-    Returns:
-        ``[U, U']`` cosines between distinct targets and distinct tokens of the memory; ``[n]`` each target's row of
-        it; ``[n, M]`` each entry's column.
-    """
-    targets, target_index = _distinct(target_tokens, embedding.shape[0])
-    shared = memory_tokens.shape[0] > 0 and memory_tokens.stride(0) == 0  # rows of one text are views of one memory
-    if shared:
-        tokens, memory_index = _distinct(memory_tokens[:1], embedding.shape[0])
-    else:
-        tokens, memory_index = _distinct(memory_tokens, embedding.shape[0])
-    memory_index = memory_index.expand_as(memory_tokens)
+def _cosines(targets: Tensor, tokens: Tensor, embedding: Tensor) -> Tensor:
+    """Cosines between two lists of tokens, ``[U, U']``, with infinity for a token and itself."""
     # fp64, then rounded to fp32: the last bits of a product depend on the table's shape, but ties must not.
     wide = torch.float32 if embedding.device.type == "mps" else torch.float64
     with torch.autocast(device_type=embedding.device.type, enabled=False):
-        left, right = (F.normalize(embedding.detach()[ids].to(wide), dim=1) for ids in (targets, tokens))
+        weight = embedding.detach()
+        left, right = (F.normalize(weight.index_select(0, ids).to(wide), dim=1) for ids in (targets, tokens))
         table = (left @ right.mT).float()
-    same = targets[:, None] == tokens
-    return table.masked_fill_(same, math.inf), target_index, memory_index
+    return table.masked_fill_(targets[:, None] == tokens, math.inf)
 
 
-def _distinct(tokens: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """The distinct tokens ``[U]`` in ascending order, and each token's place among them (shape of ``tokens``)."""
-    occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=tokens.device)
-    occurs.index_fill_(0, tokens.flatten(), True)
-    return occurs.nonzero().squeeze(1), (occurs.cumsum(0) - 1)[tokens]
+def _key_type(keys: int) -> torch.dtype:
+    """The smallest type that holds so many sort keys."""
+    if keys < 2**31:
+        return torch.int32
+    return torch.int64
 
 
-def _rows_with_pairs(
-    similarity: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, margin: float
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Keep the rows that have a pair: their numbers ``[k]``, ``similarity + margin * rank`` and both masks ``[k, M]``.
+def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """``similarity + margin * rank`` in at least fp32, ``[n, M]``; finite everywhere.
 
     The similarities are shifted by the best positive's before the margin is added: states with a large common part have
     similarities in the hundreds, beside which rounding would lose a margin of 0.001. The shift cancels in every pair.
     """
-    rows = (positive.any(1) & negative.any(1)).nonzero().squeeze(1)
-    similarity, ranks, positive, negative = (x.index_select(0, rows) for x in (similarity, ranks, positive, negative))
     similarity = similarity.to(torch.promote_types(similarity.dtype, torch.float32))
     similarity = torch.where(positive | negative, similarity, 0.0)  # elsewhere infinities would turn 0 * s into nan
     known = torch.where(positive, similarity.detach(), -math.inf)
     best = F.pad(known, (0, 1), value=-math.inf).amax(1, keepdim=True)  # padded, since amax refuses M = 0
-    return rows, (similarity - best) + margin * ranks.to(similarity.dtype), positive, negative
+    return (similarity - best.masked_fill(best.isneginf(), 0.0)) + margin * ranks.to(similarity.dtype)
 
 
-def _hinge_coefficients(scores: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-    """Derivative of sum over pairs of relu(a_j - a_i) by each score, ``[k, M]``: whole numbers.
+def _hinge_coefficients(scores: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, most: int) -> Tensor:
+    """Derivative of sum over pairs of relu(a_j - a_i) by each score, ``[n, M]``: whole numbers.
 
     For a negative, how many positives lie strictly below; for a positive, minus how many negatives lie strictly above.
+    A positive is found by its rank, which is below `most`.
     """
-    if not positive.shape[0]:
-        return torch.zeros_like(scores)
-    row, column = positive.nonzero(as_tuple=True)
-    per_row = positive.sum(1)
-    slot = torch.arange(len(row), device=row.device) - (per_row.cumsum(0) - per_row)[row]
-    heads = scores.new_full((len(per_row), int(per_row.max())), math.inf)  # [k, p] the positives' scores, inf-padded
-    heads[row, slot] = scores[row, column]
+    slot = ranks.clamp(max=most)  # the last slot is for what is no positive
+    heads = scores.new_full((len(scores), most + 1), math.inf)  # [n, p+1] the positives' scores by rank, inf elsewhere
+    heads = heads.scatter_(1, slot, torch.where(positive, scores, math.inf))[:, :most]
     heads, order = heads.sort(dim=1)
-    below = torch.searchsorted(heads, scores) * negative
-    above = torch.empty_like(order).scatter_(1, order, _count_above(below, heads.shape[1]))
-    coefficients = below.to(scores.dtype)
-    coefficients[row, column] = -above[row, slot].to(scores.dtype)
-    return coefficients
+    below = torch.searchsorted(heads, scores) * negative  # [n, M]
+    above = torch.zeros_like(heads, dtype=below.dtype).scatter_(1, order, _count_above(below, negative, most))
+    of_positive = F.pad(above, (0, 1)).gather(1, slot)
+    return torch.where(positive, -of_positive, below).to(scores.dtype)
 
 
-def _count_above(below: Tensor, width: int) -> Tensor:
-    """From each negative's count of lower positives, each sorted positive's count of higher negatives ``[k, width]``.
+def _count_above(below: Tensor, negative: Tensor, width: int) -> Tensor:
+    """From each negative's count of lower positives, each sorted positive's count of higher negatives ``[n, width]``.
 
     The positive at place r is under exactly those negatives that have more than r positives below them.
     """
-    k = below.shape[0]
-    cells = below + torch.arange(k, device=below.device)[:, None] * (width + 1)
-    histogram = torch.bincount(cells.flatten(), minlength=k * (width + 1)).view(k, width + 1)
-    return histogram.flip(1).cumsum(1).flip(1)[:, 1:]
+    histogram = below.new_zeros((len(below), width + 1)).scatter_add_(1, below, negative.to(below.dtype))
+    return negative.sum(1, keepdim=True) - histogram.cumsum(1)[:, :width]
 
 
-def _offset_coefficients(scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str) -> Tensor:
-    """Derivative of the released reduction by each score, all ``[k, M]`` with columns in rank order.
+def _offset_coefficients(
+    scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str, stops: Sequence[int]
+) -> Tensor:
+    """Derivative of the released reduction by each score, all ``[n, M]`` with columns in rank order.
 
-    Only ranks at which a row has a positive are visited, and only those rows. In rank order a pair's distance is a
-    difference of columns, so each visit compares whole rows and multiplies them by the weights, shifted by the rank.
+    Ranks are visited in stretches 0, 1, 2-3, 4-7, ... and each stretch looks only at the rows that reach into it. In
+    rank order a pair's distance is a difference of columns, so whole rows are compared and multiplied by the weights,
+    shifted by the rank of the positive.
+
+    Args:
+        scores: with their margin.
+        positive: entries that carry the target.
+        negative: the other candidates.
+        over_offsets: ``mean`` or ``sum``.
+        stops: of each row the rank behind its last positive; falling.
     """
-    heads = positive.any(0).nonzero().flatten().tolist()
-    counts = _pairs_per_offset(heads, positive, negative)
-    weights = (counts > 0) / counts.clamp(min=1).to(scores.dtype)
+    most = max(stops, default=0)
+    counts = _pairs_per_offset(positive[:, :most], negative)
+    weights = (counts > 0) / counts.clamp(min=1).to(scores.dtype)  # [M]
     if over_offsets == "mean":
         weights = weights / (counts > 0).sum().clamp(min=1)
-    shifted = F.pad(weights, (len(weights), 0))  # 0 for what ranks before the positive
+    shifted = F.pad(weights, (most, 0)).unfold(0, len(weights), 1).flip(0)  # row r: the weights, r places to the right
     rivals = torch.where(negative, scores, -math.inf)
+    heads = torch.where(positive, scores, math.inf)
     coefficients = torch.zeros_like(scores)
-    for rank in heads:
-        rows = positive[:, rank].nonzero().squeeze(1)
-        active = rivals.index_select(0, rows) > scores[rows, rank, None]
-        pull = active * shifted[len(weights) - rank : 2 * len(weights) - rank]
-        coefficients.index_add_(0, rows, pull)
-        coefficients[rows, rank] -= pull.sum(1)
+    start = 0
+    while start < most:
+        stop, rows = min(max(2 * start, 1), most), sum(last > start for last in stops)
+        active = rivals[:rows, None] > heads[:rows, start:stop, None]  # [rows, ranks, M]
+        pull = active * shifted[start:stop]
+        coefficients[:rows] += pull.sum(1)
+        coefficients[:rows, start:stop] -= pull.sum(2)
+        start = stop
     return coefficients
 
 
-def _pairs_per_offset(heads: list[int], positive: Tensor, negative: Tensor) -> Tensor:
-    """How many pairs lie at each rank distance, ``[M]`` int64; ``heads`` are the ranks that hold a positive."""
+def _pairs_per_offset(positive: Tensor, negative: Tensor) -> Tensor:
+    """How many pairs lie at each rank distance, ``[M]`` int64, from the first ranks ``[n, p]`` and all, ``[n, M]``."""
+    p, entries = positive.shape[1], negative.shape[1]
     with torch.autocast(device_type=positive.device.type, enabled=False):
         # Sums of zeros and ones: exact in fp32 below 2**24 rows.
-        pairs = (positive[:, heads].float().mT @ negative.float()).long()  # [heads, M] by rank of the negative
-    counts = pairs.new_zeros(pairs.shape[1])
-    for rank, row in zip(heads, pairs, strict=True):
-        counts[: len(counts) - rank] += row[rank:]
-    return counts
+        pairs = (positive.float().mT @ negative.float()).long()  # [p, M] by rank of the negative
+    diagonals = F.pad(pairs, (0, p)).as_strided((p, entries), (entries + p + 1, 1))  # row r begins at column r
+    return diagonals.sum(0)
+
+
+def _stops(ranks: Tensor, positive: Tensor) -> list[int]:
+    """Of each row the rank behind its last positive; looked up, and on a GPU that waits for it."""
+    stops: list[int] = F.pad((ranks + 1) * positive, (0, 1)).amax(1).tolist()
+    return stops

@@ -2,19 +2,23 @@
 
 Welleck et al. 2020, "Neural Text Generation with Unlikelihood Training".
 
-Shapes: n positions of a slice, G batch rows, T positions of a row, U distinct tokens of a row, k any number of tokens.
+Shapes: n positions of a slice, B batch rows, T positions of a row, U distinct tokens of a row, k any number of tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["earlier_candidates", "repeated", "unlikelihood", "with_token"]
+__all__ = ["Candidates", "candidates", "repeated", "unlikelihood", "with_token"]
+
+Array = npt.NDArray[Any]
 
 IGNORED = -100
 
@@ -75,51 +79,58 @@ class _Unlikelihood(torch.autograd.Function):
         return gradient * (p + steepness * p), -gradient * steepness, None
 
 
-def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each position's negative candidates: the distinct earlier targets of its row without its own target.
+class Candidates(NamedTuple):
+    """The negative candidates of a batch: of each row its distinct targets, in the order of their first occurrence.
 
-    C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1. There is a column for each distinct token of a row, at most T.
+    The candidates of a position are the first `before` of its row but the one at `own`, its own target:
+    C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1.
+    """
+
+    tokens: Array  # [B, U]; a row with fewer distinct targets is filled with zeros
+    before: Array  # [B, T] distinct targets before each position; 0 where there is no target
+    own: Array  # [B, T] place of the position's target in its row of `tokens`
+
+
+def candidates(targets: Array) -> Candidates:
+    """Find the candidates of all positions of a batch.
 
     Args:
-        targets: ``[G, T]`` int64, IGNORED where there is none.
-        group: ``[n]`` row of each position.
-        position: ``[n]`` position within the row, one that carries a target.
+        targets: ``[B, T]`` int64, IGNORED where there is none.
 
-    Returns:
-        ``[n, U]`` tokens, and ``[n, U]`` bool, which are candidates; the others are valid ids without a meaning.
-
-    >>> tokens, real = earlier_candidates(torch.tensor([[7, 5, 7, 6]]), torch.tensor([0, 0]), torch.tensor([2, 3]))
-    >>> [row[kept].tolist() for row, kept in zip(tokens, real)]
-    [[5], [7, 5]]
+    >>> found = candidates(np.array([[7, 5, 7, 6]]))
+    >>> found.tokens.tolist(), found.before.tolist(), found.own.tolist()
+    ([[7, 5, 6]], [[0, 1, 2, 2]], [[0, 1, 0, 2]])
     """
-    ordered, places = targets.sort(dim=1, stable=True)
-    new = ordered != IGNORED
-    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
-    first = torch.zeros_like(new).scatter(1, places, new)  # [G, T] where a token occurs for the first time in its row
-    width = int(first.sum(1).max()) if first.numel() else 0  # U
-    # [G, U] positions of the first occurrences, in time order
-    at = torch.argsort((~first).to(torch.int8), dim=1, stable=True)[:, :width]
-    tokens = targets.gather(1, at).clamp_min(0)[group]
-    own = targets[group, position]
-    real = first.gather(1, at)[group] & (at[group] < position[:, None]) & (tokens != own[:, None])
-    return tokens, real
+    before, own = np.zeros_like(targets), np.zeros_like(targets)
+    rows = []
+    for row, of_row in enumerate(targets):
+        at = np.flatnonzero(of_row != IGNORED)
+        tokens, first, place = np.unique(of_row[at], return_index=True, return_inverse=True)
+        in_time = first.argsort()
+        own[row, at] = in_time.argsort()[place]
+        before[row, at] = np.searchsorted(first[in_time], np.arange(len(at)))
+        rows.append(tokens[in_time])
+    tokens = np.zeros((len(targets), max(map(len, rows), default=0)), np.int64)
+    for row, distinct in enumerate(rows):
+        tokens[row, : len(distinct)] = distinct
+    return Candidates(tokens, before, own)
 
 
-def with_token(tokens: Tensor, real: Tensor, targets: Tensor, token: int) -> tuple[Tensor, Tensor]:
+def with_token(tokens: Tensor, left_out: Tensor, targets: Tensor, token: int) -> tuple[Tensor, Tensor]:
     """Make one token a candidate everywhere but where it is the target: the padding candidate of the released code.
 
     Args:
-        tokens: ``[n, U]`` with ``real`` as `earlier_candidates` gives them.
-        real: ``[n, U]``.
+        tokens: ``[n, U]`` tokens.
+        left_out: ``[n, U]`` which of them are no candidates.
         targets: ``[n]``.
         token: its id.
 
     Returns:
-        ``[n, U + 1]`` tokens and which are candidates; the token counts once.
+        ``[n, U + 1]`` tokens and which are no candidates; the token counts once.
     """
     column = torch.full_like(targets, token)[:, None]  # [n, 1]
-    is_candidate = targets[:, None] != column
-    return torch.cat([tokens, column], 1), torch.cat([real & (tokens != token), is_candidate], 1)
+    is_target = targets[:, None] == column
+    return torch.cat([tokens, column], 1), torch.cat([left_out | (tokens == token), is_target], 1)
 
 
 def repeated(tokens: Sequence[int], n: int, *, last: bool = True) -> list[bool]:

@@ -192,7 +192,7 @@ class TestCounting:
     def test_more_positions_than_a_slice_holds(self, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
         first, second = (made("gpt2", variant=variant) for _ in range(2))
         first.step_loss(batch("gpt2"))
-        monkeypatch.setattr("bench.models.face.SLICE", 5)
+        monkeypatch.setattr(FACE, "slice_size", 5)
         second.step_loss(batch("gpt2"))
         assert torch.equal(first.known, second.known)
 

@@ -141,7 +141,7 @@ class TestEqualsPlain:
     def test_more_positions_than_a_slice_holds(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
         objective = made(what)
         expected = stepped(objective, still.batch(what)).total
-        monkeypatch.setattr("bench.models.ul_seq.SLICE", 5)
+        monkeypatch.setattr(Objective, "slice_size", 5)
         still.assert_same_gradients(objective, stepped(objective, still.batch(what)).total, expected)
 
     @pytest.mark.parametrize("what", ["gpt2", "bart"])

@@ -2,7 +2,7 @@
 
 A decoding is a frozen dataclass. Its fields are its settings, and what it does with a distribution is one method:
 
-- greedy and beam search are the library's; a decoding says with which settings (`library`);
+- greedy and beam search are the library's, token for token; a decoding says with which settings (`library`);
 - a sampler says which tokens may be drawn (`bench.decodings.core.sampler`);
 - a decoding with a loop of its own chooses the tokens itself (`own_loop`, `write`).
 

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.core import head as head_module
+from bench.models.core import memory_terms as memory_module
 from bench.models.core.chunks import summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
-from bench.models.core.objective import SLICE, Objective
+from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States, blocks, rows_of, slices
-from bench.models.functional.cache import cache_nll_of
+from bench.models.functional.cache import cache_log_sums, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
@@ -85,6 +87,25 @@ class TestEqualsPlain:
         states = objective.backbone.states(batch)
         found = summed(states, objective.position_loss, objective.head_parameters(), limit)
         assert found.n_target_tokens == sum(UNEVEN)
+        torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
+        for name, gradient in gradients(objective, found.total).items():
+            torch.testing.assert_close(
+                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
+            )
+
+    @pytest.mark.parametrize("limits", [(3, 7), (7, 3), (512, 512)])
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_loss_that_is_trained(
+        self, kind: str, method: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form."""
+        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
+        expected = all_at_once(objective, objective.backbone.states(batch))
+        wanted = gradients(objective, expected)
+        monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
+        monkeypatch.setattr(memory_module, "positions_in", lambda *of: limits[1])
+        found = objective.loss(objective.backbone.states(batch))
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
             torch.testing.assert_close(
@@ -191,9 +212,9 @@ class TestGradcheck:
         readable[1, :, 0] = False
 
         def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-            read = rows.similarity(), rows.memory_tokens, rows.readable
+            read = cache_log_sums(rows.similarity(), rows.readable, rows.positive)
             several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
-            return cache_nll_of(head.lse, head.at(rows.targets), rows.targets, *read) + several, {}
+            return cache_nll_of(head.lse, head.at(rows.targets), *read) + several, {}
 
         def total() -> Tensor:
             states = States(hidden, targets, memory, tokens, readable, tokens > 0)
@@ -281,23 +302,24 @@ class TestMemory:
 
     def test_no_table_of_all_scores(self) -> None:
         states, hidden = self.states()
-        head = nn.Parameter(torch.randn(self.TOKENS, 8, generator=torch.Generator().manual_seed(1)))
+        weight = nn.Parameter(torch.randn(self.TOKENS, 8, generator=torch.Generator().manual_seed(1)))
 
         def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-            return -torch.log_softmax(rows.hidden @ head.T, 1).gather(1, rows.targets[:, None]).squeeze(1), {}
+            return -torch.log_softmax(rows.hidden @ weight.T, 1).gather(1, rows.targets[:, None]).squeeze(1), {}
 
         with watched() as seen:
-            summed(states, loss, [head], self.LIMIT).total.backward()
+            summed(states, loss, [weight], self.LIMIT).total.backward()
         assert seen.elements <= self.LIMIT * self.TOKENS
         assert hidden.grad is not None
         with watched() as seen:
-            summed(states, loss, [head], 10**6).total.backward()
+            summed(states, loss, [weight], 10**6).total.backward()
         assert seen.elements == 8 * 60 * self.TOKENS, "the watch sees what it should"
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("what", ["training", "evaluation"])
-    def test_methods(self, method: str, what: str) -> None:
+    def test_methods(self, monkeypatch: pytest.MonkeyPatch, method: str, what: str) -> None:
         """A whole step of each method over more positions than a slice holds, forward and backward."""
+        monkeypatch.setitem(head_module.BUDGET, "cpu", 256 * 4 * self.TOKENS)
         objective = made("gpt2", method, torch.float32, vocab_size=self.TOKENS, n_positions=300)
         generator = torch.Generator().manual_seed(0)
         ids = torch.randint(5, self.TOKENS, (6, 257), generator=generator)
@@ -309,7 +331,8 @@ class TestMemory:
             else:
                 for _ in objective.nll(states):
                     pass
-        assert seen.elements <= SLICE * self.TOKENS < 6 * 256 * self.TOKENS
+        assert objective.slice_size == 256
+        assert seen.elements <= 256 * self.TOKENS < 6 * 256 * self.TOKENS
 
 
 class TestBlocks:
@@ -325,9 +348,13 @@ class TestBlocks:
             targets[row, places] = torch.randint(9, (count,), generator=generator)
         seen = []
         for block in blocks(targets, limit):
-            assert block.positions.numel() <= max(limit, 1)
-            group, place = block.kept // block.positions.shape[1], block.positions.flatten()[block.kept]
-            seen += [(block.batch.start + g, p) for g, p in zip(group.tolist(), place.tolist(), strict=True)]
+            n_rows = block.batch.stop - block.batch.start
+            assert n_rows * block.width <= max(limit, 1)
+            assert block.kept.unique(return_counts=True)[1].tolist() == [1] * len(block)
+            assert torch.equal(block.kept // block.width, block.group)
+            assert torch.equal(block.targets, targets.flatten()[block.index])
+            places = zip(block.group.tolist(), block.position.tolist(), strict=True)
+            seen += [(block.batch.start + group, place) for group, place in places]
         assert len(seen) == len(set(seen))
         assert sorted(seen) == [tuple(at) for at in (targets != IGNORED).nonzero().tolist()]
 
@@ -347,3 +374,14 @@ class TestBlocks:
                 assert [int(t) for t in rows.earlier[at] if t != IGNORED] == before
                 expected = states.memory[row] @ states.hidden[row, place] / tiny.WIDTH**0.5
                 torch.testing.assert_close(rows.similarity()[at], expected, rtol=1e-10, atol=1e-10)
+
+    @pytest.mark.parametrize("counts", [UNEVEN, [4, 4, 4]])
+    def test_positions_taken_in_another_order(self, counts: list[int]) -> None:
+        """A loss may look at some positions of a slice, in any order."""
+        states = made("gpt2", "mle").backbone.states(batch_of("gpt2", counts))
+        (rows,) = slices(states, 512)
+        index = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
+        taken = rows.take(index)
+        for name in ("hidden", "targets", "readable", "memory_tokens", "earlier", "positive"):
+            assert torch.equal(getattr(taken, name), getattr(rows, name)[index])
+        torch.testing.assert_close(taken.similarity(), rows.similarity()[index], rtol=1e-12, atol=1e-12)

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.models.functional.unlikelihood import earlier_candidates, repeated, unlikelihood, with_token
+from bench.models.functional.unlikelihood import candidates, repeated, unlikelihood, with_token
 
 FOLDER = Path(__file__).parents[2] / "golden" / "unlikelihood"
 TOKEN_FLOOR, SEQUENCE_FLOOR = 1e-5, 1e-20
@@ -32,12 +32,21 @@ def load(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return case["inputs"], case["outputs"]
 
 
+def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
+    """Tokens [n, U] and which are candidates [n, U], of positions of a batch [G, T]."""
+    found = candidates(targets.numpy())
+    before, own = (torch.from_numpy(of)[group, position][:, None] for of in (found.before, found.own))
+    places = torch.arange(found.tokens.shape[1])
+    return torch.from_numpy(found.tokens)[group], (places < before) & (places != own)
+
+
 def token_loss(logits: Tensor, targets: Tensor, padding: int | None = None) -> Tensor:
     """Unlikelihood of each position of rows [G, T] that carries a target, [n]."""
     group, position = (targets != IGNORED).nonzero(as_tuple=True)
     tokens, real = earlier_candidates(targets, group, position)
     if padding is not None:
-        tokens, real = with_token(tokens, real, targets[group, position], padding)
+        tokens, left_out = with_token(tokens, ~real, targets[group, position], padding)
+        real = ~left_out
     rows = logits[group, position]
     return (unlikelihood(rows.gather(1, tokens), rows.logsumexp(1), TOKEN_FLOOR) * real).sum(1)
 
@@ -190,8 +199,9 @@ class TestCandidates:
         """Once, even where it was said before; never where it is the target."""
         targets = torch.tensor([[5, 8, 6, 8]])
         group, position = torch.zeros(4, dtype=torch.long), torch.arange(4)
-        tokens, real = with_token(*earlier_candidates(targets, group, position), targets[0], 8)
-        found = [sorted(row[kept].tolist()) for row, kept in zip(tokens, real, strict=True)]
+        tokens, real = earlier_candidates(targets, group, position)
+        tokens, left_out = with_token(tokens, ~real, targets[0], 8)
+        found = [sorted(row[kept].tolist()) for row, kept in zip(tokens, ~left_out, strict=True)]
         assert found == [[8], [5], [5, 8], [5, 6]]
 
 

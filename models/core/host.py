@@ -1,0 +1,130 @@
+"""Host: what is known of a batch before the model has run, kept as NumPy arrays.
+
+How a loss is cut into slices, and what a memory holds of each target, follows from token ids alone. Asked of a tensor
+on a GPU, such a question waits until the GPU has done all its work. So whoever moves a batch to a device keeps the
+arrays it was made of (`moved`), and a backbone hands them on with its states (`HostTokens`).
+
+Shapes: B batch rows, T positions, M memory entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+__all__ = ["Array", "HostBatch", "HostTokens", "kept_arrays", "moved", "to_device"]
+
+Array = npt.NDArray[Any]
+
+Made = TypeVar("Made")
+
+
+class HostBatch:
+    """The arrays that the tensors of a batch were copied from.
+
+    An array counts only for the very tensor it was copied to: a batch whose labels were changed later has none.
+
+    Args:
+        tensors: of the batch, by name.
+        arrays: the same values, by name.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor], arrays: Mapping[str, Array]) -> None:
+        self._tensors, self._arrays = dict(tensors), dict(arrays)
+
+    def of(self, name: str, tensor: Tensor) -> Array | None:
+        """Return the array a tensor of the batch was copied from, or None if it is another tensor by now."""
+        if self._tensors.get(name) is tensor:
+            return self._arrays[name]
+        return None
+
+
+def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a batch that was copied to a device, with the arrays it was made of under `host`.
+
+    Args:
+        batch: the batch before; what of it was not on the CPU is not kept.
+        copied: the batch after, with the same names.
+    """
+    tensors = {name: value for name, value in batch.items() if isinstance(value, Tensor)}
+    arrays = {name: value.numpy() for name, value in tensors.items() if value.device.type == "cpu"}
+    return {**copied, "host": HostBatch({name: copied[name] for name in arrays}, arrays)}
+
+
+def kept_arrays(batch: Mapping[str, Any], *names: str) -> list[Array] | None:
+    """Return the arrays of some tensors of a batch, or None where not all of them were kept."""
+    host: HostBatch | None = batch.get("host")
+    if host is None:
+        return None
+    arrays = [host.of(name, batch[name]) for name in names]
+    kept = [array for array in arrays if array is not None]
+    if len(kept) < len(names):
+        return None
+    return kept
+
+
+class HostTokens:
+    """The tokens of a batch's `States` as arrays.
+
+    Args:
+        source: the targets on their device, which say whose arrays these are.
+        targets: [B, T].
+        memory_tokens: makes [B, M].
+        readable: makes [B, T, M] bool.
+    """
+
+    def __init__(
+        self, source: Tensor, targets: Array, memory_tokens: Callable[[], Array], readable: Callable[[], Array]
+    ) -> None:
+        self.source, self.targets = source, targets
+        self._memory_tokens, self._readable = memory_tokens, readable
+        self._made: dict[Callable[[HostTokens], Any], Any] = {}
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the states are on."""
+        return self.source.device
+
+    @cached_property
+    def memory_tokens(self) -> Array:
+        """Token of each memory entry, [B, M]."""
+        return self._memory_tokens()
+
+    @cached_property
+    def readable(self) -> Array:
+        """Which entries each position may read, [B, T, M] bool."""
+        return self._readable()
+
+    def once(self, make: Callable[[HostTokens], Made]) -> Made:
+        """Return what a function makes of these tokens; it is called for the first slice of a batch only."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: Made = self._made[make]
+        return made
+
+
+def to_device(arrays: Mapping[str, Array], device: torch.device) -> dict[str, Tensor]:
+    """Copy whole numbers to a device in one go, without waiting for it.
+
+    Args:
+        arrays: of any shapes.
+        device: where to.
+
+    Returns:
+        Tensors of int64 with the names and shapes of the arrays; all are views of one tensor.
+    """
+    flat = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *(array.ravel() for array in arrays.values())]))
+    if device.type == "cuda":
+        flat = flat.pin_memory()
+    flat = flat.to(device, non_blocking=True)
+    views, start = {}, 0
+    for name, array in arrays.items():
+        views[name] = flat[start : start + array.size].view(array.shape)
+        start += array.size
+    return views

@@ -1,0 +1,80 @@
+"""Memory terms: what a loss needs of the memory, computed for all positions before the slices over the vocabulary.
+
+A cache method reads its memory through a few numbers of each position, such as the log-sum-exp of the similarities.
+They do not depend on the vocabulary. So they have slices of their own, as large as the memory allows, and the slices
+over the vocabulary read them as `rows.memory_terms`. Only the [N] numbers are kept; the backward pass computes the
+similarities again, and finds what was computed in the forward pass in `rows.memory_terms`.
+
+Shapes: N positions of a batch that carry a target, n of them in a slice, M memory entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from bench.models.core.head import BUDGET, LARGE, positions_in
+from bench.models.core.states import Block, Rows, States, at_positions, blocks, rows_of
+
+MemoryTerms = Callable[[Rows], tuple[Tensor, ...]]
+"""From the memory of a slice to the terms of its positions, [n] each, differentiable by `hidden` and `memory`."""
+
+BYTES = 40
+"""About how many bytes a loss over the memory takes for a position and an entry."""
+
+
+def memory_slice_size(states: States) -> int:
+    """Return how many positions a slice over the memory has: a function of the memory's length and kind of device."""
+    budget = BUDGET.get(states.memory.device.type, LARGE)
+    return positions_in(budget, states.memory.shape[1] * BYTES)
+
+
+def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, ...]:
+    """Return the terms of all positions that carry a target, [N] each; none where there is no such position.
+
+    Args:
+        states: a batch after the backbone; gradients flow to `hidden` and `memory`.
+        memory_terms: of a slice; it may depend on no parameter.
+    """
+    cut = blocks(states.targets, memory_slice_size(states), states.on_host().targets)
+    if not cut:
+        return ()
+    terms: tuple[Tensor, ...] = _Recomputed.apply(states, cut, memory_terms, states.hidden, states.memory)
+    return terms
+
+
+class _Recomputed(torch.autograd.Function):
+    """Terms of each slice in turn; the backward pass computes a slice again to differentiate it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: States, cut: list[Block], memory_terms: MemoryTerms, hidden: Tensor, memory: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.states, ctx.cut, ctx.memory_terms, ctx.host = states.detached(), cut, memory_terms, states.on_host()
+        found = [memory_terms(rows_of(ctx.states, block, None, (), ctx.host)) for block in cut]
+        terms = tuple(torch.cat(parts) for parts in zip(*found, strict=True))
+        ctx.save_for_backward(*terms)
+        return terms
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *of_terms: Tensor) -> Any:
+        states: States = ctx.states
+        of_hidden, of_memory = [], torch.zeros_like(states.memory)
+        for block in ctx.cut:
+            with torch.enable_grad():
+                hidden = at_positions(states.hidden, block.index).requires_grad_()  # [n, D]
+                memory = states.memory[block.batch].detach().requires_grad_()  # [G, M, D]
+                known = tuple(term[block.span] for term in ctx.saved_tensors)
+                terms = ctx.memory_terms(rows_of(states, block, [hidden, memory], known, ctx.host))
+                given = [gradient[block.span] for gradient in of_terms]
+                found = torch.autograd.grad(terms, [hidden, memory], given, allow_unused=True, materialize_grads=True)
+            of_hidden.append(found[0])
+            of_memory[block.batch].add_(found[1])
+        index = torch.cat([block.index for block in ctx.cut])  # [N]
+        whole = torch.zeros_like(states.hidden).flatten(0, 1).index_copy_(0, index, torch.cat(of_hidden))
+        return None, None, None, whole.view_as(states.hidden), of_memory

@@ -1,0 +1,84 @@
+"""models/backbones/masks.py: masks that a model takes as they are mean what masks of tokens mean."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.generation.row_cache import new_cache
+from bench.models.backbones import causal, encoder_decoder
+from bench.models.backbones.backbone import Backbone, Step, decoder_inputs
+from bench.models.backbones.causal import positions
+from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
+from tests.models import still
+
+KINDS = [*still.KINDS, "llama"]
+
+
+def rows(backbone: Backbone, lengths: tuple[int, ...] = ()) -> Tensor:
+    """States at positions that carry a target, [n, D]: of a full pass or, given lengths, token groups on a cache."""
+    batch = still.batch(backbone.model.config.model_type)
+    states = backbone.states(batch)
+    carries = states.targets >= 0
+    if not lengths:
+        return states.hidden[carries]
+    ids, mask, labels = batch["input_ids"], batch["attention_mask"], batch["labels"]
+    cache, found, encoded, read = new_cache(backbone.model.config), [], None, ids
+    if backbone.architecture == "encoder-decoder":
+        read = decoder_inputs(labels, backbone.model.config)
+        encoded = backbone.model.get_encoder()(input_ids=ids, attention_mask=mask, return_dict=True)
+    start = 0
+    for length in lengths:
+        stop = start + length
+        if encoded is None:
+            places = positions(mask)[:, start:stop]
+            step = Step(ids=read[:, start:stop], cache=cache, mask=mask[:, :stop], positions=places)
+        else:
+            step = Step(ids=read[:, start:stop], cache=cache, mask=mask, source=ids, encoded=encoded)
+        found.append(backbone.extend(step).hidden)
+        start = stop
+    ends = torch.tensor(lengths).cumsum(0) - 1
+    return torch.stack(found, 1)[carries[:, ends]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_are_those_of_a_mask_of_tokens(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal in every bit, over rows of uneven length."""
+    backbone = still.backbone(kind, dtype=torch.float32)
+    assert takes_ready_masks(backbone.model.config)
+    ready = rows(backbone)
+    for module in (causal, encoder_decoder):
+        monkeypatch.setattr(module, "takes_ready_masks", lambda config: False)
+    assert torch.equal(ready, rows(backbone))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_tokens_on_top_of_a_cache(kind: str) -> None:
+    """Each new token reads those before it, in the cache and beside it, and none behind."""
+    backbone, lengths = still.backbone(kind), (4, 3, 1, 2)
+    whole, batch = backbone.states(still.batch(kind)), still.batch(kind)
+    ends = torch.tensor(lengths).cumsum(0) - 1
+    assert batch["labels"].shape[1] > int(ends[-1])
+    expected = whole.hidden[:, ends][(whole.targets >= 0)[:, ends]]
+    assert len(expected) > 4
+    torch.testing.assert_close(rows(backbone, lengths), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_what_a_mask_allows() -> None:
+    mask = torch.tensor([[0, 1, 1]])
+    allowed = [[False, False, False], [False, True, False], [False, True, True]]
+    assert causal_mask(mask).tolist() == [[allowed]]
+    assert causal_mask(mask, new=2).tolist() == [[allowed[1:]]]
+    assert source_mask(mask).tolist() == [[[[False, True, True]]]]
+
+
+@pytest.mark.parametrize(
+    ("family", "attention", "takes"),
+    [("gpt2", "sdpa", True), ("gpt2", "eager", False), ("t5", "sdpa", False), ("gemma2", "sdpa", False)],
+)
+def test_who_takes_ready_masks(family: str, attention: str, takes: bool) -> None:
+    """A family not known to read a mask of tokens for nothing else keeps it."""
+    assert takes_ready_masks(SimpleNamespace(model_type=family, _attn_implementation=attention)) == takes
