@@ -62,6 +62,7 @@ def test_only_bench_and_its_metadata_are_installed(wheel):
     assert {name.partition("/")[0] for name in names(wheel)} == {"bench", f"objective_bench-{version}.dist-info"}
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_runs_among_folders_of_the_same_names(wheel, tmp_path):
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     pip("install", "--no-deps", "--no-index", "--target", str(site), str(wheel))

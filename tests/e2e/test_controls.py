@@ -260,6 +260,7 @@ class TestExemplars:
             assert shown == "" or kind in ("generation", "probe") or rows != own
         assert set(rows_of(results, "adadec.const", task)) == {key for key in found if not key[2]}
 
+    @pytest.mark.slow
     def test_a_leak_is_told_before_the_training_on_any_number_of_devices(
         self, bench: Bench, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -126,7 +126,9 @@ class TestSignals:
     ("limit", "said"),
     [
         (("--stall-timeout", "2"), "stalled: rank 0 of 1 was silent for "),
-        (("--cell-timeout", "3"), "stalled: the cell took longer than 3 s (--cell-timeout)"),
+        pytest.param(
+            ("--cell-timeout", "3"), "stalled: the cell took longer than 3 s (--cell-timeout)", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_child_that_stalls_is_ended(

@@ -95,6 +95,7 @@ def json_seed(results: Path, weights: dict[str, Any]) -> int:
     raise AssertionError("no cell has these weights")
 
 
+@pytest.mark.slow
 def test_not_even_one_row_fits(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FITS", "0")
     ended = bench(*arguments(tmp_path / "results"))

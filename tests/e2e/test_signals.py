@@ -119,7 +119,7 @@ def test_one_process_at_other_moments(
         ("parent", signal.SIGTERM),
         pytest.param("parent", signal.SIGUSR2, marks=pytest.mark.slow),
         ("0", signal.SIGUSR1),
-        ("1", signal.SIGTERM),
+        pytest.param("1", signal.SIGTERM, marks=pytest.mark.slow),
         ("all", signal.SIGTERM),
     ],
 )

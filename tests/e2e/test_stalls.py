@@ -89,6 +89,7 @@ def test_a_rank_that_hangs_in_evaluation(start: Start, log: Path, tmp_path: Path
     assert trained(results) == ["sleeps"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_takes_too_long(start: Start, log: Path, tmp_path: Path) -> None:
     """One process can be ended only from outside: a cell with a limit has a process of its own."""
     results = tmp_path / "results"

@@ -304,7 +304,9 @@ def test_nothing_written(family, case):
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize("ends", [(9,), (2, 9), (2, 2, 9)])
+@pytest.mark.parametrize(
+    "ends", [pytest.param((9,), marks=pytest.mark.slow), pytest.param((2, 9), marks=pytest.mark.slow), (2, 2, 9)]
+)
 def test_processes_give_the_scorers_bits(tmp_path, ends):
     """One, two and three with unequal shares; of three, one has no row."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("BENCH_")}

@@ -276,6 +276,7 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 # The real text ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_king_james_bible() -> None:
     root = os.environ.get("BENCH_DATA")
     if not root or not (Path(root) / "lm_text").is_dir():

@@ -38,6 +38,7 @@ def test_a_dry_run_plans_the_same_without_lightning(tmp_path: Path, capsys: pyte
     assert json.loads(plan) == json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_samples_are_shown_without_lightning(tmp_path: Path) -> None:
     training = "run --task logicnlg --method mle --preset small --set trainer.steps=1 --limit 4 --quiet"
     assert main([*training.split(), "--results", str(tmp_path)]) == 0

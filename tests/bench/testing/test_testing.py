@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -49,8 +50,15 @@ def assert_keeps(report: Report, *left_out: str) -> None:
 # Built-ins --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("name", "backbone"), zip(OBJECTIVES, itertools.cycle(BACKBONES)))
+def test_every_built_in_keeps_to_the_contract(name: str, backbone: str) -> None:
+    """On one of the small backbones; on both, in `make test-long`."""
+    assert_keeps(check_objective(name, backbones=[backbone], quick=True), "ranks")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_every_built_in_keeps_to_the_contract(name: str) -> None:
+def test_so_it_does_on_both_backbones(name: str) -> None:
     assert_keeps(check_objective(name, quick=True), "ranks")
 
 

@@ -131,6 +131,7 @@ def of_bleu(rng, n):
     return Sums(bleu((0.5, 0.5)), np.c_[one, two, length, length - 1, length, rng.integers(8, 21, n)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [of_ratio, of_perplexity, of_bleu])
 def test_the_bootstrap_covers_what_it_says(make):
     rng = np.random.default_rng(12)
@@ -139,6 +140,7 @@ def test_the_bootstrap_covers_what_it_says(make):
     assert 0.935 <= covered(truth, found) <= 0.965
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_a_difference_covers_what_it_says_and_is_narrower_than_two():
     rng, found, apart = np.random.default_rng(3), [], []
     for i in range(2000):

@@ -232,6 +232,7 @@ def test_tie_groups_correct_for_how_many_are_compared():
 # Size and real outputs
 
 
+@pytest.mark.slow
 def test_ten_thousand_rounds_of_a_whole_test_set_are_small():
     sides = systems("bleu", 4305, np.random.default_rng(0))
     tracemalloc.start()

@@ -205,6 +205,7 @@ def test_real_tables_and_published_sentences_run(folder):
     assert 0 <= score.value <= 100
 
 
+@pytest.mark.slow
 @real
 def test_real_rows_are_as_pandas_gives_them():
     import pandas

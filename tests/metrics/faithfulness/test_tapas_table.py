@@ -121,6 +121,7 @@ def test_a_second_sentence_costs_far_less_than_the_released_tokenizer(tokenizer)
     assert min(times["theirs"]) > 5 * min(times["ours"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="no tables: set BENCH_DATA to the folder that holds logicnlg/")
 def test_real_tables(tokenizer):
     ids = json.loads((DATA / "test_ids.json").read_text(encoding="utf-8"))[::40]

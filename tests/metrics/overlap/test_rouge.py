@@ -120,7 +120,7 @@ def test_the_rules_for_several_references_by_their_definitions(corpus):
 
 
 @published
-@pytest.mark.parametrize("stem", [True, False])
+@pytest.mark.parametrize("stem", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_real_pairs_score_as_in_rouge_score_to_the_last_bit(stem):
     pytest.importorskip("rouge_score_rs", reason="rouge-score-rs is not installed: the extra 'fast'")
     references, hypotheses = xsum_lines("brio/xsum.test.reference")[:2000], xsum_lines("brio/xsum.test.ours.out")[:2000]

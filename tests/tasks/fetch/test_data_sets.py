@@ -370,7 +370,10 @@ def test_a_repository_without_rows_is_refused(hub: FakeHub) -> None:
         of_hub()
 
 
-@pytest.mark.parametrize("kind", ["list", "tree", "HEAD", "HEAD data/test-00000-of-00001.parquet", "GET"])
+LATER = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("tree", "HEAD data/test-00000-of-00001.parquet")]
+
+
+@pytest.mark.parametrize("kind", ["list", "HEAD", "GET", *LATER])
 def test_a_hub_that_hangs_is_given_up(kind: str, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 * downloads.ANSWER_S + saving.CONFIG_S < 20
     for module, name in ((downloads, "ANSWER_S"), (downloads, "STALL_S"), (saving, "CONFIG_S")):

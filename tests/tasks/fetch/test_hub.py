@@ -150,6 +150,7 @@ def test_a_closed_port_is_said_at_once(hub: FakeHub, tmp_path: Path, monkeypatch
     missing_soon(tmp_path, "ConnectError|does not answer")
 
 
+@pytest.mark.slow
 def test_a_socket_that_accepts_and_never_answers(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -332,6 +333,7 @@ def test_a_process_killed_half_way_is_taken_over(hub: FakeHub, tmp_path: Path) -
     assert hub.asked[TEST_KEY] == 1, "the finished split was neither downloaded nor written again"
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "rows"
     hub.asleep = TRAIN_KEY

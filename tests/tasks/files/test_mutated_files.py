@@ -77,7 +77,7 @@ def test_the_file_is_good_before_it_is_damaged(tmp_path: Path, task: str) -> Non
 
 
 @pytest.mark.parametrize("task", FILES)
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), policy=st.sampled_from(["fail", "skip"]))
 def test_a_damaged_file_gives_rows_or_says_which_and_why(
     tmp_path: Path, task: str, what: str, place: float, policy: str

@@ -14,7 +14,9 @@ SHORTENED = [
 ]
 
 
-@pytest.mark.parametrize("scenario", SHORTENED, ids=[scenario.name for scenario in SHORTENED])
+@pytest.mark.parametrize(
+    "scenario", [SHORTENED[0], pytest.param(SHORTENED[1], marks=pytest.mark.slow)], ids=lambda scenario: scenario.name
+)
 def test_faults(tmp_path: Path, scenario: Scenario) -> None:
     found = ChaosRun(tmp_path, 0, workers=4, cells=12, scenario=scenario, timing=SHORT).run()
     assert found.is_good, found
