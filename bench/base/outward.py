@@ -58,6 +58,8 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31mb\x1b]8;;http://x\x07c\r\nd\te\u202ef")
     'abc\nd\tef'
     """
+    if text.isprintable():  # most are, and nothing in them is a command, a break or a mark
+        return text
     text = BREAKS.sub("\n", COMMANDS.sub("", text))
     return LONE.sub("\ufffd", ACTIVE.sub("", text))
 
@@ -88,6 +90,8 @@ def plain(text: str) -> str:
     >>> plain("a\nb\x1b[31mc")
     'a bc'
     """
+    if text.isprintable():
+        return text
     return "".join(c for c in " ".join(visible(text).splitlines()) if c.isprintable())
 
 
