@@ -169,12 +169,14 @@ def test_environment_keys_of_services_and_the_page(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """W&B's key, the hub's token and another one: a whole run, mirrored, with its page."""
-    pytest.importorskip("wandb")
+    wandb = pytest.importorskip("wandb")
+    wandb.teardown()
     for name in ("WANDB_API_KEY", "HF_TOKEN", "SOME_PASSWORD"):
         monkeypatch.setenv(name, CANARY)
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     ended = run(bench, tmp_path / "results", "--wandb")
+    wandb.teardown()  # later tests of this process, and their children, would write here
     assert ended.code == 0
     assert (tmp_path / "results" / "leaderboard.html").is_file()
     assert list((tmp_path / "wandb").rglob("*.wandb"))

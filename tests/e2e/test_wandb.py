@@ -34,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("SECRET_TOKEN", SECRET)
+    wandb.teardown()  # what an earlier test of this process has set up writes elsewhere
     yield tmp_path
     wandb.teardown()
 
