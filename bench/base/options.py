@@ -194,6 +194,17 @@ def checked(what: str, together: Together | None = None) -> Callable[[Callable[P
     return decorate
 
 
+def check_constructor(cls: Any, kind: str) -> None:
+    """Let a class check the options of its own constructor before its first line; for `__init_subclass__`.
+
+    Args:
+        cls: has `check_options`.
+        kind: what it is, for messages: `method`.
+    """
+    if "__init__" in vars(cls):
+        cls.__init__ = checked(f"{kind} '{getattr(cls, 'name', cls.__name__)}'", cls.check_options)(cls.__init__)
+
+
 def check_given(make: Callable[..., Any], given: Mapping[str, Any], what: str) -> None:
     """Refuse options given in Python that a constructor does not have, or whose values its annotations do not allow.
 

@@ -180,9 +180,9 @@ class Board:
         from bench.leaderboards.render.html import write_page
         from bench.page import asked_of
 
-        tables = self._leaderboards.tables
-        extras = extras_of(self._store, tables, asked_of(self._store, tables, Tasks().of))
-        write_page(Path(path), filtered(board(self._leaderboards, extras), self._keep))
+        shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]})
+        extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks().of))
+        write_page(Path(path), filtered(board(shown, extras), self._keep))
         return Path(path)
 
     def __len__(self) -> int:

@@ -45,14 +45,13 @@ def score_cell(cell: Cell, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
         if stored is None:
             continue
         families = [family for family in wanted if family.value.kind == what.kind]
-        contents += [score_rows(cell.folder, cell.task, family.asked, stored)[0] for family in families]
+        contents += [score_rows(cell.folder, cell.task, family, stored)[0] for family in families]
     return contents
 
 
-def score_rows(folder: CellFolder, task: Task, family: str, stored: StoredRows) -> tuple[dict[str, Any], bool]:
+def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRows) -> tuple[dict[str, Any], bool]:
     """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
-    started, metric = time.monotonic(), find_metric(family)
-    entry = metric.value
+    started, entry = time.monotonic(), metric.value
     gold = gold_of(task, stored, entry.gold)
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
     key = key_of({**decides, **own_code(metric)})
@@ -125,7 +124,7 @@ def computed(
         column, higher_is_better = main_column(metric)
         if column:
             signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
-            missing = Score(column, None, "percent", higher_is_better, len(stored.rows), signature)
+            missing = Score(column, None, "", higher_is_better, len(stored.rows), signature)
             return {"values": [with_source(missing, code).as_dict()]}, {}
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)

@@ -29,7 +29,7 @@ def run(given: argparse.Namespace) -> int:
     """Fill in what is not scored yet; return the exit code: 3 where nothing failed but for want of data or a model."""
     from bench.cells.score import cells_of, score_rows
 
-    wanted = expand(split_names(given.metrics), METRICS, "metric", own=True)
+    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
     tasks = tasks_of(given)
     new = known = 0
     failures: list[BenchError] = []
@@ -40,8 +40,8 @@ def run(given: argparse.Namespace) -> int:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)
                 task = tasks.of(record, stored)
-                for family in wanted or task.info.metrics:
-                    if find_metric(family).value.kind != stored.content["kind"]:
+                for family in wanted or map(find_metric, task.info.metrics):
+                    if family.value.kind != stored.content["kind"]:
                         continue
                     _, made = score_rows(cell, task, family, stored)
                     new += made

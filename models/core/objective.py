@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import torch
 from torch import Tensor, nn
 
-from bench.base.options import checked
+from bench.base.options import check_constructor
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size
@@ -109,9 +109,7 @@ class Objective(Trainable):
     def __init_subclass__(cls, **named: Any) -> None:
         """Check options before a constructor's own first line."""
         super().__init_subclass__(**named)
-        if "__init__" in vars(cls):
-            what = f"method '{getattr(cls, 'name', cls.__name__)}'"
-            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+        check_constructor(cls, "method")
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
 
-from bench.base.options import checked
+from bench.base.options import check_constructor
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
@@ -104,9 +104,7 @@ class Task(Fed, ABC):
     def __init_subclass__(cls, **named: Any) -> None:
         """Check options before a constructor's own first line."""
         super().__init_subclass__(**named)
-        if "__init__" in vars(cls):
-            what = f"task '{getattr(cls, 'name', cls.__name__)}'"
-            cls.__init__ = checked(what, cls.check_options)(cls.__init__)  # type: ignore[method-assign]
+        check_constructor(cls, "task")
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:

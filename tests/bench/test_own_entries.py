@@ -356,7 +356,7 @@ def test_a_check_passes_each(here):
         ("towns", 'f"{split}/{n}", f"{split} land', 'f"{split}/{n % 5}", f"{split} land', "ids", "each id once"),
         ("shouts", "ordered(rows, gold)", "rows", "rows", "expected a ValueError where a row is missing"),
         ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seed", "other weights of another seed"),
-        ("soft", "return (1", "return -(1", "overfit", "learned"),
+        ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
         ("top_a", "probs >=", "probs > 9 *", "kept", "a token that is kept of each row"),
     ],
 )
@@ -369,7 +369,7 @@ def test_a_check_fails_five_broken_ones_for_the_right_reason(here, file, old, ne
     (report,) = json.loads(ended.out)
     failed = {result["check"]: result["detail"] for result in report["checks"] if result["state"] == "failed"}
     assert (ended.code, check in failed) == (1, True), failed
-    assert says in failed[check] or check == "overfit"
+    assert says in failed[check]
 
 
 def test_a_board_has_them_all(elsewhere):
