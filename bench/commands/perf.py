@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.base.entries import split_names
 from bench.cli_options import json_option, positive
+from bench.errors import UsageError
 
 NUMBERS = {"batch": 4, "positions": 256, "width": 512, "vocabulary": 30000, "repeats": 5, "threads": 1}
 """Sizes and counts that can be chosen, with their defaults."""
@@ -19,7 +20,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     for name, default in NUMBERS.items():
         parser.add_argument(f"--{name}", type=positive, default=default, metavar="N", help=f"default {default}")
     parser.add_argument("--layers", type=positive, default=0, metavar="N", help="whole steps of this depth too")
+    parser.add_argument("--samples", type=positive, default=0, metavar="N", help="so many texts too, with --layers")
+    parser.add_argument("--tokens", type=positive, default=256, metavar="N", help="of each such text; default 256")
+    parser.add_argument("--decode", default="nucleus=0.95", metavar="NAME", help="of such texts; default nucleus=0.95")
     parser.add_argument("--memory", action="store_true", help="peak memory of each form too, in fresh processes")
+    parser.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
+    parser.add_argument("--precision", choices=["32-true", "bf16-mixed"], default="32-true", help="of steps and texts")
     json_option(parser)
 
 
@@ -30,22 +36,31 @@ def run(given: argparse.Namespace) -> int:
     from bench.config.resolve import method_names
     from bench.perf.heads import Size
     from bench.perf.measure import device, has_head, measure_head, measure_step
+    from bench.perf.samples import measure_samples
+    from bench.perf.steps import Place
 
+    if given.samples and not given.layers:
+        raise UsageError("--samples needs a body to write them: say --layers too, e.g. --layers 12")
     torch.set_num_threads(given.threads)
     size = Size(given.batch, given.positions, given.width, given.vocabulary)
     names = [name for name in method_names(split_names(given.method) or ["all"], controls=False) if has_head(name)]
-    head = measure_head(names, size, given.repeats, given.memory)
-    step = []
-    if given.layers:
-        step = measure_step(names, size, given.layers, given.repeats)
-    content = {
+    place = Place(device(given.device), given.precision)
+    content: dict[str, Any] = {
         "size": vars(size),
         "threads": torch.get_num_threads(),
-        "device": device().type,
-        "head": head,
+        "device": place.device.type,
+        "precision": place.precision,
         "layers": given.layers,
-        "step": step,
+        "head": measure_head(names, size, given.repeats, given.memory, place.device),
+        "step": [],
+        "samples": [],
     }
+    if given.layers:
+        content["step"] = measure_step(names, size, given.layers, given.repeats, place)
+    if given.samples:
+        content["samples"] = measure_samples(
+            names, size, given.layers, place, samples=given.samples, tokens=given.tokens, decoding=given.decode
+        )
     if given.json:
         print(json.dumps(content, indent=1))
     else:
@@ -62,19 +77,45 @@ def text_of(content: dict[str, Any]) -> str:
         f"{'':36}{'ms':>8}{'x mle':>8}{'MB':>8}{'d loss':>10}{'d grad':>10}",
     ]
     for row in content["head"]:
-        memory = ""
-        if row["peak_mb"] is not None:
-            memory = f"{row['peak_mb']:.0f}"
         differences = f"{row['loss_difference']:10.0e}{row['gradient_difference']:10.0e}"
-        lines.append(f"{times_of(row)}{memory:>8}{differences}")
+        lines.append(f"{times_of(row)}{number(row['peak_mb']):>8}{differences}")
     lines.append(
         "x mle: time over that of 'mle fused'; MB: peak above the gradients, alone in a fresh process; "
         "d: relative difference to the method's plain form"
     )
     if content["step"]:
-        lines.append(f"step: the same with {content['layers']} GPT-2 layers and AdamW")
-        lines += [times_of(row) for row in content["step"]]
+        lines += steps_text(content)
+    if content["samples"]:
+        first = content["samples"][0]
+        lines.append(
+            f"texts: {first['samples']:,} of {first['tokens']} tokens, {first['decoding']}, "
+            f"{size['batch']} at once, {content['precision']}"
+        )
+        for row in content["samples"]:
+            lines.append(
+                f"{row['what']:36}{row['seconds']:7.1f}s{row['of_mle']:8.2f}{row['tokens_per_second']:12,.0f}/s"
+            )
     return "\n".join(lines)
+
+
+def steps_text(content: dict[str, Any]) -> list[str]:
+    """Return the lines of whole steps."""
+    lines = [
+        f"step: the same with {content['layers']} GPT-2 layers and AdamW, {content['precision']}",
+        f"{'':36}{'ms':>8}{'x mle':>8}{'tokens/s':>12}{'TFLOP/s':>10}{'MB':>8}{'kernels':>9}{'waits':>7}",
+    ]
+    for row in content["step"]:
+        speed = f"{row['tokens_per_second']:12,.0f}{row['flops_per_second'] / 1e12:10.2f}"
+        device = f"{number(row['peak_mb']):>8}{number(row['kernels']):>9}{number(row['waits']):>7}"
+        lines.append(times_of(row) + speed + device)
+    return lines
+
+
+def number(value: float | None) -> str:
+    """Return a whole number, or nothing where none was measured."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}"
 
 
 def times_of(row: dict[str, Any]) -> str:

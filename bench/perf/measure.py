@@ -9,10 +9,11 @@ from typing import Any
 import torch
 
 from bench.config.resolve import find_method
-from bench.errors import BenchError
+from bench.errors import BenchError, UsageError
 from bench.models import METHODS
 from bench.perf.heads import Run, Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
-from bench.perf.steps import step_runs
+from bench.perf.operations import on_device
+from bench.perf.steps import PEERS, Place, peer_step, step_flops, step_of
 from bench.processes.process import run_program
 
 __all__ = ["device", "has_head", "measure_head", "measure_step"]
@@ -29,18 +30,24 @@ def has_head(name: str) -> bool:
     return not METHODS[method.base].baseline and not method.own_backbone
 
 
-def device() -> torch.device:
-    """Return the device to measure on."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("cpu")
+def device(asked: str | None = None) -> torch.device:
+    """Return the device to measure on: the one asked for, else a GPU where there is one.
+
+    Raises:
+        UsageError: there is no GPU.
+    """
+    if asked == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: torch sees no GPU here; leave it out, or see `bench doctor`")
+    if asked == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda")
 
 
-def measure_head(names: list[str], size: Size, repeats: int, memory: bool) -> list[dict[str, Any]]:
+def measure_head(names: list[str], size: Size, repeats: int, memory: bool, place: torch.device) -> list[dict[str, Any]]:
     """Return one line for each form of each method's head."""
     runs: dict[str, Run] = {}
     for name in dict.fromkeys(["mle", *names]):
-        for form, run in runs_of(name, size).items():
+        for form, run in runs_of(name, size, place).items():
             runs[f"{name} {form}"] = run
     unlike = {}
     for label, run in runs.items():
@@ -51,7 +58,7 @@ def measure_head(names: list[str], size: Size, repeats: int, memory: bool) -> li
     for label in runs:
         peak = None
         if memory:
-            peak = peak_in_fresh_process(label, size)
+            peak = peak_in_fresh_process(label, size, place)
         loss, gradient = unlike[label]
         lines.append(
             {
@@ -66,25 +73,60 @@ def measure_head(names: list[str], size: Size, repeats: int, memory: bool) -> li
     return lines
 
 
-def measure_step(names: list[str], size: Size, layers: int, repeats: int) -> list[dict[str, Any]]:
-    """Return one line for the whole training step of each method."""
-    runs = step_runs(list(dict.fromkeys(["mle", *names])), size, layers, device())
-    times = interleaved(runs, repeats)
-    return [{"what": name, "seconds": seconds, "of_mle": seconds / times["mle"]} for name, seconds in times.items()]
+def measure_step(names: list[str], size: Size, layers: int, repeats: int, place: Place) -> list[dict[str, Any]]:
+    """Return one line for the whole training step of each method, and of plain torch where there is a GPU.
+
+    Each takes turns with `mle`, which it is divided by; no more than two models are in memory.
+    """
+    base, flops = step_of("mle", size, layers, place), step_flops(size, layers)
+    lines: list[dict[str, Any]] = []
+    others = [name for name in dict.fromkeys(names) if name != "mle"]
+    if place.device.type == "cuda":
+        others += PEERS
+    for name in others:
+        make = peer_step if name in PEERS else step_of
+        run = make(name, size, layers, place)
+        times = interleaved({"mle": base, name: run}, repeats)
+        if not lines:
+            lines.append(step_line("mle", base, times["mle"], 1.0, size, place, flops))
+        lines.append(step_line(name, run, times[name], times[name] / times["mle"], size, place, flops))
+        del run
+        if place.device.type == "cuda":
+            torch.cuda.empty_cache()
+    if not lines:
+        lines.append(step_line("mle", base, interleaved({"mle": base}, repeats)["mle"], 1.0, size, place, flops))
+    return lines
 
 
-def runs_of(name: str, size: Size) -> dict[str, Run]:
+def step_line(
+    name: str, run: Run, seconds: float, of_mle: float, size: Size, place: Place, flops: float
+) -> dict[str, Any]:
+    """Return what was measured of a step.
+
+    Its `flops` are those of the plain step of MLE, so that a method that computes more does not look better for it.
+    """
+    return {
+        "what": name,
+        "seconds": seconds,
+        "of_mle": of_mle,
+        "tokens_per_second": size.batch * size.positions / seconds,
+        "flops_per_second": flops / seconds,
+        **on_device(run, place.device),
+    }
+
+
+def runs_of(name: str, size: Size, place: torch.device) -> dict[str, Run]:
     """Return every form of a method's head by name; those of `mle` with torch's own beside them."""
-    objective = objective_of(name, size, device())
+    objective = objective_of(name, size, place)
     runs = forms(objective)
     if name == "mle":
         runs |= peers(objective)
     return runs
 
 
-def peak_in_fresh_process(label: str, size: Size) -> float | None:
+def peak_in_fresh_process(label: str, size: Size, place: torch.device) -> float | None:
     """Return the most memory one form holds beyond its gradients, in MB, measured alone; None where it cannot be."""
-    job = json.dumps({"label": label, "size": vars(size)})
+    job = json.dumps({"label": label, "size": vars(size), "device": place.type})
     ended = run_program("bench.perf.measure", job, OMP_NUM_THREADS="1", MALLOC_MMAP_THRESHOLD_="65536")
     if ended.returncode:
         raise BenchError(f"measuring the memory of '{label}' failed: {ended.stderr.strip().splitlines()[-1:]}")
@@ -97,7 +139,7 @@ def peak_of(job: str) -> float:
     """Measure in this process, which should do nothing else."""
     content = json.loads(job)
     name, _, form = content["label"].partition(" ")
-    run = runs_of(name, Size(**content["size"]))[form]
+    run = runs_of(name, Size(**content["size"]), torch.device(content["device"]))[form]
     try:
         return peak_above_gradients(run)
     except OSError:  # no such file on this system

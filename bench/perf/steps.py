@@ -1,37 +1,57 @@
-"""Perf of whole training steps: a GPT-2 body, the method's loss, its backward pass and AdamW."""
+"""Perf of whole training steps: a GPT-2 body, the method's loss, its backward pass and AdamW; and of plain torch's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
+from bench.cells.evaluators import autocast
 from bench.config.resolve import find_method
+from bench.config.second import second_of
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.perf.heads import Run, Size, zipf
 
+__all__ = ["PEERS", "Place", "objective_over_body", "peer_step", "step_flops", "step_of", "step_runs"]
 
-def step_runs(names: Sequence[str], size: Size, layers: int, device: torch.device) -> dict[str, Run]:
-    """Return one training step of each method by name; a method that makes its own texts takes a sequence step too."""
-    runs: dict[str, Run] = {}
-    for name in names:
-        objective = _objective(name, size, layers).to(device)
-        batch = _batch(size)
-        for key, value in batch.items():
-            if isinstance(value, Tensor):
-                batch[key] = value.to(device)
-        optimiser = objective.configure_optimizers()["optimizer"]
-        runs[name] = _step(objective, batch, optimiser, 0)
-    return runs
+HEAD_WIDTH = 64
+"""Width of one head of attention, as in every GPT-2."""
 
 
-def _step(objective: Objective, batch: dict[str, Any], optimiser: torch.optim.Optimizer, step: int) -> Run:
+@dataclass(frozen=True)
+class Place:
+    """Where and how a step is computed.
+
+    Args:
+        device: of the weights.
+        precision: `32-true` or `bf16-mixed`, as the trainer has it.
+    """
+
+    device: torch.device
+    precision: str = "32-true"
+
+
+def step_runs(names: Sequence[str], size: Size, layers: int, place: Place) -> dict[str, Run]:
+    """Return one training step of each method by name."""
+    return {name: step_of(name, size, layers, place) for name in names}
+
+
+def step_of(name: str, size: Size, layers: int, place: Place) -> Run:
+    """Return one training step of a method; one that makes its own texts takes such a step."""
+    objective = objective_over_body(name, size, layers, place)
+    batch = objective.transfer_batch_to_device(_batch(size), place.device, 0)
+    optimiser = objective.configure_optimizers()["optimizer"]
+
     def once() -> tuple[Tensor, list[Tensor]]:
-        loss = objective.training_step({**batch, "step": step}, 0)  # type: ignore[typeddict-item]
+        with autocast(place.precision, place.device):
+            loss = objective.training_step({**batch, "step": 0}, 0)
         loss.backward()
         objective.end_of_step(lambda tensor: tensor)
         optimiser.step()
@@ -41,18 +61,111 @@ def _step(objective: Objective, batch: dict[str, Any], optimiser: torch.optim.Op
     return once
 
 
-def _objective(name: str, size: Size, layers: int) -> Objective:
-    from transformers import GPT2Config, GPT2LMHeadModel
+def peer_step(name: str, size: Size, layers: int, place: Place) -> Run:
+    """Return one training step of the same body by plain torch, or by a library's loss.
 
+    Args:
+        name: of `PEERS`.
+    """
+    model = _body(size, layers, seed=0).model.to(place.device)
+    loss_of = PEERS[name](model)
+    batch = _batch(size)
+    ids = batch["input_ids"].to(place.device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def once() -> tuple[Tensor, list[Tensor]]:
+        with autocast(place.precision, place.device):
+            loss = loss_of(ids)
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        return loss.detach(), []
+
+    return once
+
+
+Loss = Callable[[Tensor], Tensor]
+"""Token ids [B, T+1] -> mean cross-entropy of the T tokens that follow."""
+
+
+def _plain(model: nn.Module) -> Loss:
+    """Cross-entropy over all logits at once; the model does not look for padding, which there is none of."""
+    model.config.pad_token_id = None  # type: ignore[union-attr]
+
+    def loss(ids: Tensor) -> Tensor:
+        logits = model(input_ids=ids[:, :-1], use_cache=False).logits
+        return functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten())
+
+    return loss
+
+
+def _compiled(model: nn.Module) -> Loss:
+    """The same, body and loss compiled as one."""
+    return torch.compile(_plain(model))
+
+
+def _liger(model: nn.Module) -> Loss:
+    """Liger's fused linear cross-entropy over the same body."""
+    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
+
+    fused = LigerFusedLinearCrossEntropyLoss()
+    body: Any = model.base_model
+    head: Any = model.get_output_embeddings()  # type: ignore[operator]
+
+    def loss(ids: Tensor) -> Tensor:
+        hidden = body(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
+        return fused(head.weight, hidden.flatten(0, 1), ids[:, 1:].flatten())
+
+    return loss
+
+
+PEERS: dict[str, Callable[[nn.Module], Loss]] = {"plain torch": _plain, "torch.compile": _compiled}
+"""What computes the same step of MLE, by name: from a model to its loss."""
+if importlib.util.find_spec("liger_kernel"):
+    PEERS["Liger"] = _liger
+
+
+def step_flops(size: Size, layers: int) -> int:
+    """Return the floating-point operations of the products in one forward and backward pass of MLE.
+
+    A layer has 12 D^2 weights, the head V D; each is used for one multiplication and one addition a token. Attention
+    multiplies queries with keys and weights with values, T D each a token, counted whole, as if nothing were masked.
+    The backward pass takes twice the forward pass.
+    """
+    weights = 12 * layers * size.width**2 + size.vocabulary * size.width
+    attention = 2 * layers * size.positions * size.width
+    forward = 2 * (weights + attention)
+    return 3 * forward * size.batch * size.positions
+
+
+def objective_over_body(name: str, size: Size, layers: int, place: Place) -> Objective:
+    """Return a method over a new model; its second model has as many layers."""
     from bench.cells.build import continue_with
 
-    torch.manual_seed(0)
+    method = find_method(name)
+    objective = method.objective(_body(size, layers, seed=0))
+    context = RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective))
+    second = second_of(method)
+    if second is not None:
+        context = replace(context, second=second.objective(_body(size, layers, seed=1)))
+    objective.setup_run(context)
+    if objective.uses_token_counts:
+        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
+        objective.prepare((share / share.sum() * 10**8).long())
+    return objective.to(place.device)
+
+
+def _body(size: Size, layers: int, seed: int) -> Causal:
+    """Return a GPT-2 with new weights and without dropout."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(seed)
     config = GPT2Config(
         vocab_size=size.vocabulary,
         n_positions=size.positions + 1,
         n_embd=size.width,
         n_layer=layers,
-        n_head=8,
+        n_head=max(1, size.width // HEAD_WIDTH),
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
@@ -60,23 +173,18 @@ def _objective(name: str, size: Size, layers: int) -> Objective:
         eos_token_id=2,
         pad_token_id=0,
     )
-    objective = find_method(name).objective(Causal(GPT2LMHeadModel(config), None))
-    objective.setup_run(RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective)))
-    if objective.uses_token_counts:
-        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
-        objective.prepare((share / share.sum() * 10**8).long())
-    return objective
+    return Causal(GPT2LMHeadModel(config), None)
 
 
 def _batch(size: Size) -> dict[str, Any]:
+    """Return a batch of rows without padding, whose every token but the first is a target."""
     ids = zipf((size.batch, size.positions + 1), size.vocabulary, torch.Generator().manual_seed(0))
     labels = ids.clone()
     labels[:, 0] = -100
-    tokens = size.batch * size.positions
     return {
         "input_ids": ids,
         "attention_mask": torch.ones_like(ids),
         "labels": labels,
-        "step_tokens": tokens,
+        "step_tokens": size.batch * size.positions,
         "step_rows": size.batch,
     }

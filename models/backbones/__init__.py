@@ -14,6 +14,7 @@ NEEDED = ("name", "texts", "seed")
 FACTORY = "(name, texts, seed, *, options) -> Backbone"
 
 SMALL, HUB = "bench.models.backbones.small", "bench.models.backbones.hub:hub"
+SCRATCH = "bench.models.backbones.scratch:scratch"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ BACKBONES: dict[str, BackboneEntry] = {
         HUB, "BART large, 406 M", "Lewis et al. 2020", architecture="encoder-decoder", hub="facebook/bart-large"
     ),
     "llama2-7b": BackboneEntry(HUB, "LLaMA-2, 6.7 B", "Touvron et al. 2023", hub="meta-llama/Llama-2-7b-hf"),
+    "gpt2-scratch": BackboneEntry(SCRATCH, "GPT-2 small at its size, from scratch", "Radford et al. 2019"),
+    "gpt2-large-scratch": BackboneEntry(SCRATCH, "GPT-2 large at its size, from scratch", "Radford et al. 2019"),
+    "bart-large-scratch": BackboneEntry(
+        SCRATCH, "BART large at its size, from scratch", "Lewis et al. 2020", architecture="encoder-decoder"
+    ),
+    "llama2-7b-scratch": BackboneEntry(SCRATCH, "LLaMA-2 7B at its size, from scratch", "Touvron et al. 2023"),
 }
 
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from bench.config.resolve import method_names
-from bench.perf.heads import Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
+from bench.perf.heads import Size, differences, forms, objective_of, peak_above_gradients, peers
 from bench.perf.measure import has_head
-from bench.perf.steps import step_runs
 from tests.conftest import Ended
 
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
@@ -56,13 +55,6 @@ def test_memory_of_the_fused_form_is_less(tmp_path: object) -> None:
     runs["fused"]()  # warm
     fused, plain = peak_above_gradients(runs["fused"]), peak_above_gradients(runs["plain"])
     assert fused < plain / 1.5
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_steps_learn(name: str) -> None:
-    runs = step_runs([name], SMALL, 1, CPU)
-    assert torch.isfinite(runs[name]()[0])
-    assert interleaved(runs, 1)[name] > 0
 
 
 def test_the_command(bench: Callable[..., Ended]) -> None:

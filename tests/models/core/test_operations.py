@@ -17,8 +17,8 @@ from bench.models.core.states import IGNORED
 from bench.models.ul_token import ULToken
 from bench.perf.heads import Size, objective_of
 from bench.perf.measure import has_head
+from bench.perf.operations import counted
 from tests.models import still, tiny_bilstm
-from tests.models.core.operations import counted
 
 KERNELS = {"mle": 17, "histalign": 17, "ul_token": 49, "trime": 55, "face": 29}
 """Most operations of a slice, views left out. A ranking term has slices of its own, over the memory."""
