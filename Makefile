@@ -4,6 +4,7 @@
 # make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours
 # make check       lint and types
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
+# make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
 # make perf        time and memory of every head and step, and of every part that claims to be fast
 # PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
@@ -16,9 +17,10 @@ TASK ?= logicnlg
 METHOD ?= all
 ARGS ?=
 PART ?=
+RECORD ?= tests/gpu/measured.json
 BIN := .venv/bin
 
-.PHONY: run test test-long chaos check types links boards perf clean
+.PHONY: run test test-long chaos check types links boards gpu perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -52,6 +54,12 @@ boards: .venv/ready
 perf: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/bench perf --memory --layers 2
 	for benchmark in tests/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
+
+# With the environment where there is one, else with PYTHON as it is: nothing is installed, and the package is found
+# through the links.
+gpu: links
+	PYTHONSAFEPATH=1 PYTHONPATH='$(CURDIR)/.types:$(CURDIR)' $(if $(wildcard .venv/ready),$(BIN)/python,$(PYTHON)) \
+		-m tests.gpu --record '$(RECORD)' $(PART) $(ARGS)
 
 .venv/ready: pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \

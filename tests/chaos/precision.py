@@ -1,6 +1,6 @@
 """Precision: bf16-mixed beside fp32, trained and evaluated, for every method and metric.
 
-Run by `python -m tests.chaos.precision`.
+Run by `python -m tests.chaos.precision [METHOD ...]`.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ def scores(results: Path) -> Values:
     return values
 
 
-def run(folder: Path, precision: str) -> Values:
-    """Train and evaluate every method."""
-    methods = ",".join(trained_methods())
-    command = f"run --task logicnlg --method {methods} --preset small --limit {ROWS} --quiet --json --results {folder}"
+def run(folder: Path, precision: str, methods: list[str]) -> Values:
+    """Train and evaluate methods."""
+    command = f"run --task logicnlg --preset small --limit {ROWS} --quiet --json --results {folder}"
+    named = ["--method", ",".join(methods), "--precision", precision]
     with redirect_stdout(io.StringIO()):
-        bench([*command.split(), "--precision", precision, "--set", f"trainer.steps={STEPS}"])
+        bench([*command.split(), *named, "--set", f"trainer.steps={STEPS}"])
     return scores(folder)
 
 
 def main() -> int:
     """Print what differs by how much; return the exit code."""
     warnings.simplefilter("ignore")
+    methods = sys.argv[1:] or trained_methods()
     with tempfile.TemporaryDirectory() as folder:
-        exact, mixed = (run(Path(folder) / precision, precision) for precision in PRECISIONS)
+        exact, mixed = (run(Path(folder) / precision, precision, methods) for precision in PRECISIONS)
     columns = sorted({column for values in exact.values() for column in values})
     worst_ppl = 0.0
     for column in columns:

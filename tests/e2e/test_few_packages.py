@@ -1,0 +1,46 @@
+"""A run on a machine that lacks packages which only some commands need, as a borrowed one with a GPU may."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.store.store import Store
+
+LACKING = ("datasets", "wandb", "nltk", "rouge_score", "rouge_score_rs", "spacy", "mauve", "peft", "jsonargparse")
+PROGRAM = """
+import sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None
+from bench.cli import program
+sys.argv = ["bench", *sys.argv[2:]]
+sys.exit(program())
+"""
+
+
+def bench_without(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program where importing any of `LACKING` fails."""
+    environment = {**os.environ, "BENCH_CACHE": str(folder / "cache"), "BENCH_DATA": "", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, ",".join(LACKING), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+
+
+def test_a_cell_is_trained_and_scored(tmp_path: Path) -> None:
+    """What cannot be scored says so; the rest has its numbers."""
+    tiny = ["--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "--limit", "6", "--quiet"]
+    done = bench_without(tmp_path, "run", "--task", "logicnlg", "--method", "mle", "--preset", "small", *tiny)
+    assert done.returncode == 0, done.stderr
+    (cell,) = Store(tmp_path / "results").cells()
+    values = {value["name"]: value["value"] for scores in cell.all_scores() for value in scores["values"]}
+    assert values["ppl/token"] > 1
+    assert None in values.values()  # no verifier here
+
+
+def test_speed_is_measured(tmp_path: Path) -> None:
+    tiny = ["--batch", "1", "--positions", "4", "--width", "64", "--vocabulary", "50", "--repeats", "1"]
+    more = ["--layers", "1", "--samples", "1", "--tokens", "2"]
+    done = bench_without(tmp_path, "perf", "--method", "mle", *tiny, *more)
+    assert done.returncode == 0, done.stderr
+    assert "texts: 1 of 2 tokens" in done.stdout

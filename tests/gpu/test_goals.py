@@ -1,0 +1,78 @@
+"""tests/gpu/goals.py and the record: what is met, missed, and not measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gpu import __main__ as program
+from tests.gpu.goals import lines_of
+
+
+def record(of_mle: float = 1.0, waits: int = 0, seconds: float = 30.0, peak: float | None = 1e15) -> dict[str, Any]:
+    """A record in which everything but what is given is well."""
+    row = {"flops_per_second": 5e14, "waits": waits}
+    step = [{**row, "what": "mle", "of_mle": 1.0}, {**row, "what": "trime", "of_mle": of_mle}]
+    step.append({**row, "what": "plain torch", "of_mle": 9.0})
+    texts = [{"what": name, "samples": 5000, "tokens": 256, "seconds": seconds} for name in ("mle", "trime")]
+    parts = {
+        "steps": {"ended": "well", "content": {"step": step}},
+        "texts": {"ended": "well", "content": {"samples": texts}},
+        "tests": {"ended": "well", "content": None},
+    }
+    return {"machine": {"peak_flops": peak}, "parts": parts}
+
+
+def missed(of: dict[str, Any]) -> list[str]:
+    """The goals that are not met."""
+    return [line.what for line in lines_of(of) if not line.met]
+
+
+def test_all_is_well() -> None:
+    assert missed(record()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"of_mle": 1.11}, "step of trime"),
+        ({"waits": 1}, "waits in a step of trime"),
+        ({"seconds": 61.0}, "5,000 x 256 of trime"),
+        ({"peak": None}, "MFU of mle"),
+        ({"peak": 2e15}, "MFU of mle"),
+    ],
+)
+def test_what_is_missed_is_named(change: dict[str, Any], what: str) -> None:
+    assert missed(record(**change)) == [what]
+
+
+def test_a_part_without_numbers_is_missed() -> None:
+    given = record()
+    given["parts"]["steps"] = {"ended": "not within 150 s", "content": None}
+    assert missed(given) == ["part steps"]
+
+
+def test_parts_that_end_badly_or_late(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each is kept as soon as it has ended; what there was no time for is said."""
+    parts = {"well": (["json.tool", "--help"], 20.0), "badly": (["json.tool", "/no/such"], 20.0), "late": ([], 20.0)}
+    monkeypatch.setattr(program, "PARTS", parts)
+    ends = iter([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 99.0])
+    monkeypatch.setattr(program.time, "monotonic", lambda: next(ends, 99.0))
+    file = tmp_path / "record.json"
+    assert program.main(["--record", str(file), "--seconds", "50"]) == 1
+    found = json.loads(file.read_text())["parts"]
+    assert {name: part["ended"].partition(":")[0] for name, part in found.items()} == {
+        "well": "well",
+        "badly": "with code 2",
+        "late": "not begun",
+    }
+
+
+def test_a_rehearsal_is_tiny() -> None:
+    words = program.rehearsed(program.PARTS["steps"][0])
+    assert words[words.index("--vocabulary") + 1] == "300"
+    assert words[words.index("--device") + 1] == "cpu"
+    assert "--json" in words
