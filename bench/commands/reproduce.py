@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from bench.cli_options import (
 )
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
+from bench.leaderboards.published.paper_files import Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ def listed() -> list[dict[str, Any]]:
                 "comparable": sum(cell.comparable for cell in cells), "how": "bench human" if human else "",
                 "tasks": _each(cell.task for cell in made), "methods": _each(cell.method for cell in made),
                 "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
+                "levels": [asdict(level) for level in table.levels],
             })  # fmt: skip
         short = paper.tables[0].address.partition("/")[0]
         for plan in paper.samples:
@@ -260,7 +262,7 @@ def listed() -> list[dict[str, Any]]:
             found.append({"address": address, "title": plan["title"], "cells": 0, "comparable": 0,
                           "how": f"bench samples {address}", "tasks": [plan["task"]],
                           "methods": list(plan["methods"]), "backbones": [plan["backbone"]],
-                          "decodings": _each([plan.get("decoding", "")])})  # fmt: skip
+                          "decodings": _each([plan.get("decoding", "")]), "levels": []})  # fmt: skip
     return found
 
 
@@ -273,4 +275,6 @@ def line_of(table: dict[str, Any]) -> str:
     size = f"{table['cells']} cells, {table['comparable']} comparable" if table["cells"] else "samples"
     made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
     needed = table["how"] or (made if table["tasks"] else "nothing: no score")
-    return f"{table['address']:<20} {table['title']}\n{'':<20} {size}; needs {needed}"
+    lines = [f"{table['address']:<20} {table['title']}", f"{'':<20} {size}; needs {needed}"]
+    lines += [f"{'':<20} {Level(**level).text()}" for level in table["levels"]]
+    return "\n".join(lines)

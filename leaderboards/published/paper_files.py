@@ -3,7 +3,8 @@
 A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]` and `[[inconsistency]]`. A setting may stand at a
 table, part, column and row; the later of these decides. `why_not` at any of them makes its cells not comparable. A
 row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the copy of the paper
-that was used, `1.2?` for what can hardly be read.
+that was used, `1.2?` for what can hardly be read. `level` and `level_why`, at a table or its parts, say how near our
+own rows can come to it (`LEVELS`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ SIGNED = tuple(pattern for metric in METRICS.values() for pattern in metric.colu
 """Patterns of the columns that our metrics make, each with a sign for which way is better."""
 SETTINGS = ("task", "split", "preset", "backbone", "decoding", "signature", "spread", "why_not", "beside")
 """What a table, part, column or row may set for its cells."""
+LEVELS = {
+    "comparable": "our rows may stand beside the paper's, once data and weights are there",
+    "real size": "our rows are of the paper's size, and differ in what is said",
+    "toy": "our rows are small",
+    "barred": "what it takes cannot be had",
+}
+"""How near our rows can come to a table, and what it means."""
+LEVEL = ("level", "level_why")
 REQUIRED = {
     "paper": ("name", "short", "citation", "table"),
     "table": ("name", "title", "about", "columns"),
@@ -37,8 +46,8 @@ REQUIRED = {
 """Keys that must be there."""
 OPTIONAL = {
     "paper": {"samples", "inconsistency"},
-    "table": {"note", "rows", "part", *SETTINGS},
-    "part": set(SETTINGS),
+    "table": {"note", "rows", "part", *LEVEL, *SETTINGS},
+    "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
     "row": {"method", "than", "spreads", *SETTINGS},
     "samples": {"decoding", "modes"},
@@ -102,6 +111,32 @@ class PublishedCell:
 
 
 @dataclass(frozen=True)
+class Level:
+    """How near our rows can come to a table or a part of it.
+
+    Args:
+        part: its label; empty for a whole table.
+        level: of `LEVELS`.
+        why: what it takes, or what is in the way.
+    """
+
+    part: str
+    level: str
+    why: str
+
+    def text(self) -> str:
+        """Return it as a sentence.
+
+        >>> Level("Melo-Lyrics", "barred", "Not released.").text()
+        'Level of Melo-Lyrics: barred. Not released.'
+        """
+        of = ""
+        if self.part:
+            of = f" of {self.part}"
+        return f"Level{of}: {self.level}. {self.why}"
+
+
+@dataclass(frozen=True)
 class PublishedTable:
     """One table of a paper, its cells row by row and column by column in the paper's order.
 
@@ -113,6 +148,7 @@ class PublishedTable:
         note: what a reader of its numbers must know; may be empty.
         columns: headings, as printed.
         rows: cells, a row each.
+        levels: how near our rows can come; empty for a table without scores.
     """
 
     address: str
@@ -122,6 +158,7 @@ class PublishedTable:
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[PublishedCell, ...], ...]
+    levels: tuple[Level, ...]
 
 
 @dataclass(frozen=True)
@@ -174,7 +211,26 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
         note=table.get("note", ""),
         columns=tuple(column["label"] for column in table["columns"]),
         rows=tuple(rows),
+        levels=tuple(_levels(table, where)),
     )
+
+
+def _levels(table: Mapping[str, Any], where: str) -> Iterable[Level]:
+    """Yield the levels that a table, or its parts, have.
+
+    Raises:
+        DataError: a level that there is not, or one without a reason.
+    """
+    for place in (table, *table.get("part", ())):
+        if "level" not in place and "level_why" not in place:
+            continue
+        _check_name("level", place.get("level", ""), LEVELS, where)
+        if not place.get("level_why"):
+            raise DataError(f"{where}: 'level' needs 'level_why', a sentence on what it takes or what is in the way")
+        label = ""
+        if place is not table:
+            label = place["label"]
+        yield Level(label, place["level"], place["level_why"])
 
 
 def _row(

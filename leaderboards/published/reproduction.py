@@ -163,7 +163,9 @@ class OurTables:
 
     def notes(self, table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
         """Return what a reader of a whole table must know."""
-        notes = [table.note] if table.note else []
+        notes = [level.text() for level in table.levels]
+        if table.note:
+            notes.append(table.note)
         if not needs([table], self.preset):
             return notes
         if self.preset == "small":

@@ -137,7 +137,10 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     assert (found["histalign/table1"]["cells"], found["histalign/table1"]["comparable"]) == (54, 32)
     assert found["histalign/table4"]["how"] == "bench human"
     assert found["histalign/table9"]["how"] == "bench samples histalign/table9"
-    assert "adadec/table2        Gigaword: headlines\n" in bench("reproduce").out
+    assert [level["level"] for level in found["f2softmax/table1"]["levels"]] == ["comparable", "barred"]
+    listed = bench("reproduce").out
+    assert "adadec/table2        Gigaword: headlines\n" in listed
+    assert "Level of (b) Melo-Lyrics: barred. Melo-Lyrics is not released." in listed
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,26 @@ def test_a_table_is_whole(address):
     assert sum(values) == pytest.approx(total, abs=1e-6)
 
 
+def test_every_table_with_methods_has_a_level():
+    """Of the whole, or of each part; tables of sizes have none."""
+    for paper in papers():
+        for table in paper.tables:
+            with_methods = {cell.part for row in table.rows for cell in row if cell.method}
+            parts = {level.part for level in table.levels}
+            assert with_methods <= parts or parts == {""} or not with_methods, table.address
+
+
+def test_only_what_is_sold_unreleased_or_asked_of_people_is_barred():
+    barred = {(table.address, level.part) for paper in papers() for table in paper.tables
+              for level in table.levels if level.level == "barred"}  # fmt: skip
+    whole = {address for address, part in barred if not part}
+    assert whole == {
+        "adadec/table3", "f2softmax/table3", "f2softmax/table8", "f2softmax/table9b", "histalign/table4",
+        "histalign/table6",
+    }  # fmt: skip
+    assert all("Melo-Lyrics" in part for _, part in barred if part)
+
+
 def test_what_the_copy_at_hand_does_not_show_is_marked_and_only_in_one_table():
     unsure = [cell for cell in CELLS if cell.printed.endswith("?")]
     assert {cell.table for cell in unsure} == {"Table 10"}
@@ -266,6 +286,8 @@ def test_a_reason_is_the_nearest_one():
             "f, Table 1, row 'B', column 'R': comparable without task, method or metric",
         ),
         ('name = "P"', 'name = "P"\nyear = 2020', "f: unknown key 'year'"),
+        ('title = "t"', 'title = "t"\nlevel = "near"', "f, Table 1: unknown level 'near'"),
+        ('title = "t"', 'title = "t"\nlevel = "toy"', "f, Table 1: 'level' needs 'level_why'"),
     ],
 )
 def test_an_error_names_file_table_and_row(old, new, message):
