@@ -5,6 +5,7 @@
 # make check       lint and types
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
+# make paper-rows  rows at the papers' size for two of their tables, in slices of nine minutes (ARGS='--scratch')
 # make perf        time and memory of every head and step, and of every part that claims to be fast
 # PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
@@ -20,7 +21,7 @@ PART ?=
 RECORD ?= tests/gpu/measured.json
 BIN := .venv/bin
 
-.PHONY: run test test-long chaos check types links boards gpu perf clean
+.PHONY: run test test-long chaos check types links boards gpu paper-rows perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -60,6 +61,9 @@ perf: .venv/ready
 gpu: links
 	PYTHONSAFEPATH=1 PYTHONPATH='$(CURDIR)/.types:$(CURDIR)' $(if $(wildcard .venv/ready),$(BIN)/python,$(PYTHON)) \
 		-m tests.gpu --record '$(RECORD)' $(PART) $(ARGS)
+
+paper-rows: .venv/ready
+	$(BIN)/python -m tests.paper_rows $(ARGS)
 
 .venv/ready: pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \
