@@ -21,15 +21,23 @@ __all__ = [
     "ALPHA",
     "ROUNDS",
     "Comparison",
+    "Sides",
     "compare",
+    "compare_all",
     "holm",
     "over_seeds",
+    "sides_of",
+    "swapped_differences",
     "tie_groups",
 ]
 
 ROUNDS = 10_000
 CHUNK = 2**19
 """Swaps held at a time: 4 MiB as float64."""
+ROUNDS_AT_ONCE = 1000
+"""Rounds of them at the most: the sums that moved are held for every pair."""
+AT_ONCE = 256
+"""Pairs whose statistics are swapped in one matrix product."""
 HELD = 5 * 10**6
 """Swaps that are held from one test to the next, where a table has no more: 40 MB."""
 SLACK = 1e-11
@@ -59,6 +67,54 @@ class Comparison:
     seeds: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Sides:
+    """Two systems over the seeds that both have, ready to be tested.
+
+    Args:
+        ours, theirs: statistics summed over these seeds; row i is the same example in both.
+        seeds: that both have.
+
+    Raises:
+        ValueError: unlike forms or numbers of items, or a value that is no number.
+    """
+
+    ours: Sums
+    theirs: Sums
+    seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _alike([self.ours, self.theirs])
+        if not (math.isfinite(self.ours.value) and math.isfinite(self.theirs.value)):
+            raise ValueError(f"expected two values, got {self.ours.value} and {self.theirs.value}")
+
+    @property
+    def difference(self) -> float:
+        """Value of ours less value of theirs."""
+        return self.ours.value - self.theirs.value
+
+    @property
+    def slack(self) -> float:
+        """How much nearer than `difference` still counts as a tie."""
+        return SLACK * max(abs(self.ours.value), abs(self.theirs.value))
+
+
+def sides_of(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> Sides:
+    """Return two systems over the seeds that both have.
+
+    Args:
+        ours: by seed, what the column is made of; row i is the same example everywhere.
+        theirs: likewise.
+
+    Raises:
+        ValueError: no seed that both have, unlike forms or numbers of items, or a value that is no number.
+    """
+    seeds = tuple(sorted(set(ours) & set(theirs)))
+    if not seeds:
+        raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
+    return Sides(over_seeds([ours[seed] for seed in seeds]), over_seeds([theirs[seed] for seed in seeds]), seeds)
+
+
 def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
     """Test whether two systems differ, by paired approximate randomisation over items.
 
@@ -83,22 +139,83 @@ def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = 
     >>> comparison.difference, comparison.p, compare(better, better, rounds=999).p
     (1.0, 0.001, 1.0)
     """
+    (comparison,) = compare_all([sides_of(ours, theirs)], rounds, seed)
+    return comparison
+
+
+def compare_all(pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0) -> list[Comparison]:
+    """Test each of many pairs of systems as `compare` does, with the same result.
+
+    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all pairs of as many items, and
+    applied to the statistics of all of them in one matrix product.
+
+    Args:
+        pairs: what `sides_of` returns.
+        rounds: random swaps.
+        seed: of the swaps.
+
+    Raises:
+        ValueError: fewer than one round.
+    """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
-    our_sums, their_sums, seeds = _paired(ours, theirs)
-    seen = our_sums.value - their_sums.value
-    slack = SLACK * max(abs(our_sums.value), abs(their_sums.value))
-    hits = np.zeros(3, dtype=np.int64)
-    for swaps in random_swaps(rounds, len(our_sums), seed):
-        differences = swapped_differences(our_sums, their_sums, swaps)  # [rounds]
-        is_nan = np.isnan(differences)
-        hits += [
-            (np.where(is_nan, np.inf, np.abs(differences)) >= abs(seen) - slack).sum(),
-            (np.where(is_nan, np.inf, differences) >= seen - slack).sum(),
-            (np.where(is_nan, -np.inf, differences) <= seen + slack).sum(),
-        ]
-    p, p_higher, p_lower = ((hits + 1) / (rounds + 1)).tolist()
-    return Comparison(seen, p, p_higher, p_lower, rounds, len(our_sums), seeds)
+    by_size: dict[int, list[int]] = {}
+    for place, sides in enumerate(pairs):
+        by_size.setdefault(len(sides.ours), []).append(place)
+    comparisons = {}
+    for places in by_size.values():
+        for start in range(0, len(places), AT_ONCE):
+            some = places[start : start + AT_ONCE]
+            hits = _hits([pairs[place] for place in some], rounds, seed)  # [pairs, 3]
+            for place, p_values in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
+                sides = pairs[place]
+                comparisons[place] = Comparison(sides.difference, *p_values, rounds, len(sides.ours), sides.seeds)
+    return [comparisons[place] for place in range(len(pairs))]
+
+
+def _hits(pairs: Sequence[Sides], rounds: int, seed: int) -> NDArray[np.int64]:
+    """Count the hits of pairs with as many items: two-sided, as high and as low `[pairs, 3]`."""
+    distinct, columns = _distinct_columns([sides.ours.values - sides.theirs.values for sides in pairs])
+    hits = np.zeros((len(pairs), 3), dtype=np.int64)
+    for swaps in random_swaps(rounds, len(pairs[0].ours), seed):
+        moved = distinct @ swaps.T  # [distinct columns, rounds]
+        for place, sides in enumerate(pairs):
+            differences = _differences(sides.ours, sides.theirs, moved[columns[place]].T)  # [rounds]
+            hits[place] += _hits_among(differences, sides)
+    return hits
+
+
+def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, list[list[int]]]:
+    """Part tables with as many rows into their distinct columns: pairs share many, such as the n-grams of BLEU-1 to -3.
+
+    Args:
+        tables: `[rows, k]`.
+
+    Returns:
+        The distinct columns `[columns, rows]`; for each table, the place of each of its columns.
+    """
+    places: dict[bytes, int] = {}
+    distinct, places_of = [], []
+    for table in tables:
+        of_table = []
+        for column in table.T:
+            content = column.tobytes()
+            if content not in places:
+                places[content] = len(distinct)
+                distinct.append(column)
+            of_table.append(places[content])
+        places_of.append(of_table)
+    return np.array(distinct), places_of
+
+
+def _hits_among(differences: Floats, sides: Sides) -> tuple[int, int, int]:
+    """Count the differences that are not nearer to 0 than the one seen, not lower, and not higher; NaN is neither."""
+    seen, slack = sides.difference, sides.slack
+    nearer = np.count_nonzero(np.abs(differences) < abs(seen) - slack)
+    lower = np.count_nonzero(differences < seen - slack)
+    higher = np.count_nonzero(differences > seen + slack)
+    n = len(differences)
+    return n - nearer, n - lower, n - higher
 
 
 def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
@@ -113,7 +230,11 @@ def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
     >>> swapped_differences(ours, theirs, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
     [1.5, -0.5, -1.5]
     """
-    moved = swaps @ (ours.values - theirs.values)
+    return _differences(ours, theirs, swaps @ (ours.values - theirs.values))
+
+
+def _differences(ours: Sums, theirs: Sums, moved: Floats) -> Floats:
+    """Return the difference of the two values `[rounds]` after sums `[rounds, k]` have moved from ours to theirs."""
     return values_of(ours.total - moved, ours.form) - values_of(theirs.total + moved, ours.form)
 
 
@@ -132,7 +253,7 @@ def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[Floats]:
 def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
     """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
     bits, words = np.random.PCG64(seed), -(-n // 64)
-    chunk = max(1, CHUNK // n)
+    chunk = max(1, min(ROUNDS_AT_ONCE, CHUNK // n))
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)
         raw = np.asarray(bits.random_raw(size * words), dtype="<u8").view(np.uint8).reshape(size, 8 * words)
@@ -159,7 +280,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def tie_groups(
-    values: Sequence[float | None], p_of: Callable[[int, int], float], higher: bool, alpha: float = ALPHA
+    values: Sequence[float | None],
+    p_values_of: Callable[[int, Sequence[int]], Sequence[float]],
+    higher: bool,
+    alpha: float = ALPHA,
 ) -> list[int | None]:
     """Return each row's group: 0 for the best row and all that are not significantly different from it.
 
@@ -168,14 +292,15 @@ def tie_groups(
 
     Args:
         values: a column; None for a row without a value or with a conflict, which gets no group.
-        p_of: two-sided p of two rows by their places, leader first; asked only for rows that have a value.
+        p_values_of: two-sided p of a row and of each of some others, by their places; asked only for rows that have a
+            value.
         higher: whether higher is better.
         alpha: a p at most this large is a difference.
 
     Raises:
         ValueError: a value that is not finite.
 
-    >>> tie_groups([3.0, None, 2.9, 1.0], lambda i, j: 0.5 if i + j == 2 else 0.01, higher=True)
+    >>> tie_groups([3.0, None, 2.9, 1.0], lambda leader, rest: [0.5 if place == 2 else 0.01 for place in rest], True)
     [0, None, 0, 1]
     """
     if any(value is not None and not math.isfinite(value) for value in values):
@@ -189,7 +314,7 @@ def tie_groups(
     group = 0
     while left:
         leader, *rest = left
-        adjusted = holm([p_of(leader, place) for place in rest])
+        adjusted = holm(p_values_of(leader, rest))
         alike = {leader} | {place for place, p in zip(rest, adjusted, strict=True) if p > alpha}
         for place in alike:
             groups[place] = group
@@ -213,19 +338,6 @@ def over_seeds(runs: Sequence[Sums]) -> Sums:
     if len(runs) == 1:
         return runs[0]
     return Sums(runs[0].form, sum(run.values for run in runs))
-
-
-def _paired(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> tuple[Sums, Sums, tuple[int, ...]]:
-    """Both sides over the seeds they share, and these; refuses what cannot be compared."""
-    seeds = tuple(sorted(set(ours) & set(theirs)))
-    if not seeds:
-        raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
-    our_sums = over_seeds([ours[seed] for seed in seeds])
-    their_sums = over_seeds([theirs[seed] for seed in seeds])
-    _alike([our_sums, their_sums])
-    if not (math.isfinite(our_sums.value) and math.isfinite(their_sums.value)):
-        raise ValueError(f"expected two values, got {our_sums.value} and {their_sums.value}")
-    return our_sums, their_sums, seeds
 
 
 def _alike(runs: Sequence[Sums]) -> None:
