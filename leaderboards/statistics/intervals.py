@@ -47,8 +47,9 @@ SMALLEST = 3
 CHUNK = 2**18
 """Numbers of a resampling matrix held at a time: 2 MiB."""
 HELD = 2 * 10**6
-"""Numbers that are held from one interval to the next, where a table has no more: 16 MB."""
+"""Numbers that are held from one interval to the next, where a table has no more: 4 MB, two bytes each."""
 Floats = NDArray[np.float64]
+Counts = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -392,24 +393,30 @@ def draws(shape: tuple[int, ...], n: int, seed: int) -> NDArray[np.int64]:
     return _whole(np.random.PCG64(seed), math.prod(shape), n).reshape(shape)
 
 
-def resamples(rounds: int, n: int, seed: int) -> Iterable[tuple[int, Floats]]:
-    """Return, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+def resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
+    """Yield, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+    drawn: Iterable[tuple[int, Counts]] = _drawn_counts(rounds, n, seed)
     if rounds * n <= HELD:
-        return _held_resamples(rounds, n, seed, CHUNK)
-    return _resamples(rounds, n, seed)
+        drawn = _held_counts(rounds, n, seed, CHUNK)
+    for start, counts in drawn:
+        yield start, counts.astype(np.float64)
 
 
 @lru_cache(maxsize=1)
-def _held_resamples(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Floats]]:
-    return list(_resamples(rounds, n, seed))
+def _held_counts(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Counts]]:
+    drawn = _drawn_counts(rounds, n, seed)
+    if n > np.iinfo(np.uint16).max:  # few rounds of many rows
+        return list(drawn)
+    return [(start, counts.astype(np.uint16)) for start, counts in drawn]
 
 
-def _resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
+def _drawn_counts(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Counts]]:
+    """Draw what `resamples` yields, as whole numbers."""
     bits, chunk = np.random.PCG64(seed), max(1, CHUNK // n)
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)
         at = _whole(bits, size * n, n).reshape(size, n) + np.arange(size)[:, None] * n
-        yield start, np.bincount(at.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        yield start, np.bincount(at.ravel(), minlength=size * n).reshape(size, n)
 
 
 def _whole(bits: np.random.PCG64, size: int, n: int) -> NDArray[np.int64]:

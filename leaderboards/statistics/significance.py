@@ -36,10 +36,12 @@ CHUNK = 2**19
 """Swaps held at a time: 4 MiB as float64."""
 ROUNDS_AT_ONCE = 1000
 """Rounds of them at the most: the sums that moved are held for every pair."""
+BLOCK = 2**17
+"""Sums after swaps that become values at a time: 1 MiB, which a core has near."""
 AT_ONCE = 256
 """Pairs whose statistics are swapped in one matrix product."""
 HELD = 5 * 10**6
-"""Swaps that are held from one test to the next, where a table has no more: 40 MB."""
+"""Swaps that are held from one test to the next, where a table has no more: 5 MB, a byte each."""
 SLACK = 1e-11
 """Sums in another order differ by less than this share of the values; a difference so near to the seen one is a tie."""
 Floats = NDArray[np.float64]
@@ -159,63 +161,76 @@ def compare_all(pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0) -> 
     """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
-    by_size: dict[int, list[int]] = {}
+    alike: dict[tuple[int, Form], list[int]] = {}
     for place, sides in enumerate(pairs):
-        by_size.setdefault(len(sides.ours), []).append(place)
+        alike.setdefault((len(sides.ours), sides.ours.form), []).append(place)
     comparisons = {}
-    for places in by_size.values():
+    for (n, _), places in alike.items():
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
             hits = _hits([pairs[place] for place in some], rounds, seed)  # [pairs, 3]
             for place, p_values in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
                 sides = pairs[place]
-                comparisons[place] = Comparison(sides.difference, *p_values, rounds, len(sides.ours), sides.seeds)
+                comparisons[place] = Comparison(sides.difference, *p_values, rounds, n, sides.seeds)
     return [comparisons[place] for place in range(len(pairs))]
 
 
 def _hits(pairs: Sequence[Sides], rounds: int, seed: int) -> NDArray[np.int64]:
-    """Count the hits of pairs with as many items: two-sided, as high and as low `[pairs, 3]`."""
+    """Count the hits of pairs of one form with as many items: two-sided, as high, as low `[pairs, 3]`."""
+    form, n = pairs[0].ours.form, len(pairs[0].ours)
     distinct, columns = _distinct_columns([sides.ours.values - sides.theirs.values for sides in pairs])
+    ours = np.array([sides.ours.total for sides in pairs])  # [pairs, k]
+    theirs = np.array([sides.theirs.total for sides in pairs])  # [pairs, k]
+    seen = np.array([sides.difference for sides in pairs])  # [pairs]
+    slack = np.array([sides.slack for sides in pairs])  # [pairs]
     hits = np.zeros((len(pairs), 3), dtype=np.int64)
-    for swaps in random_swaps(rounds, len(pairs[0].ours), seed):
+    for swaps in random_swaps(rounds, n, seed):
         moved = distinct @ swaps.T  # [distinct columns, rounds]
-        for place, sides in enumerate(pairs):
-            differences = _differences(sides.ours, sides.theirs, moved[columns[place]].T)  # [rounds]
-            hits[place] += _hits_among(differences, sides)
+        size = max(1, BLOCK // (form.width * len(swaps)))
+        for start in range(0, len(pairs), size):
+            block = slice(start, start + size)
+            sums = np.moveaxis(moved[columns[block]], 1, 2)  # [block, rounds, k]
+            differences = _differences(ours[block, None], theirs[block, None], sums, form)  # [block, rounds]
+            hits[block] += _hits_among(differences, seen[block, None], slack[block, None])
     return hits
 
 
-def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, list[list[int]]]:
-    """Part tables with as many rows into their distinct columns: pairs share many, such as the n-grams of BLEU-1 to -3.
+def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, NDArray[np.int64]]:
+    """Part tables into their distinct columns: pairs share many, such as counts that are equal on both sides.
 
     Args:
-        tables: `[rows, k]`.
+        tables: `[n, k]` each.
 
     Returns:
-        The distinct columns `[columns, rows]`; for each table, the place of each of its columns.
+        The distinct columns `[columns, n]`, and the place of each column of each table `[tables, k]`.
     """
     places: dict[bytes, int] = {}
     distinct, places_of = [], []
     for table in tables:
-        of_table = []
         for column in table.T:
             content = column.tobytes()
             if content not in places:
                 places[content] = len(distinct)
                 distinct.append(column)
-            of_table.append(places[content])
-        places_of.append(of_table)
-    return np.array(distinct), places_of
+            places_of.append(places[content])
+    return np.array(distinct), np.array(places_of).reshape(len(tables), -1)
 
 
-def _hits_among(differences: Floats, sides: Sides) -> tuple[int, int, int]:
-    """Count the differences that are not nearer to 0 than the one seen, not lower, and not higher; NaN is neither."""
-    seen, slack = sides.difference, sides.slack
-    nearer = np.count_nonzero(np.abs(differences) < abs(seen) - slack)
-    lower = np.count_nonzero(differences < seen - slack)
-    higher = np.count_nonzero(differences > seen + slack)
-    n = len(differences)
-    return n - nearer, n - lower, n - higher
+def _hits_among(differences: Floats, seen: Floats, slack: Floats) -> NDArray[np.int64]:
+    """Count differences that are not nearer to 0 than the one seen, not lower, and not higher; NaN is a hit of each.
+
+    Args:
+        differences: `[pairs, rounds]`.
+        seen: `[pairs, 1]`.
+        slack: `[pairs, 1]` how much nearer is still a tie.
+
+    Returns:
+        `[pairs, 3]`.
+    """
+    nearer = np.abs(differences) < np.abs(seen) - slack
+    lower, higher = differences < seen - slack, differences > seen + slack
+    misses = [np.count_nonzero(which, axis=1) for which in (nearer, lower, higher)]
+    return differences.shape[1] - np.stack(misses, axis=1)
 
 
 def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
@@ -230,34 +245,36 @@ def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
     >>> swapped_differences(ours, theirs, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
     [1.5, -0.5, -1.5]
     """
-    return _differences(ours, theirs, swaps @ (ours.values - theirs.values))
+    return _differences(ours.total, theirs.total, swaps @ (ours.values - theirs.values), ours.form)
 
 
-def _differences(ours: Sums, theirs: Sums, moved: Floats) -> Floats:
-    """Return the difference of the two values `[rounds]` after sums `[rounds, k]` have moved from ours to theirs."""
-    return values_of(ours.total - moved, ours.form) - values_of(theirs.total + moved, ours.form)
+def _differences(ours: Floats, theirs: Floats, moved: Floats, form: Form) -> Floats:
+    """Return the difference of the two values `[...]` after the sums `[..., k]` have moved from ours to theirs."""
+    return values_of(ours - moved, form) - values_of(theirs + moved, form)
 
 
-def random_swaps(rounds: int, n: int, seed: int) -> Iterable[Floats]:
-    """Return 0 or 1 for each round and item, in chunks; the tests of a table have them in common."""
+def random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
+    """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
+    drawn: Iterable[NDArray[np.uint8]] = _drawn_swaps(rounds, n, seed)
     if rounds * n <= HELD:
-        return _held_swaps(rounds, n, seed, CHUNK)
-    return _random_swaps(rounds, n, seed)
+        drawn = _held_swaps(rounds, n, seed, CHUNK)
+    for swaps in drawn:
+        yield swaps.astype(np.float64)
 
 
 @lru_cache(maxsize=1)
-def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[Floats]:
-    return list(_random_swaps(rounds, n, seed))
+def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[NDArray[np.uint8]]:
+    return list(_drawn_swaps(rounds, n, seed))
 
 
-def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
-    """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
+def _drawn_swaps(rounds: int, n: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Draw the bits of `random_swaps`."""
     bits, words = np.random.PCG64(seed), -(-n // 64)
     chunk = max(1, min(ROUNDS_AT_ONCE, CHUNK // n))
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)
         raw = np.asarray(bits.random_raw(size * words), dtype="<u8").view(np.uint8).reshape(size, 8 * words)
-        yield np.unpackbits(raw, axis=1, count=n).astype(np.float64)
+        yield np.unpackbits(raw, axis=1, count=n)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

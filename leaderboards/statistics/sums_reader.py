@@ -13,7 +13,7 @@ from bench.store.sums_file import SumsFile
 
 __all__ = ["SumsReader", "has_sums", "may_be_tested"]
 
-FILES_HELD = 2**26
+FILES_HELD = 3 * 2**24
 """Bytes of files that are held at a time."""
 SUMS_HELD = 2**24
 """Bytes of sums over seeds that are held at a time."""
