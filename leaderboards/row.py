@@ -14,6 +14,7 @@ from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
+    from bench.store.sums_file import SumsFile
 
 WHY_NOT = "|not applicable: "
 """What parts the signature of a value that there is not from the reason."""
@@ -29,7 +30,14 @@ class StoredItems:
 
     def load(self) -> Sums | None:
         """Return it; None where the file is not there or the column is no sum over rows."""
-        return self.cell.items(self.digest).get(self.name)
+        file = self.file()
+        if file is None:
+            return None
+        return file.column(self.name)
+
+    def file(self) -> SumsFile | None:
+        """Return the file; None where it is not there."""
+        return self.cell.sums_file(self.digest)
 
     @property
     def path(self) -> Path:

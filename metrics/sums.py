@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -157,10 +158,12 @@ class Sums:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sums) and self.form == other.form and np.array_equal(self.values, other.values)
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """Sums over rows `[k]`, exact before the single rounding: the order of the rows does not matter."""
-        return np.array([math.fsum(column) for column in self.values.T.tolist()])
+        total = np.array([math.fsum(column) for column in self.values.T.tolist()])
+        total.flags.writeable = False
+        return total
 
     @property
     def value(self) -> float:
@@ -360,7 +363,9 @@ def _check(form: Form, values: Floats) -> None:
     counts = values[:, 1:]
     if form.kind == "bleu":
         counts = values
-    wrong = (counts < 0) | ((counts % 1 != 0) & (form.kind != "ratio"))
+    wrong = counts < 0
+    if form.kind != "ratio":
+        wrong |= counts != np.floor(counts)
     if form.kind == "bleu":
         n = len(form.weights)
         wrong[:, :n] |= counts[:, :n] > counts[:, n : 2 * n]

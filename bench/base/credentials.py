@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -78,6 +79,7 @@ def names_credential(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def _names_variable(name: str) -> bool:
     """Return whether an environment variable of this name holds a credential."""
     words = name.lower().split("_")

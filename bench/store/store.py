@@ -38,6 +38,7 @@ from bench.store.records import StoredRows, read_record, read_rows, rows_name, w
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
+    from bench.store.sums_file import SumsFile
 
 __all__ = [
     "TOKENIZER",
@@ -192,6 +193,19 @@ class CellFolder:
         if not self.has(path.name):
             return {}
         return unpacked_items(self.checked_items(digest), str(path))
+
+    def sums_file(self, digest: str) -> SumsFile | None:
+        """Return a file of sums whose columns are unpacked one by one; None where it is not there.
+
+        Raises:
+            DamagedError: it is not the file that was stored.
+        """
+        from bench.store.sums_file import SumsFile
+
+        path = self.items_path(digest)
+        if not self.has(path.name):
+            return None
+        return SumsFile(self.checked_items(digest), str(path))
 
     def checked_items(self, digest: str) -> bytes:
         """Return the bytes of a file of sums.

@@ -13,7 +13,7 @@ from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
 from bench.store.sums_header import columns_in
 
-__all__ = ["packed_items", "unpacked_items"]
+__all__ = ["SumsFile", "packed_items", "unpacked_items"]
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
@@ -50,6 +50,52 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
     return save(tensors, metadata={"columns": json.dumps(columns, sort_keys=True)})
 
 
+class SumsFile:
+    """The columns of a file that `packed_items` made, held in as few bytes as there.
+
+    Args:
+        content: of the file.
+        where: named in messages.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+
+    def __init__(self, content: bytes, where: str) -> None:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        self.where = where
+        try:
+            self.tensors = load(content)
+            self.columns = columns_in(content)
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise self._damaged(error) from error
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what it holds."""
+        return sum(tensor.nbytes for tensor in self.tensors.values())
+
+    def column(self, name: str) -> Sums | None:
+        """Return the sums of a column; None where the file does not have it.
+
+        Raises:
+            StoreError: they are damaged.
+        """
+        if name not in self.columns:
+            return None
+        about = self.columns[name]
+        try:
+            form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
+            return Sums(form, np.stack([self.tensors[place] for place in about["of"]], axis=1, dtype=np.float64))
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> StoreError:
+        return StoreError(f"{self.where}: is damaged ({error!s:.100}); delete it and bench score makes it again")
+
+
 def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
     """Return the sums of each column.
 
@@ -60,19 +106,12 @@ def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
     Raises:
         StoreError: it is damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        tensors = load(content)
-        items = {}
-        for name, about in columns_in(content).items():
-            form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
-            values = [tensors[place].astype(np.float64) for place in about["of"]]
-            items[name] = Sums(form, np.stack(values, axis=1))
-        return items
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again") from error
+    file, items = SumsFile(content, where), {}
+    for name in file.columns:
+        sums = file.column(name)
+        assert sums is not None
+        items[name] = sums
+    return items
 
 
 def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["column_names", "columns_in"]
@@ -23,5 +24,11 @@ def column_names(content: bytes) -> list[str]:
 def columns_in(content: bytes) -> dict[str, Any]:
     """Return what the header of a file says of each column: its form, and which tensors are its statistics."""
     start = int.from_bytes(content[:8], "little")
-    columns: dict[str, Any] = json.loads(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
-    return columns
+    return _parsed(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+
+
+@lru_cache(maxsize=256)
+def _parsed(columns: str) -> dict[str, Any]:
+    """Return the columns; the files of a metric family have the same, so they are held once."""
+    parsed: dict[str, Any] = json.loads(columns)
+    return parsed

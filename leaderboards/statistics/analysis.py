@@ -9,8 +9,8 @@ Self-BLEU, MAUVE) have the first alone. Differences and groups are marks only wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import baseline_of
@@ -18,7 +18,8 @@ from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.statistics.overall import closest
 from bench.leaderboards.statistics.seed_spread import markable, unmarked
 from bench.leaderboards.statistics.significance import holm, tie_groups
-from bench.leaderboards.statistics.significance_cache import SignificanceCache, has_sums
+from bench.leaderboards.statistics.significance_cache import SignificanceCache
+from bench.leaderboards.statistics.sums_reader import has_sums
 from bench.leaderboards.statistics.tradeoff import at_equal
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.statistics.wins import wins_of
@@ -37,8 +38,15 @@ def table_statistics(table: Table, cache: SignificanceCache) -> TableStatistics:
     columns = {column: None for row in table.rows for column in row.values}
     may_be_marked = {column: markable(table, column) for column in columns}
     values = [_intervals(row) for row in table.rows]
-    _add_differences(values, table, cache)
-    _add_groups(values, table, cache, may_be_marked)
+    baselines = [baseline_of(table, row) for row in table.rows]
+    differences: list[Difference] = []
+    groups = {}
+    for column in table.columns:  # both of a column, so that its files are read once
+        differences += _differences(table, column, baselines, cache)
+        if may_be_marked.get(column):
+            groups[column] = _groups(table, column, cache)
+    _add_differences(values, differences)
+    _add_groups(values, groups, may_be_marked)
     return TableStatistics(
         values,
         may_be_marked,
@@ -58,45 +66,76 @@ def _intervals(row: TableRow) -> dict[str, ValueStatistics]:
     return intervals
 
 
-def _add_differences(values: list[dict[str, ValueStatistics]], table: Table, cache: SignificanceCache) -> None:
-    """Add differences from the baseline, their p-values corrected over the table."""
-    differences = list(_differences(table, cache))
-    p_values = holm([p for _, _, _, p in differences])
-    for (place, column, difference, _), p in zip(differences, p_values, strict=True):
-        values[place][column] = replace(difference, half=values[place][column].half, p=p)
+@dataclass(frozen=True)
+class Difference:
+    """A value's difference from its baseline, with the p-value before it is corrected over the table.
+
+    Args:
+        place: of the row.
+        column: of the value.
+        against: the baseline's row, by its place.
+        p: of the test.
+        difference: of all seeds together.
+        low, high: ends of its interval.
+    """
+
+    place: int
+    column: str
+    against: int
+    p: float
+    difference: float
+    low: float | None
+    high: float | None
 
 
-def _differences(table: Table, cache: SignificanceCache) -> Iterator[tuple[int, str, ValueStatistics, float]]:
-    """Yield row, column, difference and uncorrected p of every value that can be tested against its baseline."""
-    for place, row in enumerate(table.rows):
-        base = baseline_of(table, row)
+def _differences(
+    table: Table, column: str, baselines: Sequence[int | None], cache: SignificanceCache
+) -> list[Difference]:
+    """Return the difference of every value of a column that can be tested against its baseline."""
+    pairs = {}
+    for place, (row, base) in enumerate(zip(table.rows, baselines, strict=True)):
         if base is None:
             continue
-        for column in table.columns:
-            ours, theirs = row.values.get(column), table.rows[base].values.get(column)
-            if ours is None or theirs is None or ours.higher_is_better is None:
-                continue
-            if test := cache.test(ours, theirs):
-                p, difference = test
-                low, high = cache.interval(ours, theirs)
-                yield place, column, ValueStatistics(difference=difference, low=low, high=high, against=base), p
+        ours, theirs = row.values.get(column), table.rows[base].values.get(column)
+        if ours is not None and theirs is not None and ours.higher_is_better is not None:
+            pairs[place, base] = ours, theirs
+    tests = {}
+    for places, test in zip(pairs, cache.tests(list(pairs.values())), strict=True):
+        if test is not None:
+            tests[places] = test
+    intervals = cache.intervals([pairs[places] for places in tests])
+    differences = []
+    for (place, base), (low, high) in zip(tests, intervals, strict=True):
+        p, difference = tests[place, base]
+        differences.append(Difference(place, column, base, p, difference, low, high))
+    return differences
+
+
+def _add_differences(values: list[dict[str, ValueStatistics]], differences: Sequence[Difference]) -> None:
+    """Add differences from the baseline, their p-values corrected over the table."""
+    p_values = holm([difference.p for difference in differences])
+    for found, p in zip(differences, p_values, strict=True):
+        of_row = values[found.place]
+        of_row[found.column] = replace(
+            of_row[found.column],
+            p=p,
+            difference=found.difference,
+            low=found.low,
+            high=found.high,
+            against=found.against,
+        )
 
 
 def _add_groups(
     values: list[dict[str, ValueStatistics]],
-    table: Table,
-    cache: SignificanceCache,
+    groups: Mapping[str, Sequence[int | None]],
     may_be_marked: Mapping[str, set[int]],
 ) -> None:
     """Add tie groups to the shown columns whose rows may be marked."""
-    for column in table.columns:
-        places = may_be_marked.get(column)
-        if not places:
-            continue
-        groups = _groups(table, column, cache)
-        for place in sorted(places):
+    for column, of_column in groups.items():
+        for place in sorted(may_be_marked[column]):
             if column in values[place]:
-                values[place][column] = replace(values[place][column], group=groups[place], markable=True)
+                values[place][column] = replace(values[place][column], group=of_column[place], markable=True)
 
 
 def _groups(table: Table, column: str, cache: SignificanceCache) -> list[int | None]:
@@ -112,13 +151,18 @@ def _groups(table: Table, column: str, cache: SignificanceCache) -> list[int | N
     if higher_is_better is None or not all(map(has_sums, values.values())):
         return untested
 
-    def p_of(ours: int, theirs: int) -> float:
-        test = cache.test(values[ours], values[theirs])
-        if test is None:
-            return 1.0
-        return test[0]
+    def p_values_of(ours: int, others: Sequence[int]) -> list[float]:
+        tests = cache.tests([(values[ours], values[theirs]) for theirs in others])
+        return [_p_of(test) for test in tests]
 
     means: list[float | None] = [None] * len(table.rows)
     for place, value in values.items():
         means[place] = value.mean
-    return tie_groups(means, p_of, higher_is_better)
+    return tie_groups(means, p_values_of, higher_is_better)
+
+
+def _p_of(test: tuple[float, float] | None) -> float:
+    """Return the p of a test; 1 where there is none, so that the rows tie."""
+    if test is None:
+        return 1.0
+    return test[0]

@@ -29,6 +29,7 @@ __all__ = [
     "aggregate",
     "bootstrap",
     "bootstrap_difference",
+    "bootstrap_differences",
     "draws",
     "interquartile_mean",
     "probability_of_improvement",
@@ -46,8 +47,9 @@ SMALLEST = 3
 CHUNK = 2**18
 """Numbers of a resampling matrix held at a time: 2 MiB."""
 HELD = 2 * 10**6
-"""Numbers that are held from one interval to the next, where a table has no more: 16 MB."""
+"""Numbers that are held from one interval to the next, where a table has no more: 4 MB, two bytes each."""
 Floats = NDArray[np.float64]
+Counts = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def bootstrap(items: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int
     >>> interval.value, interval.low < 52, 68 < interval.high
     (60.0, True, True)
     """
-    return _bootstrap([items], level, rounds, seed)
+    (interval,) = _bootstrap([[items]], level, rounds, seed)
+    return interval
 
 
 def bootstrap_difference(
@@ -196,28 +199,70 @@ def bootstrap_difference(
     >>> interval.value, round(interval.low, 9), round(interval.high, 9)
     (1.0, 1.0, 1.0)
     """
-    if ours.form != theirs.form or len(ours) != len(theirs):
-        sides = " and ".join(f"{len(side)} rows of {side.form}" for side in (ours, theirs))
-        raise ValueError(f"expected the same examples and one form, got {sides}")
-    return _bootstrap([ours, theirs], level, rounds, seed)
+    (interval,) = bootstrap_differences([(ours, theirs)], level, rounds, seed)
+    return interval
 
 
-def _bootstrap(sides: Sequence[Sums], level: float, rounds: int, seed: int) -> Interval:
+def bootstrap_differences(
+    pairs: Sequence[tuple[Sums, Sums]], level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0
+) -> list[Interval]:
+    """Return what `bootstrap_difference` returns for each of many pairs; draws are made once for as many items.
+
+    Args:
+        pairs: ours and theirs.
+        level, rounds, seed: as for `bootstrap`.
+
+    Raises:
+        ValueError: unlike forms or numbers of rows, or what `bootstrap` refuses.
+    """
+    for pair in pairs:
+        ours, theirs = pair
+        if ours.form != theirs.form or len(ours) != len(theirs):
+            sides = " and ".join(f"{len(side)} rows of {side.form}" for side in pair)
+            raise ValueError(f"expected the same examples and one form, got {sides}")
+    by_size: dict[int, list[int]] = {}
+    for place, (ours, _) in enumerate(pairs):
+        by_size.setdefault(len(ours), []).append(place)
+    intervals = {}
+    for places in by_size.values():
+        found = _bootstrap([pairs[place] for place in places], level, rounds, seed)
+        intervals.update(zip(places, found, strict=True))
+    return [intervals[place] for place in range(len(pairs))]
+
+
+def _bootstrap(systems: Sequence[Sequence[Sums]], level: float, rounds: int, seed: int) -> list[Interval]:
+    """Return the interval of the value of each single side, or of the difference of two sides, all of as many rows."""
     _check(level, rounds)
-    form, n = sides[0].form, len(sides[0])
-    value = float(_difference([side.total for side in sides], form))
-    if n < 2 or not math.isfinite(value):
-        return Interval(value, None, None)
-    values = np.concatenate([side.values for side in sides], axis=1)
-    samples = np.empty(rounds)
+    n = len(systems[0][0])
+    intervals = [Interval(_seen(sides), None, None) for sides in systems]
+    sampled = [place for place, interval in enumerate(intervals) if n > 1 and math.isfinite(interval.value)]
+    if not sampled:
+        return intervals
+    tables = [np.concatenate([side.values for side in systems[place]], axis=1) for place in sampled]
+    samples = np.empty((len(sampled), rounds))
     for start, counts in resamples(rounds, n, seed):
-        sums = counts @ values
-        samples[start : start + len(counts)] = _difference(np.split(sums, len(sides), axis=1), form)
+        for row, place, values in zip(samples, sampled, tables, strict=True):
+            sums = counts @ values  # one system alone: more columns in one product may round otherwise
+            sides = systems[place]
+            row[start : start + len(counts)] = _difference(np.split(sums, len(sides), axis=1), sides[0].form)
+    for row, place in zip(samples, sampled, strict=True):
+        intervals[place] = _interval(systems[place], row, level)
+    return intervals
+
+
+def _interval(sides: Sequence[Sums], samples: Floats, level: float) -> Interval:
+    """Return the interval of a system that has a finite value from its bootstrap samples."""
+    form, value = sides[0].form, _seen(sides)
     samples = samples[np.isfinite(samples)]
     if form.kind == "bleu":
         return Interval(value, *_percentiles(samples, level))
     without = _difference([side.total - side.values for side in sides], form)
     return Interval(value, *_bca(value, samples, without[np.isfinite(without)], level))
+
+
+def _seen(sides: Sequence[Sums]) -> float:
+    """Return the value of one side, or the difference of two, over all rows."""
+    return float(_difference([side.total for side in sides], sides[0].form))
 
 
 def _difference(sums: Sequence[Floats], form: Form) -> Floats:
@@ -348,24 +393,30 @@ def draws(shape: tuple[int, ...], n: int, seed: int) -> NDArray[np.int64]:
     return _whole(np.random.PCG64(seed), math.prod(shape), n).reshape(shape)
 
 
-def resamples(rounds: int, n: int, seed: int) -> Iterable[tuple[int, Floats]]:
-    """Return, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+def resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
+    """Yield, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
+    drawn: Iterable[tuple[int, Counts]] = _drawn_counts(rounds, n, seed)
     if rounds * n <= HELD:
-        return _held_resamples(rounds, n, seed, CHUNK)
-    return _resamples(rounds, n, seed)
+        drawn = _held_counts(rounds, n, seed, CHUNK)
+    for start, counts in drawn:
+        yield start, counts.astype(np.float64)
 
 
 @lru_cache(maxsize=1)
-def _held_resamples(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Floats]]:
-    return list(_resamples(rounds, n, seed))
+def _held_counts(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Counts]]:
+    drawn = _drawn_counts(rounds, n, seed)
+    if n > np.iinfo(np.uint16).max:  # few rounds of many rows
+        return list(drawn)
+    return [(start, counts.astype(np.uint16)) for start, counts in drawn]
 
 
-def _resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
+def _drawn_counts(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Counts]]:
+    """Draw what `resamples` yields, as whole numbers."""
     bits, chunk = np.random.PCG64(seed), max(1, CHUNK // n)
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)
         at = _whole(bits, size * n, n).reshape(size, n) + np.arange(size)[:, None] * n
-        yield start, np.bincount(at.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        yield start, np.bincount(at.ravel(), minlength=size * n).reshape(size, n)
 
 
 def _whole(bits: np.random.PCG64, size: int, n: int) -> NDArray[np.int64]:

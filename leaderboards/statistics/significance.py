@@ -21,17 +21,27 @@ __all__ = [
     "ALPHA",
     "ROUNDS",
     "Comparison",
+    "Sides",
     "compare",
+    "compare_all",
     "holm",
     "over_seeds",
+    "sides_of",
+    "swapped_differences",
     "tie_groups",
 ]
 
 ROUNDS = 10_000
 CHUNK = 2**19
 """Swaps held at a time: 4 MiB as float64."""
+ROUNDS_AT_ONCE = 1000
+"""Rounds of them at the most: the sums that moved are held for every pair."""
+BLOCK = 2**17
+"""Sums after swaps that become values at a time: 1 MiB, which a core has near."""
+AT_ONCE = 256
+"""Pairs whose statistics are swapped in one matrix product."""
 HELD = 5 * 10**6
-"""Swaps that are held from one test to the next, where a table has no more: 40 MB."""
+"""Swaps that are held from one test to the next, where a table has no more: 5 MB, a byte each."""
 SLACK = 1e-11
 """Sums in another order differ by less than this share of the values; a difference so near to the seen one is a tie."""
 Floats = NDArray[np.float64]
@@ -59,6 +69,54 @@ class Comparison:
     seeds: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Sides:
+    """Two systems over the seeds that both have, ready to be tested.
+
+    Args:
+        ours, theirs: statistics summed over these seeds; row i is the same example in both.
+        seeds: that both have.
+
+    Raises:
+        ValueError: unlike forms or numbers of items, or a value that is no number.
+    """
+
+    ours: Sums
+    theirs: Sums
+    seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _alike([self.ours, self.theirs])
+        if not (math.isfinite(self.ours.value) and math.isfinite(self.theirs.value)):
+            raise ValueError(f"expected two values, got {self.ours.value} and {self.theirs.value}")
+
+    @property
+    def difference(self) -> float:
+        """Value of ours less value of theirs."""
+        return self.ours.value - self.theirs.value
+
+    @property
+    def slack(self) -> float:
+        """How much nearer than `difference` still counts as a tie."""
+        return SLACK * max(abs(self.ours.value), abs(self.theirs.value))
+
+
+def sides_of(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> Sides:
+    """Return two systems over the seeds that both have.
+
+    Args:
+        ours: by seed, what the column is made of; row i is the same example everywhere.
+        theirs: likewise.
+
+    Raises:
+        ValueError: no seed that both have, unlike forms or numbers of items, or a value that is no number.
+    """
+    seeds = tuple(sorted(set(ours) & set(theirs)))
+    if not seeds:
+        raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
+    return Sides(over_seeds([ours[seed] for seed in seeds]), over_seeds([theirs[seed] for seed in seeds]), seeds)
+
+
 def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
     """Test whether two systems differ, by paired approximate randomisation over items.
 
@@ -83,22 +141,96 @@ def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = 
     >>> comparison.difference, comparison.p, compare(better, better, rounds=999).p
     (1.0, 0.001, 1.0)
     """
+    (comparison,) = compare_all([sides_of(ours, theirs)], rounds, seed)
+    return comparison
+
+
+def compare_all(pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0) -> list[Comparison]:
+    """Test each of many pairs of systems as `compare` does, with the same result.
+
+    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all pairs of as many items, and
+    applied to the statistics of all of them in one matrix product.
+
+    Args:
+        pairs: what `sides_of` returns.
+        rounds: random swaps.
+        seed: of the swaps.
+
+    Raises:
+        ValueError: fewer than one round.
+    """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
-    our_sums, their_sums, seeds = _paired(ours, theirs)
-    seen = our_sums.value - their_sums.value
-    slack = SLACK * max(abs(our_sums.value), abs(their_sums.value))
-    hits = np.zeros(3, dtype=np.int64)
-    for swaps in random_swaps(rounds, len(our_sums), seed):
-        differences = swapped_differences(our_sums, their_sums, swaps)  # [rounds]
-        is_nan = np.isnan(differences)
-        hits += [
-            (np.where(is_nan, np.inf, np.abs(differences)) >= abs(seen) - slack).sum(),
-            (np.where(is_nan, np.inf, differences) >= seen - slack).sum(),
-            (np.where(is_nan, -np.inf, differences) <= seen + slack).sum(),
-        ]
-    p, p_higher, p_lower = ((hits + 1) / (rounds + 1)).tolist()
-    return Comparison(seen, p, p_higher, p_lower, rounds, len(our_sums), seeds)
+    alike: dict[tuple[int, Form], list[int]] = {}
+    for place, sides in enumerate(pairs):
+        alike.setdefault((len(sides.ours), sides.ours.form), []).append(place)
+    comparisons = {}
+    for (n, _), places in alike.items():
+        for start in range(0, len(places), AT_ONCE):
+            some = places[start : start + AT_ONCE]
+            hits = _hits([pairs[place] for place in some], rounds, seed)  # [pairs, 3]
+            for place, p_values in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
+                sides = pairs[place]
+                comparisons[place] = Comparison(sides.difference, *p_values, rounds, n, sides.seeds)
+    return [comparisons[place] for place in range(len(pairs))]
+
+
+def _hits(pairs: Sequence[Sides], rounds: int, seed: int) -> NDArray[np.int64]:
+    """Count the hits of pairs of one form with as many items: two-sided, as high, as low `[pairs, 3]`."""
+    form, n = pairs[0].ours.form, len(pairs[0].ours)
+    distinct, columns = _distinct_columns([sides.ours.values - sides.theirs.values for sides in pairs])
+    ours = np.array([sides.ours.total for sides in pairs])  # [pairs, k]
+    theirs = np.array([sides.theirs.total for sides in pairs])  # [pairs, k]
+    seen = np.array([sides.difference for sides in pairs])  # [pairs]
+    slack = np.array([sides.slack for sides in pairs])  # [pairs]
+    hits = np.zeros((len(pairs), 3), dtype=np.int64)
+    for swaps in random_swaps(rounds, n, seed):
+        moved = distinct @ swaps.T  # [distinct columns, rounds]
+        size = max(1, BLOCK // (form.width * len(swaps)))
+        for start in range(0, len(pairs), size):
+            block = slice(start, start + size)
+            sums = np.moveaxis(moved[columns[block]], 1, 2)  # [block, rounds, k]
+            differences = _differences(ours[block, None], theirs[block, None], sums, form)  # [block, rounds]
+            hits[block] += _hits_among(differences, seen[block, None], slack[block, None])
+    return hits
+
+
+def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, NDArray[np.int64]]:
+    """Part tables into their distinct columns: pairs share many, such as counts that are equal on both sides.
+
+    Args:
+        tables: `[n, k]` each.
+
+    Returns:
+        The distinct columns `[columns, n]`, and the place of each column of each table `[tables, k]`.
+    """
+    places: dict[bytes, int] = {}
+    distinct, places_of = [], []
+    for table in tables:
+        for column in table.T:
+            content = column.tobytes()
+            if content not in places:
+                places[content] = len(distinct)
+                distinct.append(column)
+            places_of.append(places[content])
+    return np.array(distinct), np.array(places_of).reshape(len(tables), -1)
+
+
+def _hits_among(differences: Floats, seen: Floats, slack: Floats) -> NDArray[np.int64]:
+    """Count differences that are not nearer to 0 than the one seen, not lower, and not higher; NaN is a hit of each.
+
+    Args:
+        differences: `[pairs, rounds]`.
+        seen: `[pairs, 1]`.
+        slack: `[pairs, 1]` how much nearer is still a tie.
+
+    Returns:
+        `[pairs, 3]`.
+    """
+    nearer = np.abs(differences) < np.abs(seen) - slack
+    lower, higher = differences < seen - slack, differences > seen + slack
+    misses = [np.count_nonzero(which, axis=1) for which in (nearer, lower, higher)]
+    return differences.shape[1] - np.stack(misses, axis=1)
 
 
 def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
@@ -113,30 +245,36 @@ def swapped_differences(ours: Sums, theirs: Sums, swaps: Floats) -> Floats:
     >>> swapped_differences(ours, theirs, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
     [1.5, -0.5, -1.5]
     """
-    moved = swaps @ (ours.values - theirs.values)
-    return values_of(ours.total - moved, ours.form) - values_of(theirs.total + moved, ours.form)
+    return _differences(ours.total, theirs.total, swaps @ (ours.values - theirs.values), ours.form)
 
 
-def random_swaps(rounds: int, n: int, seed: int) -> Iterable[Floats]:
-    """Return 0 or 1 for each round and item, in chunks; the tests of a table have them in common."""
+def _differences(ours: Floats, theirs: Floats, moved: Floats, form: Form) -> Floats:
+    """Return the difference of the two values `[...]` after the sums `[..., k]` have moved from ours to theirs."""
+    return values_of(ours - moved, form) - values_of(theirs + moved, form)
+
+
+def random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
+    """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
+    drawn: Iterable[NDArray[np.uint8]] = _drawn_swaps(rounds, n, seed)
     if rounds * n <= HELD:
-        return _held_swaps(rounds, n, seed, CHUNK)
-    return _random_swaps(rounds, n, seed)
+        drawn = _held_swaps(rounds, n, seed, CHUNK)
+    for swaps in drawn:
+        yield swaps.astype(np.float64)
 
 
 @lru_cache(maxsize=1)
-def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[Floats]:
-    return list(_random_swaps(rounds, n, seed))
+def _held_swaps(rounds: int, n: int, seed: int, chunk: int) -> Sequence[NDArray[np.uint8]]:
+    return list(_drawn_swaps(rounds, n, seed))
 
 
-def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
-    """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
+def _drawn_swaps(rounds: int, n: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Draw the bits of `random_swaps`."""
     bits, words = np.random.PCG64(seed), -(-n // 64)
-    chunk = max(1, CHUNK // n)
+    chunk = max(1, min(ROUNDS_AT_ONCE, CHUNK // n))
     for start in range(0, rounds, chunk):
         size = min(chunk, rounds - start)
         raw = np.asarray(bits.random_raw(size * words), dtype="<u8").view(np.uint8).reshape(size, 8 * words)
-        yield np.unpackbits(raw, axis=1, count=n).astype(np.float64)
+        yield np.unpackbits(raw, axis=1, count=n)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -159,7 +297,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def tie_groups(
-    values: Sequence[float | None], p_of: Callable[[int, int], float], higher: bool, alpha: float = ALPHA
+    values: Sequence[float | None],
+    p_values_of: Callable[[int, Sequence[int]], Sequence[float]],
+    higher: bool,
+    alpha: float = ALPHA,
 ) -> list[int | None]:
     """Return each row's group: 0 for the best row and all that are not significantly different from it.
 
@@ -168,14 +309,15 @@ def tie_groups(
 
     Args:
         values: a column; None for a row without a value or with a conflict, which gets no group.
-        p_of: two-sided p of two rows by their places, leader first; asked only for rows that have a value.
+        p_values_of: two-sided p of a row and of each of some others, by their places; asked only for rows that have a
+            value.
         higher: whether higher is better.
         alpha: a p at most this large is a difference.
 
     Raises:
         ValueError: a value that is not finite.
 
-    >>> tie_groups([3.0, None, 2.9, 1.0], lambda i, j: 0.5 if i + j == 2 else 0.01, higher=True)
+    >>> tie_groups([3.0, None, 2.9, 1.0], lambda leader, rest: [0.5 if place == 2 else 0.01 for place in rest], True)
     [0, None, 0, 1]
     """
     if any(value is not None and not math.isfinite(value) for value in values):
@@ -189,7 +331,7 @@ def tie_groups(
     group = 0
     while left:
         leader, *rest = left
-        adjusted = holm([p_of(leader, place) for place in rest])
+        adjusted = holm(p_values_of(leader, rest))
         alike = {leader} | {place for place, p in zip(rest, adjusted, strict=True) if p > alpha}
         for place in alike:
             groups[place] = group
@@ -213,19 +355,6 @@ def over_seeds(runs: Sequence[Sums]) -> Sums:
     if len(runs) == 1:
         return runs[0]
     return Sums(runs[0].form, sum(run.values for run in runs))
-
-
-def _paired(ours: Mapping[int, Sums], theirs: Mapping[int, Sums]) -> tuple[Sums, Sums, tuple[int, ...]]:
-    """Both sides over the seeds they share, and these; refuses what cannot be compared."""
-    seeds = tuple(sorted(set(ours) & set(theirs)))
-    if not seeds:
-        raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
-    our_sums = over_seeds([ours[seed] for seed in seeds])
-    their_sums = over_seeds([theirs[seed] for seed in seeds])
-    _alike([our_sums, their_sums])
-    if not (math.isfinite(our_sums.value) and math.isfinite(their_sums.value)):
-        raise ValueError(f"expected two values, got {our_sums.value} and {their_sums.value}")
-    return our_sums, their_sums, seeds
 
 
 def _alike(runs: Sequence[Sums]) -> None:

@@ -11,20 +11,19 @@ from pathlib import Path
 from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
-from bench.errors import DamagedError, StoreError
-from bench.leaderboards.row import StoredItems, Value
-from bench.leaderboards.statistics.intervals import bootstrap_difference
-from bench.leaderboards.statistics.significance import ROUNDS, compare, over_seeds
-from bench.metrics.sums import Sums
+from bench.errors import StoreError
+from bench.leaderboards.row import Value
+from bench.leaderboards.statistics.intervals import bootstrap_differences
+from bench.leaderboards.statistics.significance import AT_ONCE, ROUNDS, compare_all
+from bench.leaderboards.statistics.sums_reader import SumsReader, may_be_tested
 
-__all__ = ["SignificanceCache", "cache_folder", "has_sums"]
+__all__ = ["SignificanceCache", "cache_folder"]
 
 VERSION = 2
 """In the key of what is kept; raise it when a test or an interval would come out otherwise."""
 
-HELD = 2**26
-"""Bytes of sums that are held at a time."""
-
+ValuePair = tuple[Value, Value]
+"""Ours and theirs."""
 Numbers = Sequence[float | None] | None
 
 
@@ -40,104 +39,95 @@ class SignificanceCache:
     Args:
         rounds: random swaps of a test.
         folder: where results are kept; None to keep none.
-        loaded: the sums of values that were read last, by file and column.
-        held: bytes of them.
+        reader: of what values are made of.
     """
 
     rounds: int = ROUNDS
     folder: Path | None = None
-    loaded: dict[tuple[str, str], Sums | None] = field(default_factory=dict)
-    held: int = 0
-
-    def items(self, value: Value) -> dict[int, Sums]:
-        """Return the sums of a value, by seed; empty where a seed lacks it or the value is a conflict."""
-        if not has_sums(value):
-            return {}
-        by_seed = {}
-        for seed, stored in value.items.items():
-            items = self._loaded(stored)
-            if items is None:
-                return {}
-            by_seed[seed] = items
-        return by_seed
+    reader: SumsReader = field(default_factory=SumsReader)
 
     def test(self, ours: Value, theirs: Value) -> tuple[float, float] | None:
         """Return p and difference of two rows; None where they cannot be tested."""
-        if not may_be_tested(ours, theirs):
-            return None
+        return self.tests([(ours, theirs)])[0]
 
-        def ask() -> Numbers:
-            our_items, their_items = self.items(ours), self.items(theirs)
-            if not set(our_items) & set(their_items) or _sizes(our_items) != _sizes(their_items):
-                return None
-            comparison = compare(our_items, their_items, self.rounds)
-            return comparison.p, comparison.difference
-
-        numbers = self._kept("test", ours, theirs, ask)
-        if numbers is None:
-            return None
-        p, difference = numbers
-        assert p is not None
-        assert difference is not None
-        return p, difference
+    def tests(self, pairs: Sequence[ValuePair]) -> list[tuple[float, float] | None]:
+        """Return what `test` returns of each pair. Pairs of one column have as many items, so they cost least."""
+        tested = [place for place, pair in enumerate(pairs) if may_be_tested(*pair)]
+        tests: list[tuple[float, float] | None] = [None] * len(pairs)
+        kept = self._kept("test", [pairs[place] for place in tested], self._compared)
+        for place, numbers in zip(tested, kept, strict=True):
+            if numbers is not None:
+                p, difference = numbers
+                assert p is not None
+                assert difference is not None
+                tests[place] = p, difference
+        return tests
 
     def interval(self, ours: Value, theirs: Value) -> tuple[float | None, float | None]:
         """Return the ends of the bootstrap interval of the difference of two rows that `test` can test."""
+        return self.intervals([(ours, theirs)])[0]
 
-        def ask() -> Numbers:
-            our_items, their_items = self.items(ours), self.items(theirs)
-            seeds = sorted(set(our_items) & set(their_items))
-            our_sums = over_seeds([our_items[seed] for seed in seeds])
-            interval = bootstrap_difference(our_sums, over_seeds([their_items[seed] for seed in seeds]))
-            return interval.low, interval.high
+    def intervals(self, pairs: Sequence[ValuePair]) -> list[tuple[float | None, float | None]]:
+        """Return what `interval` returns of each pair."""
+        ends = []
+        for numbers in self._kept("interval", pairs, self._resampled):
+            assert numbers is not None
+            low, high = numbers
+            ends.append((low, high))
+        return ends
 
-        numbers = self._kept("interval", ours, theirs, ask)
-        assert numbers is not None
-        low, high = numbers
-        return low, high
+    def _compared(self, pairs: Sequence[ValuePair]) -> list[Numbers]:
+        """Test pairs: p and difference of each, None where it cannot be tested."""
+        found: list[Numbers] = [None] * len(pairs)
+        sides = {}
+        for place, (ours, theirs) in enumerate(pairs):
+            both = self.reader.sides(ours, theirs)
+            if both is not None:
+                sides[place] = both
+        for place, comparison in zip(sides, compare_all(list(sides.values()), self.rounds), strict=True):
+            found[place] = comparison.p, comparison.difference
+        return found
 
-    def _loaded(self, stored: StoredItems) -> Sums | None:
-        """Return the sums of one seed's value; None where its file is not there or is damaged."""
-        key = (str(stored.path), stored.name)
-        if key not in self.loaded:
-            if self.held > HELD:
-                self.loaded, self.held = {}, 0
-            try:
-                self.loaded[key] = items = stored.load()
-            except DamagedError:  # who reads the store lists it
-                return None
-            if items is not None:
-                self.held += items.values.nbytes
-        return self.loaded[key]
+    def _resampled(self, pairs: Sequence[ValuePair]) -> list[Numbers]:
+        """Return the ends of the interval of each pair."""
+        both_sums = []
+        for ours, theirs in pairs:
+            sides = self.reader.sides(ours, theirs)
+            assert sides is not None
+            both_sums.append((sides.ours, sides.theirs))
+        return [(interval.low, interval.high) for interval in bootstrap_differences(both_sums)]
 
-    def _kept(self, kind: str, ours: Value, theirs: Value, ask: Callable[[], Numbers]) -> Numbers:
-        """Return what is kept of two rows, asked for where there is nothing yet."""
+    def _kept(
+        self, kind: str, pairs: Sequence[ValuePair], ask: Callable[[Sequence[ValuePair]], list[Numbers]]
+    ) -> list[Numbers]:
+        """Return what is kept of each pair, asked for where there is nothing yet; of equal pairs, once."""
+        keys = [key_of([VERSION, kind, self.rounds, [_names(ours), _names(theirs)]]) for ours, theirs in pairs]
+        by_key = dict(zip(keys, pairs, strict=True))
+        found = {key: self._read(key) for key in by_key}
+        missing = [key for key, numbers in found.items() if numbers is None]
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
+            for key, numbers in zip(some, ask([by_key[key] for key in some]), strict=True):
+                found[key] = numbers
+                self._write(key, numbers)
+        return [found[key] for key in keys]
+
+    def _read(self, key: str) -> Numbers:
+        """Return what is kept under a key; None where nothing is."""
         if self.folder is None:
-            return ask()
-        path = self.folder / f"{key_of([VERSION, kind, self.rounds, [_names(ours), _names(theirs)]])}.json"
+            return None
         try:
-            kept: Numbers = json.loads(path.read_bytes())
+            kept: Numbers = json.loads((self.folder / f"{key}.json").read_bytes())
             return kept
         except (OSError, ValueError):
-            numbers = ask()
-        if numbers is not None:
-            with contextlib.suppress(StoreError):  # it is only kept to save time
-                write_atomic(path, json.dumps(numbers).encode(), replace=True, synced=False)
-        return numbers
+            return None
 
-
-def has_sums(value: Value) -> bool:
-    """Return whether every seed of a value has what it is made of, and the value is no conflict."""
-    return bool(value.items) and not value.conflict and value.items.keys() == value.by_seed.keys()
-
-
-def may_be_tested(ours: Value, theirs: Value) -> bool:
-    """Return whether two values have sums of the same seed."""
-    return has_sums(ours) and has_sums(theirs) and not ours.items.keys().isdisjoint(theirs.items)
-
-
-def _sizes(by_seed: dict[int, Sums]) -> set[int]:
-    return {len(items) for items in by_seed.values()}
+    def _write(self, key: str, numbers: Numbers) -> None:
+        """Keep a result under a key."""
+        if self.folder is None or numbers is None:
+            return
+        with contextlib.suppress(StoreError):  # it is only kept to save time
+            write_atomic(self.folder / f"{key}.json", json.dumps(numbers).encode(), replace=True, synced=False)
 
 
 def _names(value: Value) -> dict[str, list[str]]:

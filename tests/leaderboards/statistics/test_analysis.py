@@ -140,8 +140,13 @@ def test_p_values_are_kept_by_what_decides_them(tmp_path, monkeypatch):
     stored(tmp_path, "trime", [0.9])
     (table,), _ = tables(Store(tmp_path))
     asked = []
-    compare = significance_cache.compare
-    monkeypatch.setattr(significance_cache, "compare", lambda *given: asked.append(given) or compare(*given))
+    compare_all = significance_cache.compare_all
+
+    def counted(pairs, rounds):
+        asked.extend(pairs)
+        return compare_all(pairs, rounds)
+
+    monkeypatch.setattr(significance_cache, "compare_all", counted)
     first = table_statistics(table, SignificanceCache(199, tmp_path / "kept"))
     n = len(asked)
     assert n > 0
@@ -189,7 +194,7 @@ def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that
     table, found = one(tmp_path)
     trime = found["trime"]["bleu-1"]
     cache, values = SignificanceCache(999), {row.method: row.values["bleu-1"] for row in table.rows}
-    sides = [over_seeds(list(cache.items(values[name]).values())) for name in ("trime", "mle")]
+    sides = [over_seeds(list(cache.reader.items(values[name]).values())) for name in ("trime", "mle")]
     interval = bootstrap_difference(*sides)
     assert (trime.low, trime.high) == (interval.low, interval.high)
     assert trime.low < trime.difference < trime.high

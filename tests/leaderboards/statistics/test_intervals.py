@@ -13,6 +13,7 @@ from bench.leaderboards.statistics.intervals import (
     aggregate,
     bootstrap,
     bootstrap_difference,
+    bootstrap_differences,
     draws,
     interquartile_mean,
     probability_of_improvement,
@@ -192,6 +193,23 @@ def test_draws_are_even_and_always_the_same():
     assert len(counts) == 7
     assert np.abs(counts - 10_000).max() < 500
     assert draws((2, 4), 100, seed=0).tolist() == [[63, 26, 4, 1], [81, 91, 60, 72]]
+
+
+@pytest.mark.parametrize("held", [None, 0])
+def test_many_differences_have_the_intervals_that_each_has_alone_in_every_bit(held, monkeypatch):
+    rng, pairs = np.random.default_rng(12), []
+    for n in (30, 64, 30, 1):
+        for make in (of_ratio, of_perplexity, of_bleu):
+            pairs.append((make(rng, n), make(rng, n)))
+    endless = Sums(perplexity(), [[1e6, 1]] * 30)
+    pairs.insert(2, (endless, of_perplexity(rng, 30)))
+    alone = [bootstrap_difference(*pair, rounds=300, seed=4) for pair in pairs]
+    if held is not None:
+        monkeypatch.setattr("bench.leaderboards.statistics.intervals.HELD", held)
+    assert bootstrap_differences(pairs, rounds=300, seed=4) == alone
+    assert bootstrap_differences(pairs, rounds=300, seed=5) != alone
+    assert [interval.low is None for interval in alone].count(True) == 4
+    assert bootstrap_differences([]) == []
 
 
 def test_too_little_gives_no_interval():

@@ -10,8 +10,11 @@ import pytest
 
 from bench.leaderboards.statistics.significance import (
     compare,
+    compare_all,
     holm,
     over_seeds,
+    random_swaps,
+    sides_of,
     swapped_differences,
     tie_groups,
 )
@@ -146,6 +149,72 @@ def test_rounds_in_which_nothing_is_counted_are_hits():
     assert found.p > 0.95
 
 
+# Many pairs at once
+
+
+def many_pairs():
+    """Pairs of every form and of several numbers of items, in an order that mixes them; some share a side."""
+    rng, pairs = np.random.default_rng(11), []
+    for n in (40, 7, 129):
+        for kind in ("mean", "bleu", "perplexity", "ratio"):
+            ours, theirs = systems(kind, n, rng)
+            third, _ = systems(kind, n, rng)
+            pairs += [(ours, theirs), (third, theirs), (theirs, ours), (ours, ours)]
+    return pairs[::2] + pairs[1::2]
+
+
+SMALL = {"CHUNK": 1000, "ROUNDS_AT_ONCE": 90, "BLOCK": 500, "AT_ONCE": 5}
+
+
+@pytest.mark.parametrize("limits", [{}, {"HELD": 0}, SMALL, {**SMALL, "HELD": 0}])
+def test_many_pairs_have_the_p_values_that_each_has_alone(limits, monkeypatch):
+    pairs = many_pairs()
+    alone = [compare(*pair, rounds=700, seed=3) for pair in pairs]
+    for name, value in limits.items():
+        monkeypatch.setattr(f"bench.leaderboards.statistics.significance.{name}", value)
+    together = compare_all([sides_of(*pair) for pair in pairs], rounds=700, seed=3)
+    assert together == alone
+    assert len({comparison.p for comparison in together}) > 20
+    assert compare_all([], rounds=700) == []
+
+
+def test_p_values_of_many_pairs_are_those_of_the_swaps_of_the_seed():
+    """Drawn here from the raw stream, a word of 64 items at a time, and counted pair by pair: other draws, other p."""
+    rounds = 400
+    pairs = [sides_of(*pair) for pair in many_pairs()]
+    for sides, found in zip(pairs, compare_all(pairs, rounds, seed=5), strict=True):
+        assert [found.p, found.p_higher, found.p_lower] == slow_p_values(sides, rounds, seed=5)
+    others = [slow_p_values(sides, rounds, seed=6)[0] for sides in pairs]
+    assert [found.p for found in compare_all(pairs, rounds, seed=5)] != others
+
+
+def slow_p_values(sides, rounds, seed):
+    """Count hits one difference after another."""
+    n = len(sides.ours)
+    words, bits = -(-n // 64), np.random.PCG64(seed)
+    hits = [0, 0, 0]
+    for _ in range(rounds):
+        raw = b"".join(int(bits.random_raw()).to_bytes(8, "little") for _ in range(words))
+        swaps = np.unpackbits(np.frombuffer(raw, np.uint8))[:n].astype(float)
+        (difference,) = swapped_differences(sides.ours, sides.theirs, swaps[None])
+        seen, slack = sides.difference, sides.slack
+        hits[0] += math.isnan(difference) or abs(difference) >= abs(seen) - slack
+        hits[1] += math.isnan(difference) or difference >= seen - slack
+        hits[2] += math.isnan(difference) or difference <= seen + slack
+    return [(hit + 1) / (rounds + 1) for hit in hits]
+
+
+def test_swaps_are_held_as_they_were_drawn(monkeypatch):
+    held = np.concatenate(list(random_swaps(300, 70, seed=2)))
+    again = np.concatenate(list(random_swaps(300, 70, seed=2)))
+    monkeypatch.setattr("bench.leaderboards.statistics.significance.HELD", 0)
+    drawn = np.concatenate(list(random_swaps(300, 70, seed=2)))
+    assert held.shape == (300, 70)
+    assert np.array_equal(held, drawn)
+    assert np.array_equal(again, drawn)
+    assert not np.array_equal(np.concatenate(list(random_swaps(300, 70, seed=1))), drawn)
+
+
 # Refusals
 
 
@@ -211,22 +280,27 @@ def test_tie_groups_by_hand():
     values, apart = [8.0, 9.0, None, 8.9, 7.9, 1.0], {frozenset(pair) for pair in [(1, 0), (1, 4), (1, 5), (0, 5)]}
     asked = []
 
-    def p_of(leader, other):
-        asked.append((leader, other))
-        return 0.001 if frozenset((leader, other)) in apart else 0.6
+    def p_values_of(leader, others):
+        asked.append((leader, others))
+        return [0.001 if frozenset((leader, other)) in apart else 0.6 for other in others]
 
-    assert tie_groups(values, p_of, higher=True) == [1, 0, None, 0, 1, 2]
-    assert asked == [(1, 3), (1, 0), (1, 4), (1, 5), (0, 4), (0, 5)]
-    assert tie_groups([-1.0, None], p_of, higher=False) == [0, None]
-    assert tie_groups([], p_of, higher=True) == []
-    assert tie_groups([3.0, 1.0, 2.0], lambda i, j: 0.0, higher=False) == [2, 0, 1]
+    assert tie_groups(values, p_values_of, higher=True) == [1, 0, None, 0, 1, 2]
+    assert asked == [(1, [3, 0, 4, 5]), (0, [4, 5]), (5, [])]
+    assert tie_groups([-1.0, None], p_values_of, higher=False) == [0, None]
+    assert tie_groups([], p_values_of, higher=True) == []
+    assert tie_groups([3.0, 1.0, 2.0], always(0.0), higher=False) == [2, 0, 1]
+
+
+def always(p):
+    """Every pair has the same p."""
+    return lambda leader, others: [p] * len(others)
 
 
 def test_tie_groups_correct_for_how_many_are_compared():
-    assert tie_groups([2.0, 1.0], lambda i, j: 0.03, higher=True) == [0, 1]
-    assert tie_groups([2.0, 1.0, 0.5], lambda i, j: 0.03, higher=True) == [0, 0, 0]  # 2 * .03 > .05
+    assert tie_groups([2.0, 1.0], always(0.03), higher=True) == [0, 1]
+    assert tie_groups([2.0, 1.0, 0.5], always(0.03), higher=True) == [0, 0, 0]  # 2 * .03 > .05
     with pytest.raises(ValueError, match="expected finite values, None where there is none"):
-        tie_groups([2.0, math.nan], lambda i, j: 0.5, higher=True)
+        tie_groups([2.0, math.nan], always(0.5), higher=True)
 
 
 # Size and real outputs
@@ -259,7 +333,7 @@ def test_published_systems_differ_in_bleu_3_or_do_not():
     names = list(rows)
     groups = tie_groups(
         [side[0].value for side in rows.values()],
-        lambda i, j: compare(rows[names[i]], rows[names[j]], 999).p,
+        lambda i, others: [compare(rows[names[i]], rows[names[j]], 999).p for j in others],
         higher=True,
     )
     assert groups == [0, 0, 1]
