@@ -22,10 +22,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bench.config.resolve import find_method
+from bench.config.second import second_of
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
 from bench.models.core.chunks import summed
 from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, States, blocks, rows_of
 
 Run = Callable[[], tuple[Tensor, list[Tensor]]]
@@ -103,9 +105,16 @@ def zipf(shape: tuple[int, ...], vocabulary: int, generator: torch.Generator) ->
 
 
 def objective_of(name: str, size: Size, device: torch.device) -> Objective:
-    """Return a method over given states."""
+    """Return a method over given states; its second model has states of its own, of the same size and targets."""
     torch.manual_seed(0)
-    objective = find_method(name).objective(Given(size))
+    method = find_method(name)
+    given = Given(size)
+    objective = method.objective(given)
+    second = second_of(method)
+    if second is not None:
+        other = Given(size, seed=1)
+        other.ids = given.ids
+        objective.setup_run(RunContext(second=second.objective(other)))
     if objective.uses_token_counts:
         share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
         objective.prepare((share / share.sum() * 10**8).long())

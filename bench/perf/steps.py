@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench.config.resolve import find_method
+from bench.config.second import second_of
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
@@ -42,11 +44,27 @@ def _step(objective: Objective, batch: dict[str, Any], optimiser: torch.optim.Op
 
 
 def _objective(name: str, size: Size, layers: int) -> Objective:
-    from transformers import GPT2Config, GPT2LMHeadModel
-
+    """Return a method over a new model; its second model has as many layers."""
     from bench.cells.build import continue_with
 
-    torch.manual_seed(0)
+    method = find_method(name)
+    objective = method.objective(_body(size, layers, seed=0))
+    context = RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective))
+    second = second_of(method)
+    if second is not None:
+        context = replace(context, second=second.objective(_body(size, layers, seed=1)))
+    objective.setup_run(context)
+    if objective.uses_token_counts:
+        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
+        objective.prepare((share / share.sum() * 10**8).long())
+    return objective
+
+
+def _body(size: Size, layers: int, seed: int) -> Causal:
+    """Return a GPT-2 with new weights."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(seed)
     config = GPT2Config(
         vocab_size=size.vocabulary,
         n_positions=size.positions + 1,
@@ -60,12 +78,7 @@ def _objective(name: str, size: Size, layers: int) -> Objective:
         eos_token_id=2,
         pad_token_id=0,
     )
-    objective = find_method(name).objective(Causal(GPT2LMHeadModel(config), None))
-    objective.setup_run(RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective)))
-    if objective.uses_token_counts:
-        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
-        objective.prepare((share / share.sum() * 10**8).long())
-    return objective
+    return Causal(GPT2LMHeadModel(config), None)
 
 
 def _batch(size: Size) -> dict[str, Any]:

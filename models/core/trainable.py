@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from bench.models.backbones.backbone import Backbone, Batch
     from bench.models.core.chunks import LossSum
+    from bench.models.core.objective import Objective
     from bench.models.core.states import Rows, States
 
 MADE_OF = "objective"
@@ -207,6 +208,7 @@ class Trainable(LightningModule):
         map_location: Any = "cpu",
         *,
         backbone: Backbone | None = None,
+        second: Objective | None = None,
         **options: Any,
     ) -> Self:
         """Return the objective of a Lightning checkpoint, with its weights, in evaluation mode.
@@ -215,13 +217,14 @@ class Trainable(LightningModule):
             checkpoint_path: a file that a trainer has saved.
             map_location: the device, as `torch.load` takes it.
             backbone: in place of the one the checkpoint describes; needed where it describes none.
+            second: the second model of a method that names one, with its weights: it is not in the checkpoint.
             options: in place of the method's options in the checkpoint.
 
         Raises:
-            UsageError: the checkpoint is of another method, or does not say what it is made of.
+            UsageError: the checkpoint is of another method, does not say what it is made of, or needs a second model.
         """
         from bench.models.core.remake import remade
 
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
-        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, options)
+        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, second, options)
         return objective.to(map_location).eval()
