@@ -121,7 +121,8 @@ class EvaluationConfig:
     Args:
         split: which split.
         rows: a declared subset, chosen by id; None for all.
-        batch_size: rows of one evaluation batch; it decides the last bits.
+        batch_size: rows of one evaluation batch; it decides the last bits, and by them a few sampled texts, so it is in
+            the keys of rows.
         spectrum_rows: rows whose log-probability matrix the rank is taken of.
     """
 

@@ -14,7 +14,6 @@ from bench.models.core.run_context import RunContext
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Backbone
-    from bench.models.core.objective import Objective
 
 PLACES = ("tokenizer", "glove")
 """Options of backbones that name files: what those hold is in the checkpoint."""
@@ -93,7 +92,7 @@ def remade(
     checkpoint: Mapping[str, Any],
     where: str,
     backbone: Backbone | None,
-    second: Objective | None,
+    second: Any,
     options: Mapping[str, Any],
 ) -> Any:
     """Return the objective that a checkpoint describes, with its weights.
@@ -103,7 +102,7 @@ def remade(
         checkpoint: as a trainer saves it.
         where: under which name it says what the objective is made of.
         backbone: in place of the one it describes.
-        second: its second model, where its method names one; no checkpoint holds that model's weights.
+        second: its second model, an objective, where its method names one, else None; no checkpoint holds its weights.
         options: in place of those it describes.
 
     Raises:
@@ -136,7 +135,7 @@ def remade(
     return objective
 
 
-def check_tokens(objective: Objective, second: Objective) -> None:
+def check_tokens(objective: Any, second: Any) -> None:
     """Refuse a second model that has other tokens than the first.
 
     Raises:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bench.models.backbones.backbone import Backbone, Batch
     from bench.models.core.chunks import LossSum
-    from bench.models.core.objective import Objective
     from bench.models.core.states import Rows, States
 
 MADE_OF = "objective"
@@ -208,7 +207,7 @@ class Trainable(LightningModule):
         map_location: Any = "cpu",
         *,
         backbone: Backbone | None = None,
-        second: Objective | None = None,
+        second: Trainable | None = None,
         **options: Any,
     ) -> Self:
         """Return the objective of a Lightning checkpoint, with its weights, in evaluation mode.
