@@ -307,7 +307,7 @@ def test_another_process_makes_the_same_cell(here, monkeypatch, tmp_path):
         ("shouts", 'kind="generation"', 'kind="texts"', "should have a kind, one of likelihood, probe"),
         ("shouts", '"+shouts"', '"shouts"', "should have columns, each after '+' (higher is better)"),
         ("shouts", 'kind="generation"', 'kind="probe"', "'shouts', which reads probe rows; no task of this run makes"),
-        ("shouts", "shouts = ", "shouts = METRICS = 5, ", "is not a bench.metrics.MetricEntry"),
+        ("shouts", "shouts = ", "shouts = METRICS = 5, ", "is not a bench.Metric, which names a function"),
         ("tiny", "name, texts, seed", "texts, seed", "should be a function (name, texts, seed, *, options)"),
         ("tiny", "def tiny", "class tiny:\n    name = 'tiny'\n\ndef tony", "is neither a function (name, texts, seed"),
     ],
