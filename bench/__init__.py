@@ -1,8 +1,9 @@
 """Compare training objectives for text generation: every objective, every task, one metric layer.
 
 `bench.run` trains, evaluates and scores; `bench.load` shows what is stored; `bench.make` gives an objective and a task
-to a Lightning trainer of one's own. The classes are what one's own method, task, metric, backbone or decoding is made
-of. Names are imported when they are first asked for.
+to a Lightning trainer of one's own. `Objective`, `Task`, `Backbone` and `Decoding` are what one's own method, task,
+backbone or decoding is derived from; one's own metric is a function of stored rows and a `Metric` that names it. Names
+are imported when they are first asked for.
 """
 
 from __future__ import annotations

@@ -166,11 +166,22 @@ def _row(
 
 
 def _unpinned(trained: Mapping[str, Any]) -> set[str]:
-    """Return the hub copy that a cell started from, for people, if it was asked for by a name that moves."""
-    hub = trained.get("model", {}).get("hub")
-    if hub is None or hub["revision"] == hub["commit"]:
-        return set()
-    return {f"{hub['repository']} at {hub['revision']}, which was {hub['commit'] or 'a commit nobody knows'}"}
+    """Return the backbone and the rows that came from the hub by a name that moves, for people, and what to do."""
+    copies = set()
+    backbone, rows = trained.get("model", {}).get("hub"), trained.get("unpinned")
+    if backbone is not None and backbone["revision"] != backbone["commit"]:
+        copies.add(f"{_moving(backbone)}; --set backbone.revision=COMMIT pins it")
+    if rows is not None and "commit" in trained["data"]["train"]:  # named by the user, as task.hub
+        copies.add(f"the rows of {_moving(rows)}; --set task.revision=COMMIT pins them")
+    elif rows is not None:
+        copies.add(f"the rows of {_moving(rows)}; no reference states a commit, and keys hold the rows' hash")
+    return copies
+
+
+def _moving(hub: Mapping[str, str]) -> str:
+    """Return a copy of the hub for people: its branch, and the commit that was then."""
+    commit = hub["commit"] or "a commit nobody knows"
+    return f"{hub['repository']} at {hub['revision'] or 'its newest commit'}, which was {commit}"
 
 
 def comparable(record: Mapping[str, Any]) -> dict[str, Any]:

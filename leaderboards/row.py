@@ -101,7 +101,7 @@ class TableRow:
         tried: combinations of the grid it was picked from.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
-        unpinned: hub copies that its cells started from by a branch: repository, branch and commit, for people.
+        unpinned: hub copies of backbones and rows that were asked for by a branch, and what to do, for people.
     """
 
     method: str

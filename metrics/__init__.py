@@ -12,7 +12,11 @@ from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, 
 
 @dataclass(frozen=True)
 class MetricEntry(Entry):
-    """A metric family over stored rows of one kind.
+    """A metric family over stored rows of one kind; `bench.Metric` is the same class, for a metric of one's own.
+
+    It names a function `(rows, gold) -> list[Score]` by its place, `module:function`, which is imported when it is
+    needed: `shouts = Metric(f"{__name__}:shouts_scores", "exclamation marks", columns=("+shouts",), kind="generation")`
+    stands below `shouts_scores` in a file, and `--metrics file.py:shouts` finds it. See metrics/README.md.
 
     Args:
         kind: `likelihood`, `probe`, `spectrum` or `generation`.
@@ -279,7 +283,7 @@ def find_metric(name: str) -> Loaded:
     """Return the entry of a metric family: built in, a user's own, or one that a package registered.
 
     Raises:
-        UsageError: there is none of this name, or it is no MetricEntry.
+        UsageError: there is none of this name, or it is no `bench.Metric`.
         MissingError: its module or file is not there.
     """
     if name in METRICS:
@@ -291,10 +295,10 @@ def check_metric(asked: str, value: Any) -> None:
     """Refuse what is no entry of a metric, or says too little.
 
     Raises:
-        UsageError: it is no MetricEntry, or lacks what every metric has.
+        UsageError: it is no `bench.Metric`, or lacks what every metric has.
     """
     if not isinstance(value, MetricEntry):
-        raise UsageError(f"'{asked}' is not a bench.metrics.MetricEntry; see metrics/README.md")
+        raise UsageError(f"'{asked}' is not a bench.Metric, which names a function of rows; see metrics/README.md")
     if value.kind not in KINDS:
         raise UsageError(f"'{asked}' should have a kind, one of {', '.join(KINDS)}; it is '{value.kind}'")
     if not value.columns or not all(pattern[:1] in ("+", "-", "=") for pattern in value.columns):

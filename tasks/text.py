@@ -19,6 +19,7 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
+from bench.tasks.fetch.hub_rows import HubRows
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
@@ -51,7 +52,7 @@ class Text(Task):
         hub: a data set of the hub, `owner/name`, or a folder: one that `save_to_disk` wrote, or one of parquet or
             jsonl files. In place of `path`; splits it does not have are held out in the same way.
         config: name of its configuration; empty for the only or default one.
-        revision: its commit, branch or tag; empty for the newest commit, which is shown as `unpinned`.
+        revision: its commit, branch or tag; empty for the newest one. All but a commit is shown as `unpinned`.
         train_split: what it calls the training split; empty for `train`.
         valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
         test_split: the test split; empty for `test`.
@@ -170,6 +171,12 @@ class Text(Task):
     def cluster_of(self, name: str) -> str:
         """Return the document."""
         return name.rpartition("/")[0]
+
+    def hub_rows(self) -> HubRows | None:
+        """Return which data set of the hub the rows are of, or None."""
+        if not self.data_set.hub or self.source.folder is None:
+            return None
+        return self.data_set.hub_rows(self.source.folder)
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""

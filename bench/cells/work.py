@@ -277,6 +277,9 @@ def about(cell: Cell) -> dict[str, Any]:
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
     }
+    hub_rows = cell.task.hub_rows()
+    if hub_rows is not None and not hub_rows.is_pinned:
+        content["unpinned"] = hub_rows.as_dict()
     if cell.config.own:
         content["own"] = own_of(cell)
     if cell.second is not None:

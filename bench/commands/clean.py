@@ -6,11 +6,15 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.keys import key_of
 from bench.cli_options import json_option, results_option, say_damaged
+from bench.errors import BenchError
+from bench.metrics import find_metric
 from bench.store.files import DISK
 from bench.store.kept_board import files_at
 from bench.store.reading import CellRecords, read_cells
@@ -32,6 +36,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of trained cells: keep all (default), of cells that differ in their seed the best one's, or none",
     )
     parser.add_argument("--unfinished", action="store_true", help="also what unfinished cells would go on from")
+    parser.add_argument(
+        "--old-scores",
+        action="store_true",
+        help="also scores of metrics of your own whose source, in this folder, has changed since",
+    )
     parser.add_argument("--yes", action="store_true", help="remove it; without, nothing is touched")
     json_option(parser)
 
@@ -39,6 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Show or remove it; return 0, or 1 where damaged files keep it from being known which checkpoint is best."""
     from bench.store.cleaning import remove, unneeded, unneeded_checkpoints
+    from bench.store.old_scores import old_scores
 
     store = Store(Path(given.results))
     files_at(store.root).check_writable()
@@ -49,13 +59,42 @@ def run(given: argparse.Namespace) -> int:
             kept = best_cells(store)
         known = {file.path for file in found}
         found += [file for file in unneeded_checkpoints(store.root, kept) if file.path not in known]
+    here = Sources()
+    if given.old_scores:
+        found += old_scores(store.root, here.current)
     if given.yes:
         remove(found)
     if given.json:
         print(json.dumps([{"path": str(file.path), "why": file.why, "bytes": file.size} for file in found], indent=1))
     else:
         print(text(found, given.yes, busy_cells(store.root)))
+        for name in sorted(here.missing):
+            print(f"the metric {name} is not here; its scores stay. Run this in the folder where its module is")
     return say_damaged(store)
+
+
+@dataclass
+class Sources:
+    """The source of each metric of the user's own as it is today.
+
+    Args:
+        known: hash by class, `module:name`; None for one that cannot be imported here.
+    """
+
+    known: dict[str, str | None] = field(default_factory=dict)
+
+    def current(self, name: str) -> str | None:
+        """Return the hash of a metric's source, read once."""
+        if name not in self.known:
+            self.known[name] = None
+            with suppress(BenchError):
+                self.known[name] = find_metric(name).code.get("source_sha256")
+        return self.known[name]
+
+    @property
+    def missing(self) -> set[str]:
+        """Those that cannot be imported here."""
+        return {name for name, source in self.known.items() if source is None}
 
 
 def best_cells(store: Store) -> set[Path]:

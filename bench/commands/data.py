@@ -74,6 +74,7 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
             "from": where(kind, data_dir_of(given)).why,
             "official": {split: kind.info.sizes.get(split) for split in SPLITS},
             "hub": kind.info.hub,
+            "revision": revision_of(kind),
             "publisher": kind.info.source,
             "licence": kind.info.licence,
         }
@@ -84,9 +85,24 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
     lines = []
     for row in rows:
         sizes = " / ".join(map(number, row["official"].values()))
-        lines.append((row["task"], row["language"], sizes, row["from"], row["hub"] or "-"))
+        hub = row["hub"] or "-"
+        if row["revision"] == "unpinned":
+            hub += " (unpinned)"
+        lines.append((row["task"], row["language"], sizes, row["from"], hub))
     print(columns(LIST_HEADINGS, lines))
     return 0
+
+
+def revision_of(kind: type[Task]) -> str:
+    """Return the commit that a task's rows are taken from the hub at; `unpinned` where no reference states one."""
+    from bench.tasks.fetch.hub_copies import HUB
+    from bench.tasks.fetch.hub_rows import is_commit
+
+    if kind.name not in HUB:
+        return ""
+    if is_commit(HUB[kind.name].revision):
+        return HUB[kind.name].revision
+    return "unpinned"
 
 
 def prepare_splits(given: argparse.Namespace, names: list[str]) -> int:

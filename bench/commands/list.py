@@ -17,7 +17,8 @@ from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
 from bench.models import METHODS
 from bench.models.backbones import BACKBONES, BackboneEntry
-from bench.tasks import TASKS
+from bench.tasks import TASKS, TaskEntry
+from bench.tasks.fetch.hub_rows import is_commit
 
 KINDS: dict[str, Mapping[str, Entry]] = {
     "methods": METHODS,
@@ -28,8 +29,8 @@ KINDS: dict[str, Mapping[str, Entry]] = {
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """What the first character of a metric's column pattern says."""
-UNPINNED = "main (unpinned: the commit of the first download is recorded)"
-"""The revision of a backbone that is not pinned."""
+UNPINNED = "(unpinned: the commit of the first download is recorded)"
+"""What stands behind a branch of the hub."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -88,17 +89,20 @@ def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
     if entry.paper:
         paper = f"  ({entry.paper})"
     lines = [f"  {name:<{width}}{entry.summary}{paper}"]
-    lines += [f"  {'':<{width}}{line}" for line in about(entry)]
+    lines += [f"  {'':<{width}}{line}" for line in about(name, entry)]
     for variant, settings in (entry.variants or {}).items():
         lines.append(f"  {name + '.' + variant:<{width}}  the same with {settings_text(settings)}")
     return lines
 
 
-def about(entry: Entry) -> list[str]:
-    """Return what else is to be said of an entry: a metric's columns, a backbone's revision, and what it needs."""
+def about(name: str, entry: Entry) -> list[str]:
+    """Return what else is to be said of an entry: a metric's columns, where on the hub it is, and what it needs."""
     lines = []
-    if isinstance(entry, BackboneEntry) and entry.hub:
-        lines.append(f"{entry.hub} at {entry.revision or UNPINNED}")
+    repository, revision = hub_of(name, entry)
+    if repository and is_commit(revision):
+        lines.append(f"{repository} at {revision}")
+    elif repository:
+        lines.append(f"{repository} at {revision or 'main'} {UNPINNED}")
     if not isinstance(entry, MetricEntry):
         if entry.needs:
             lines.append(f"needs {entry.needs}")
@@ -156,10 +160,22 @@ def settings_text(settings: Mapping[str, object]) -> str:
 
 def contents(table: Mapping[str, Entry]) -> dict[str, dict[str, Any]]:
     """Return the entries of a table as plain content."""
-    return {name: content(entry) for name, entry in table.items()}
+    return {name: content(name, entry) for name, entry in table.items()}
 
 
-def content(entry: Entry) -> dict[str, Any]:
+def hub_of(name: str, entry: Entry) -> tuple[str, str]:
+    """Return repository and revision of a backbone's weights or a task's rows; nothing of what is not of the hub."""
+    if isinstance(entry, BackboneEntry):
+        return entry.hub, entry.revision
+    if isinstance(entry, TaskEntry):
+        from bench.tasks.fetch.hub_copies import HUB
+
+        if name in HUB:
+            return HUB[name].repository, HUB[name].revision
+    return "", ""
+
+
+def content(name: str, entry: Entry) -> dict[str, Any]:
     """Return an entry as plain content."""
     held: dict[str, Any] = {
         "summary": entry.summary,
@@ -167,8 +183,11 @@ def content(entry: Entry) -> dict[str, Any]:
         "needs": entry.needs,
         "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
     }
-    if isinstance(entry, BackboneEntry) and entry.hub:
-        held["hub"], held["revision"] = entry.hub, entry.revision or "unpinned"
+    repository, revision = hub_of(name, entry)
+    if repository:
+        held["hub"], held["revision"] = repository, "unpinned"
+        if is_commit(revision):
+            held["revision"] = revision
     if entry in DECODINGS.values():
         held["settings"] = {name: setting.as_dict() for name, setting in entry.load().settings().items()}
     if isinstance(entry, MetricEntry):

@@ -121,7 +121,8 @@ class EvaluationConfig:
     Args:
         split: which split.
         rows: a declared subset, chosen by id; None for all.
-        batch_size: rows of one evaluation batch; it decides the last bits.
+        batch_size: rows of one evaluation batch; it decides the last bits, and by them a few sampled texts, so it is in
+            the keys of rows.
         spectrum_rows: rows whose log-probability matrix the rank is taken of.
     """
 
@@ -231,7 +232,7 @@ def _with_section(name: str, scope: str, section: str = "") -> str:
     """
     meant: list[str] = []
     if near := nearest(section, SECTIONS):
-        meant = [f"{near}.{name}"]
+        meant = [f"{near}.{nearest(name, OPTIONS.get(near, ())) or name}"]
     elif name not in SECTIONS:
         meant = places_of(name, OPTIONS)
     if not meant:

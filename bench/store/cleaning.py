@@ -20,7 +20,7 @@ from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from bench.store.store import CellFolder
 
-__all__ = ["BUSY_S", "Unneeded", "is_busy", "remove", "unneeded", "unneeded_checkpoints"]
+__all__ = ["BUSY_S", "Unneeded", "is_busy", "measured", "remove", "unneeded", "unneeded_checkpoints"]
 
 BUSY_S = 3600
 """Seconds without a change after which nobody works on a cell: a run keeps its state every few minutes."""
@@ -51,10 +51,10 @@ def unneeded(root: Path, *, unfinished: bool = False) -> Iterator[Unneeded]:
     for depth in ("*/*/*", "*/*/*/*"):
         for path in sorted(root.glob(f"{depth}/.*.tmp")):
             if abandoned(path):
-                yield _unneeded(path, "a temporary file of a process that is gone")
+                yield measured(path, "a temporary file of a process that is gone")
     for path in sorted(root.glob(".work/*")):
         if abandoned(path):
-            yield _unneeded(path, "a scratch folder of a process that is gone")
+            yield measured(path, "a scratch folder of a process that is gone")
     for folder in _cell_folders(root):
         if not is_busy(folder):
             yield from _in_cell(CellFolder(folder), unfinished)
@@ -75,20 +75,20 @@ def _in_cell(cell: CellFolder, unfinished: bool) -> Iterator[Unneeded]:
         return
     for path in sorted((cell.path / STATE).glob("*")):
         if trained is not None:
-            yield _unneeded(path, "a training state of a cell that is trained")
+            yield measured(path, "a training state of a cell that is trained")
         elif unfinished:
-            yield _unneeded(path, "a training state of an unfinished cell")
+            yield measured(path, "a training state of an unfinished cell")
     for path in sorted((cell.path / PARTIAL).glob("*")):
         if cell.has(cell.rows_path(path.name.partition(".")[0]).name):
-            yield _unneeded(path, "a part of rows that are stored")
+            yield measured(path, "a part of rows that are stored")
         elif unfinished:
-            yield _unneeded(path, "a part of an unfinished evaluation")
+            yield measured(path, "a part of an unfinished evaluation")
     vouched = ""
     if trained is not None and "model" in trained:
         vouched = cell.checkpoint(trained["model"]["checkpoint_sha256"]).name
     for name in cell.names("model-*.safetensors"):
         if name != vouched:
-            yield _unneeded(cell.path / name, "a checkpoint that no record vouches for")
+            yield measured(cell.path / name, "a checkpoint that no record vouches for")
 
 
 def unneeded_checkpoints(root: Path, kept: Collection[Path] = ()) -> Iterator[Unneeded]:
@@ -103,7 +103,7 @@ def unneeded_checkpoints(root: Path, kept: Collection[Path] = ()) -> Iterator[Un
         if cell.path in kept or is_busy(cell.path) or not cell.has("trained.json"):
             continue
         for name in cell.names("model-*.safetensors"):
-            yield _unneeded(cell.path / name, "a checkpoint, by --checkpoints")
+            yield measured(cell.path / name, "a checkpoint, by --checkpoints")
 
 
 def is_busy(folder: Path) -> bool:
@@ -134,8 +134,8 @@ def remove(files: Collection[Unneeded]) -> None:
             folder.rmdir()
 
 
-def _unneeded(path: Path, why: str) -> Unneeded:
-    """Measure a file, or all in a folder."""
+def measured(path: Path, why: str) -> Unneeded:
+    """Return a file, or a folder with all in it, that may go, with its bytes."""
     inside = [path]
     if path.is_dir():
         inside = list(path.rglob("*"))

@@ -96,8 +96,8 @@ KINDS = {
             "bench run --task logicnlg --method mle --metrics $asked",
             "bench score results --metrics $asked",
         ),
-        entry_import="from bench.metrics import MetricEntry\n",
-        entry="\n\n$name = MetricEntry(\n"
+        entry_import="from bench import Metric\n",
+        entry="\n\n$name = Metric(\n"
         '    f"{__name__}:${name}_scores",\n'
         '    "words of texts over words of references",\n'
         '    columns=("=$column",),\n'

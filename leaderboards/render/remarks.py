@@ -52,9 +52,9 @@ def _without_value(table: Table) -> list[str]:
 
 
 def _unpinned(table: Table) -> list[str]:
-    """Say which backbones are copies of a hub repository that may be another one tomorrow."""
+    """Say which backbones and rows are copies of a hub repository that may be another one tomorrow."""
     copies = set[str]().union(*(row.unpinned for row in table.rows))
-    return [f"unpinned: {copy}; --set backbone.revision=COMMIT pins it" for copy in sorted(copies)]
+    return [f"unpinned: {copy}" for copy in sorted(copies)]
 
 
 def _tuning(table: Table) -> list[str]:

@@ -38,6 +38,9 @@ class Trainable(LightningModule):
 
     Args:
         backbone: turns a batch into `States` and hidden states into logits.
+
+    Raises:
+        UsageError: it is no backbone.
     """
 
     if TYPE_CHECKING:
@@ -60,6 +63,11 @@ class Trainable(LightningModule):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
+        if not callable(getattr(backbone, "states", None)):
+            raise UsageError(
+                f"{type(self).__name__} takes a bench.Backbone, not {type(backbone).__name__}; bench.make makes both "
+                f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"
+            )
         self.backbone = backbone
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
@@ -207,6 +215,7 @@ class Trainable(LightningModule):
         map_location: Any = "cpu",
         *,
         backbone: Backbone | None = None,
+        second: Trainable | None = None,
         **options: Any,
     ) -> Self:
         """Return the objective of a Lightning checkpoint, with its weights, in evaluation mode.
@@ -215,13 +224,14 @@ class Trainable(LightningModule):
             checkpoint_path: a file that a trainer has saved.
             map_location: the device, as `torch.load` takes it.
             backbone: in place of the one the checkpoint describes; needed where it describes none.
+            second: the second model of a method that names one, with its weights: it is not in the checkpoint.
             options: in place of the method's options in the checkpoint.
 
         Raises:
-            UsageError: the checkpoint is of another method, or does not say what it is made of.
+            UsageError: the checkpoint is of another method, does not say what it is made of, or needs a second model.
         """
         from bench.models.core.remake import remade
 
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
-        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, options)
+        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, second, options)
         return objective.to(map_location).eval()

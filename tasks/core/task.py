@@ -28,6 +28,7 @@ from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
     from bench.tasks.exemplars.retrieve import Exemplars
+    from bench.tasks.fetch.hub_rows import HubRows
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,14 @@ class Task(Fed, ABC):
         from bench.tasks.fetch.hub_copies import HUB
 
         return fetch(HUB[cls.name], folder)
+
+    def hub_rows(self) -> HubRows | None:
+        """Return which data set of the hub the rows are a copy of; None for files of one's own and built-in rows."""
+        from bench.tasks.fetch.hub_copies import HUB
+
+        if self.name not in HUB or self.source.folder is None:
+            return None
+        return HUB[self.name].hub_rows(self.source.folder)
 
     def source_from(self, source: Source) -> Source:
         """Return where rows come from, given where a run has found the task's folder."""

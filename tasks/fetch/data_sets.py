@@ -16,6 +16,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.errors import MissingError, UsageError
 from bench.tasks.fetch.downloads import Repository, listing
+from bench.tasks.fetch.hub_rows import HubRows, is_commit, unpinned
 from bench.tasks.fetch.saving import bring, convert, origin_of, revisions, unknown_revision
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.saved import choices, is_saved
@@ -28,7 +29,6 @@ OPTIONS = frozenset({"hub", *NEED_HUB})
 """Options of a task that say which data set it reads."""
 
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
-COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def check_together(options: Mapping[str, Any]) -> None:
@@ -54,7 +54,8 @@ class DataSet:
     Args:
         hub: `owner/name` on the hub; or a folder, one of `save_to_disk` or one of files.
         config: name of its configuration; empty for the only or default one.
-        revision: commit, branch or tag; empty for the newest commit, shown as `unpinned`.
+        revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as
+            `unpinned`.
         splits: our split -> what the data set calls it; empty for the usual names.
     """
 
@@ -110,7 +111,7 @@ class DataSet:
 
     def _of_hub(self) -> Source:
         kept = self._kept()
-        if COMMIT.fullmatch(self.revision) and kept is not None:
+        if is_commit(self.revision) and kept is not None:
             return self._described(kept)
         repository = Repository(self.hub, self.revision, BY_HAND)
         try:
@@ -148,10 +149,14 @@ class DataSet:
         name = self.hub
         if self.config:
             name += f", {self.config},"
-        pinned = ""
-        if not self.revision:
-            pinned = " (unpinned)"
-        return Source(folder, f"hub: {name} at {folder.name[:12]}{pinned}, kept in {folder}{note}")
+        return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
+
+    def hub_rows(self, folder: Path) -> HubRows | None:
+        """Return which data set of the hub a kept folder is; None for any other folder."""
+        origin = origin_of(folder)
+        if not origin:
+            return None
+        return HubRows(origin["repository"], self.revision, origin["commit"])
 
 
 BY_HAND = (

@@ -20,9 +20,13 @@ from bench.base.files import write_atomic
 from bench.errors import DataError
 from bench.tasks.fetch.downloads import Remote, Repository, digest_of, download, listing
 from bench.tasks.fetch.folders import claim, discard, publish
+from bench.tasks.fetch.hub_rows import HubRows, unpinned
 from bench.tasks.fetch.parquet import rows_of
 
 __all__ = ["HubCopy", "fetch", "write_lines"]
+
+ORIGIN = "origin.json"
+"""In the folder of a copy: what it is a copy of."""
 
 LEVEL = 3  # of gzip: within a tenth of the size of level 6 on prose, in half the time
 
@@ -54,6 +58,23 @@ class HubCopy:
     def page(self) -> str:
         """Where people find it."""
         return f"https://huggingface.co/datasets/{self.repository}"
+
+    def hub_rows(self, folder: Path) -> HubRows | None:
+        """Return which commit a folder is a copy of; None where it was brought by hand, or from another place."""
+        try:
+            origin = json.loads((folder / ORIGIN).read_bytes())
+            if origin["repository"] != self.repository:
+                return None
+            return HubRows(self.repository, self.revision, str(origin["commit"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def described(self, folder: Path) -> str:
+        """Return what a folder is a copy of, for people; nothing where it was brought by hand."""
+        rows = self.hub_rows(folder)
+        if rows is None:
+            return ""
+        return f"{rows.repository} at {rows.commit[:12]}{unpinned(rows.revision)}"
 
 
 def write_lines(rows: Iterator[HubRow], folder: Path, split: str) -> None:
@@ -91,7 +112,7 @@ def fetch(copy: HubCopy, folder: Path, *, progress: bool = True, write: Write = 
         StoreError: they cannot be written.
     """
     if folder.is_dir():
-        return f"hub: {copy.repository}, kept in {folder}"
+        return f"hub: {copy.described(folder) or copy.repository}, kept in {folder}"
     repository = Repository(copy.repository, copy.revision, _by_hand(copy, folder.name))
     commit, files = listing(repository)
     chosen = {split: _chosen(copy, split, files) for split in copy.files}
@@ -107,7 +128,7 @@ def fetch(copy: HubCopy, folder: Path, *, progress: bool = True, write: Write = 
         discard(unfinished)
         raise
     publish(unfinished, folder)
-    return f"hub: {copy.repository} at {commit[:12]}, kept in {folder}"
+    return f"hub: {copy.described(folder)}, kept in {folder}"
 
 
 def _smallest_first(chosen: Mapping[str, Sequence[Remote]]) -> list[str]:
@@ -151,7 +172,7 @@ def _resumed(unfinished: Path, copy: HubCopy, commit: str) -> dict[str, Any]:
     """Return what an earlier run wrote of the same commit in the same form, or a fresh start."""
     fresh = {"repository": copy.repository, "commit": commit, "columns": dict(copy.columns), "splits": {}}
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        earlier: dict[str, Any] = json.loads((unfinished / "origin.json").read_bytes())
+        earlier: dict[str, Any] = json.loads((unfinished / ORIGIN).read_bytes())
         if {**earlier, "splits": {}} == fresh and set(earlier["splits"]) <= set(copy.files):
             return earlier
     discard(unfinished)
@@ -161,7 +182,7 @@ def _resumed(unfinished: Path, copy: HubCopy, commit: str) -> dict[str, Any]:
 
 def _remember(unfinished: Path, origin: Mapping[str, Any]) -> None:
     text = json.dumps(origin, indent=1, sort_keys=True) + "\n"
-    write_atomic(unfinished / "origin.json", text.encode(), replace=True)
+    write_atomic(unfinished / ORIGIN, text.encode(), replace=True)
 
 
 def _chosen(copy: HubCopy, split: str, files: Sequence[Remote]) -> list[Remote]:

@@ -56,7 +56,7 @@ def resolve(
                 return Source(root / name, f"{label}: {root / name}")
     cached = cache_folder() / task
     if cached.is_dir():
-        return Source(cached, f"cache: {cached}")
+        return Source(cached, f"cache: {cached}{_copied(task, cached)}")
     where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()}"
     if fetch is None:
         return Source(None, f"built-in sample ({where})")
@@ -67,3 +67,15 @@ def resolve(
         return Source(cached, fetch(cached))
     except (MissingError, OSError) as error:
         return Source(None, f"built-in sample ({where}, and the hub's copy cannot be used: {error})")
+
+
+def _copied(task: str, folder: Path) -> str:
+    """Return which copy of the hub a folder of the cache is, for people; nothing where it was brought by hand."""
+    from bench.tasks.fetch.hub_copies import HUB
+
+    if task not in HUB:
+        return ""
+    copied = HUB[task].described(folder)
+    if not copied:
+        return ""
+    return f" (hub: {copied})"

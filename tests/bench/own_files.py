@@ -48,7 +48,7 @@ def row(name, land, town):
 METRIC = '''
 """Shouts: exclamation marks a text."""
 
-from bench.metrics import MetricEntry
+from bench import Metric
 from bench.metrics.score import ordered, score_of_sums
 from bench.metrics.sums import mean
 
@@ -58,7 +58,7 @@ def shouts_scores(rows, gold):
     return [score_of_sums("shouts", mean(1), counts, "shouts|version:1", unit="count", higher_is_better=True)]
 
 
-shouts = MetricEntry(f"{__name__}:shouts_scores", "exclamation marks a text", columns=("+shouts",), kind="generation")
+shouts = Metric(f"{__name__}:shouts_scores", "exclamation marks a text", columns=("+shouts",), kind="generation")
 '''
 
 BACKBONE = '''

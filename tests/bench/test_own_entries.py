@@ -113,6 +113,62 @@ def test_they_stand_in_the_json_without_their_source(elsewhere):
         assert {value["p"] is not None for value in pair.values()} == {True, False}  # the paired test against mle
 
 
+def test_an_edited_metric_has_two_columns_until_its_old_scores_are_removed(here, tmp_path, monkeypatch):
+    """Numbers of two sources never stand in one column, and only those of the old one go."""
+    monkeypatch.syspath_prepend(here)
+    results = tmp_path / "results"
+    shutil.copytree(here / "results", results)
+    settle(results)
+    assert list_old(results) == []
+    write(here, "shouts", METRIC.replace('count("!")', 'count("!") + 1'))
+    old = list_old(results)
+    scores = {name for name in old if name.startswith("scores-")}
+    assert scores
+    assert call("score", str(results), "--metrics", "shouts.py:shouts").code == 0
+    columns = shouts_of(results)
+    assert [name.partition(":")[0] for name in columns] == ["shouts [source", "shouts [source"]
+    means = list(columns.values())
+    assert means[0].keys() == means[1].keys()
+    assert {round(abs(means[0][row] - means[1][row]), 9) for row in means[0]} == {1.0}
+    settle(results)
+    assert set(list_old(results)) == set(old)
+    forget("shouts")
+    assert set(list_old(results, "--yes")) == set(old)
+    assert list(shouts_of(results)) == ["shouts"]
+    assert list_old(results) == []
+    assert call("verify", str(results)).code == 0
+
+
+def settle(results):
+    """Make all files old, so that nobody seems to work on their cells."""
+    for path in results.rglob("*"):
+        os.utime(path, (0, 0))
+
+
+def list_old(results, *more):
+    """The names of the files that `bench clean --old-scores` names."""
+    ended = call("clean", "--results", str(results), "--old-scores", "--json", *more)
+    assert ended.code == 0, ended.err
+    return [Path(file["path"]).name for file in json.loads(ended.out)]
+
+
+def shouts_of(results):
+    """The columns of the metric in the table of towns, with the mean of each row."""
+    (table,) = board("--task", "towns", "--results", str(results))["tables"]
+    columns = [column["name"] for column in table["columns"] if column["name"].startswith("shouts")]
+    return {
+        name: {row["id"]: row["values"][name]["mean"] for row in table["methods"] if name in row["values"]}
+        for name in columns
+    }
+
+
+def test_scores_of_a_metric_that_is_not_here_stay(elsewhere):
+    settle(elsewhere / "results")
+    ended = call("clean", "--old-scores")
+    assert ended.code == 0
+    assert "the metric shouts:shouts is not here; its scores stay" in ended.out
+
+
 def test_a_task_of_ones_own_is_sorted_by_its_own_column(elsewhere):
     (table,) = board("--task", "towns")["tables"]
     values = [row["values"]["ppl/token"]["mean"] for row in table["methods"]]
@@ -251,7 +307,7 @@ def test_another_process_makes_the_same_cell(here, monkeypatch, tmp_path):
         ("shouts", 'kind="generation"', 'kind="texts"', "should have a kind, one of likelihood, probe"),
         ("shouts", '"+shouts"', '"shouts"', "should have columns, each after '+' (higher is better)"),
         ("shouts", 'kind="generation"', 'kind="probe"', "'shouts', which reads probe rows; no task of this run makes"),
-        ("shouts", "shouts = ", "shouts = METRICS = 5, ", "is not a bench.metrics.MetricEntry"),
+        ("shouts", "shouts = ", "shouts = METRICS = 5, ", "is not a bench.Metric, which names a function"),
         ("tiny", "name, texts, seed", "texts, seed", "should be a function (name, texts, seed, *, options)"),
         ("tiny", "def tiny", "class tiny:\n    name = 'tiny'\n\ndef tony", "is neither a function (name, texts, seed"),
     ],

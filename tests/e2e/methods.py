@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
-from bench.models.core.states import States
+from bench.models.core.states import Rows, States
 
 
 class Raises(Objective):
@@ -170,3 +171,15 @@ class DiesOnSecondRank(Objective):
         if self.step == dies and os.environ.get("RANK") == "1":
             os.kill(os.getpid(), signal.SIGKILL)
         return super().loss(states)
+
+
+class Contrast(Objective):
+    """Contrasts with a smaller second model, in its loss and in the texts it writes."""
+
+    name: ClassVar[str] = "contrast"
+    paper: ClassVar[str] = "for tests"
+    second: ClassVar[str] = "mle"
+    second_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)

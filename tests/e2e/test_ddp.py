@@ -228,6 +228,25 @@ class TestCommandLine:
         assert bench(*arguments[2]).code == 0
         assert stores.contents(both[2]) == held
 
+    def test_a_second_model_reads_along_on_every_device(
+        self, bench: Bench, run: Run, log: Path, tmp_path: Path
+    ) -> None:
+        """Both models are trained by two processes as by one, and one process writes the texts that two have."""
+        both = {n: tmp_path / str(n) for n in (1, 2)}
+        arguments = {
+            n: stores.arguments(
+                results, "--decode", DECODINGS, task="logicnlg", method="tests.e2e.methods:Contrast", limit=6
+            )
+            for n, results in both.items()
+        }
+        assert bench(*arguments[1]).code == 0
+        assert run([*arguments[2], "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
+        for method in ("mle", "contrast"):
+            assert_same_cell(*(next(results.glob(f"logicnlg/{method}/*")) for results in both.values()))
+        held = without_rows(both[2])
+        assert bench(*arguments[2]).code == 0
+        assert stores.contents(both[2]) == held
+
     @pytest.mark.slow
     def test_real_processes_are_one_run_of_wandb(self, run: Run, log: Path, tmp_path: Path) -> None:
         more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path)}

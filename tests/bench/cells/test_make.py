@@ -12,6 +12,7 @@ import pytest
 from lightning.pytorch import LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
+from torch import Tensor
 
 import bench
 from bench.base.keys import sha256
@@ -20,6 +21,7 @@ from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.backbones.small import small_encdec
 from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
 from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
 from bench.tasks import TASKS
@@ -144,6 +146,42 @@ def test_what_was_made_by_hand_is_trained_too(tmp_path: Path) -> None:
     assert save_checkpoint(again) == save_checkpoint(objective)
 
 
+class Contrast(MLE):
+    """Contrasts with a second model, in its loss and in the texts it writes."""
+
+    name = "contrast"
+    paper = "for tests"
+    second = "mle"
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        return -log_probs.gather(1, targets[:, None]).squeeze(1)
+
+
+def test_a_trainer_trains_with_a_second_model(results: Path, tmp_path: Path) -> None:
+    """It is no part of a checkpoint, so who loads one gives it again, and gets the same numbers."""
+    objective, task = bench.make("logicnlg", Contrast, set=SETS | SMALL, limit=30, results=results)
+    before = save_checkpoint(objective.second_model)
+    ours = trainer(tmp_path)
+    ours.fit(objective, task)
+    assert save_checkpoint(objective.second_model) == before
+    written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
+    assert len(written) == SETS["evaluation.rows"]
+    checkpoint: Any = ours.checkpoint_callback
+    with pytest.raises(UsageError, match=r"contrast reads along in a second model, 'mle'.* second=\.\.\."):
+        Contrast.load_from_checkpoint(checkpoint.best_model_path)
+    other = MLE(small_encdec("", task, 0, vocabulary=280, width=16, layers=1, heads=2))
+    with pytest.raises(UsageError, match="should have the tokens of the first; got 280 tokens"):
+        Contrast.load_from_checkpoint(checkpoint.best_model_path, second=other)
+    ours.save_checkpoint(tmp_path / "last.ckpt")
+    again = Contrast.load_from_checkpoint(tmp_path / "last.ckpt", second=objective.second_model)
+    assert save_checkpoint(again) == save_checkpoint(objective)
+    plain = trainer(tmp_path, callbacks=[], logger=False)
+    assert plain.validate(again, task, verbose=False) == plain.validate(objective, task, verbose=False)
+
+
 class Mine(MLE):
     """A method that is not built in."""
 
@@ -163,11 +201,18 @@ def test_a_class_is_a_method_too() -> None:
         ("adadec.swapped", "trains nothing"),
         ("mle.matched", "is for open-ended tasks"),
         ("histaling", "did you mean 'histalign'"),
+        ("all", "bench.make makes one objective, and 'all' stands for"),
     ],
 )
 def test_what_trains_nothing_is_refused(method: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         bench.make("logicnlg", method, limit=30)
+
+
+def test_what_is_no_backbone_is_refused() -> None:
+    for given in ("small-encdec", None, small_encdec("", LogicNLG(), 0, width=16, heads=2, vocabulary=300).model):
+        with pytest.raises(UsageError, match=r"^MLE takes a bench.Backbone, not .*; bench.make makes both"):
+            MLE(given)  # type: ignore[arg-type]
 
 
 def test_the_method_before_has_to_be_there(tmp_path: Path) -> None:

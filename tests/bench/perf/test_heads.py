@@ -11,8 +11,22 @@ import torch
 from bench.config.resolve import method_names
 from bench.perf.heads import Size, differences, forms, objective_of, peak_above_gradients, peers
 from bench.perf.measure import has_head
+from bench.perf.steps import Place, step_runs
+from tests.bench.own import Own
 from tests.conftest import Ended
 
+CONTRAST = """
+from bench.models.core.objective import Objective
+
+
+class Contrast(Objective):
+    name = "contrast"
+    paper = "for tests"
+    second = "mle"
+
+    def log_probs(self, rows):
+        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
+"""
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
 NAMES = [name for name in method_names(["all"], controls=False) if has_head(name)]
 CPU = torch.device("cpu")
@@ -55,6 +69,19 @@ def test_memory_of_the_fused_form_is_less(tmp_path: object) -> None:
     runs["fused"]()  # warm
     fused, plain = peak_above_gradients(runs["fused"]), peak_above_gradients(runs["plain"])
     assert fused < plain / 1.5
+
+
+def test_a_method_with_a_second_model(own: Own) -> None:
+    """The second model is there in heads and steps, and is not trained."""
+    own.write("own_contrast", CONTRAST)
+    name = "own_contrast:Contrast"
+    objective = objective_of(name, SMALL, CPU)
+    expected = forms(objective)["plain"]()
+    assert float(expected[0]) != float(forms(objective_of("mle", SMALL, CPU))["plain"]()[0])
+    for run in forms(objective).values():
+        assert max(differences(run(), expected)) < 1e-4
+    assert all(parameter.grad is None for parameter in objective.second_model.parameters())
+    assert torch.isfinite(step_runs([name], SMALL, 1, Place(CPU))[name]()[0])
 
 
 def test_the_command(bench: Callable[..., Ended]) -> None:

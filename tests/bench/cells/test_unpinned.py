@@ -1,0 +1,92 @@
+"""Rows of the hub that no commit pins are called `unpinned` wherever results are read; keys do not know of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.leaderboards.groups import _unpinned
+from bench.tasks import TASKS
+from bench.tasks.fetch.hub import write_lines
+from bench.tasks.fetch.hub_copies import CONVERTED, HUB
+from tests.conftest import Ended
+
+COMMIT = "c" * 40
+UNPINNED = {"gigaword", "wikibio", "nsmc"}
+SHORT = ("--quiet", "--set", "trainer.steps=1", "backbone.width=16", "backbone.layers=1",
+         "backbone.vocabulary=300", "evaluation.rows=2")  # fmt: skip
+
+
+@pytest.fixture
+def copy(sample_data: None, tmp_path: Path) -> Path:
+    """Gigaword as `fetch` leaves it in the cache."""
+    folder = tmp_path / "no-cache" / "gigaword"
+    folder.mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        rows = [{"document": f"{split} number {n} stands here .", "summary": f"number {n}"} for n in range(6)]
+        write_lines(iter(rows), folder, split)
+    origin = {"repository": HUB["gigaword"].repository, "commit": COMMIT, "columns": {}, "splits": {}}
+    (folder / "origin.json").write_text(json.dumps(origin))
+    return folder
+
+
+def test_lists_say_it(bench: Callable[..., Ended]) -> None:
+    listed = json.loads(bench("list", "tasks", "--json").out)["tasks"]
+    assert {name for name, task in listed.items() if task.get("revision") == "unpinned"} == UNPINNED
+    assert {name for name in listed if "hub" in listed[name]} == set(HUB)
+    shown = bench("list", "tasks").out
+    assert shown.count("(unpinned: ") == len(UNPINNED)
+    assert f"e9t/nsmc at {CONVERTED} (unpinned: the commit of the first download is recorded)" in shown
+    data = {row["task"]: row["revision"] for row in json.loads(bench("data", "list", "--json").out)}
+    assert {name for name, revision in data.items() if revision == "unpinned"} == UNPINNED
+    assert data["xsum"] == HUB["xsum"].revision
+    assert bench("data", "list").out.count(" (unpinned)") == len(UNPINNED)
+
+
+def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, tmp_path: Path) -> None:
+    """In the record, under every form of the table, and in what `bench data` prints."""
+    results = ("--results", str(tmp_path / "results"))
+    ended = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, *SHORT)
+    assert ended.code == 0, ended.err
+    remark = f"unpinned: the rows of Harvard/gigaword at {CONVERTED}, which was {COMMIT}; no reference states a commit"
+    for form in ("terminal", "markdown", "latex", "json"):
+        shown = bench("report", *results, "--format", form)
+        assert shown.code == 0, shown.err
+        assert remark in " ".join(shown.out.split()).replace("\\_", "_"), form
+    assert remark in (tmp_path / "results" / "leaderboard.html").read_text()
+    verified = bench("data", "verify", "gigaword")
+    assert f"hub: Harvard/gigaword at {COMMIT[:12]} (unpinned)" in verified.out
+    (record,) = tmp_path.glob("results/gigaword/mle/*/trained.json")
+    content = json.loads(record.read_text())["content"]
+    assert content["unpinned"] == {"repository": "Harvard/gigaword", "revision": CONVERTED, "commit": COMMIT}
+    (copy / "origin.json").unlink()
+    again = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, "--json", *SHORT)
+    assert len(json.loads(again.out)["stored"]) == 1
+
+
+@pytest.mark.usefixtures("copy")
+@pytest.mark.parametrize("name", HUB)
+def test_every_task_knows_its_copy(name: str, tmp_path: Path) -> None:
+    from bench.tasks.fetch.sources import Source
+
+    (tmp_path / "origin.json").write_text(json.dumps({"repository": HUB[name].repository, "commit": COMMIT}))
+    task = TASKS[name].load()()
+    task.source = Source(tmp_path, "")
+    found = task.hub_rows()
+    assert (found.commit, found.is_pinned) == (COMMIT, name not in UNPINNED)
+    (tmp_path / "origin.json").write_text(json.dumps({"repository": "other/rows", "commit": COMMIT}))
+    assert task.hub_rows() is None
+    task.source = Source(None, "")
+    assert task.hub_rows() is None
+
+
+def test_what_to_do_is_said() -> None:
+    rows = {"repository": "me/rows", "revision": "", "commit": COMMIT}
+    record = {"config": {"task": "pairs"}, "data": {"train": {"commit": f"me/rows@{COMMIT}"}}, "unpinned": rows}
+    (said,) = _unpinned(record)
+    assert said == (
+        f"the rows of me/rows at its newest commit, which was {COMMIT}; --set task.revision=COMMIT pins them"
+    )
