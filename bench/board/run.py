@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bench.board.board import Board
 from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments
+from bench.config.config import set_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
 from bench.store.store import Store
 
@@ -59,29 +60,32 @@ def run(
         results: the results folder.
         jobs: cells worked on at once.
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
-            `Board.failed`.
+            `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
-        MissingError: data that was asked for is not there, or no cell has a number.
-        RunError: cells failed, and `on_error` is `raise`.
+        MissingError: data that was asked for is not there.
+        RunError: cells failed, and `on_error` is `raise`; or no cell has a number, because they failed or diverged.
     """
+    from bench.cells.make import whole
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
+    if limit is not None:
+        limit = whole("limit", limit, least=1)
     arguments = RunArguments(
         tasks=_names(task),
         methods=_names(method),
         seeds=_seeds(seeds),
         backbone=backbone,
         preset=preset,
-        sets=tuple(f"{key}={value}" for key, value in (set or {}).items()),
+        sets=tuple(set_text(key, value) for key, value in (set or {}).items()),
         decode=decode,
         limit=limit,
-        jobs=jobs,
+        jobs=whole("jobs", jobs, least=1),
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
     )
@@ -95,14 +99,15 @@ def run(
         outcome = executed(plan, arguments, progress)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
+    without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
     store, tasks = Store(arguments.results_folder), {cell.config.task for cell in plan.cells}
     try:
         leaderboards = leaderboards_of(store, sorted(tasks), limited=limit is not None)
     except MissingError as error:
-        if outcome.failed:
-            raise RunError(outcome.failed) from error
+        if without_number:
+            raise RunError(without_number) from error
         raise
-    return Board(store, leaderboards, failed=outcome.failed)
+    return Board(store, leaderboards, failed=without_number)
 
 
 def executed(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
@@ -138,6 +143,9 @@ def _names(parts: Any) -> tuple[str, ...]:
 
 
 def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    if isinstance(seeds, int):
-        return (seeds,)
-    return tuple(dict.fromkeys(seeds))
+    """Return seeds, each once."""
+    from bench.cells.make import whole
+
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        return (whole("seeds", seeds),)
+    return tuple(dict.fromkeys(whole("seeds", seed) for seed in seeds))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
+from bench.config.config import set_text
 from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
@@ -86,13 +88,15 @@ def cell_of(
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
     task, name = name_of(task), name_of(method)
+    if limit is not None:
+        limit = whole("limit", limit, least=1)
     arguments = RunArguments(
         tasks=(task,),
         methods=(name,),
-        seeds=(seed,),
+        seeds=(whole("seed", seed),),
         backbone=backbone,
         preset=preset,
-        sets=tuple(f"{key}={value}" for key, value in sets.items()),
+        sets=tuple(set_text(key, value) for key, value in sets.items()),
         limit=limit,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
@@ -116,6 +120,19 @@ def cell_of(
                 f"--method {method_to_run} --seeds {seed} --preset {preset} --results {results}, with the same options"
             )
     return cell
+
+
+def whole(name: str, number: Any, least: int | None = None) -> int:
+    """Return a whole number that was given in Python, of whatever type of integer.
+
+    Raises:
+        UsageError: it is none, or too small.
+    """
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise UsageError(f"{name} is a whole number, not {number!r}")
+    if least is not None and int(number) < least:
+        raise UsageError(f"{name} is at least {least}, not {number}")
+    return int(number)
 
 
 def name_of(kind: str | type[Objective] | type[Task]) -> str:

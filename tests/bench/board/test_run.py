@@ -76,6 +76,14 @@ def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own
     assert "fails on purpose" in repr(kept)
 
 
+def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, results: Path, tmp_path: Path) -> None:
+    diverging = {**SETS, "mle:trainer.lr": 1e30, "trainer.clip": 0, "trainer.steps": 9}
+    kept = bench.run("logicnlg", ["mle", "lead"], set=diverging, limit=8, results=results)
+    assert list(kept.failed.values()) == ["training diverged"]
+    with pytest.raises(RunError, match="training diverged"):
+        bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
+
+
 def test_what_is_refused(results: Path) -> None:
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
     for options, said in (
@@ -83,6 +91,11 @@ def test_what_is_refused(results: Path) -> None:
         ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
         ({"method": 3}, "a method or task is a name or a class, not '3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
+        ({"method": "mle", "limit": 0}, "limit is at least 1, not 0"),
+        ({"method": "mle", "jobs": 0}, "jobs is at least 1, not 0"),
+        ({"method": "mle", "seeds": "0"}, "seeds is a whole number, not '0'"),
+        ({"method": "mle", "seeds": ["0"]}, "seeds is a whole number, not '0'"),
+        ({"method": "mle", "seeds": 0.5}, "seeds is a whole number, not 0.5"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
     ):
         with pytest.raises(UsageError, match=said):
