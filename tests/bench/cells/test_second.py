@@ -32,6 +32,8 @@ from bench.models.core.states import Rows, slices
 from bench.models.mle import MLE
 from bench.queue.planned import job_of
 from bench.store.checkpoints import save_checkpoint
+from bench.testing.method_of import method_of
+from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
 from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
@@ -196,6 +198,10 @@ class TestCells:
             assert made.key == second.key
             keys.append(second.key)
         assert keys[0] != keys[1]
+
+    def test_a_check_makes_it_on_the_users_backbone(self, own_pair: Own) -> None:
+        own_pair.write("own_parts", PARTS)
+        assert Subject(method_of(PAIR), "own_parts:tiny").objective().has_second
 
     def test_its_file_gives_the_same_keys(self, own_pair: Own, tmp_path: Any) -> None:
         *_, cell = cells(PAIR, sets=("second:trainer.lr=0.5", "trainer.steps=3"))
