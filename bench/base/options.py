@@ -136,7 +136,7 @@ def fill(options: Options, values: Mapping[str, Any], what: str) -> dict[str, An
         elif default is inspect.Parameter.empty:
             raise UsageError(f"{what} needs the option '{name}'")
         else:
-            filled[name] = _fraction(default, annotation)
+            filled[name] = _as_typed(default, annotation)
     return filled
 
 
@@ -153,10 +153,16 @@ def fill_together(make: Callable[..., Any], values: Mapping[str, Any], what: str
     return filled
 
 
-def _fraction(default: Any, annotation: Any) -> Any:
-    """Return a default as if it had been typed in: a whole number given for a fraction becomes one, so keys agree."""
-    if float in _members(annotation) and type(default) is int:
+def _as_typed(default: Any, annotation: Any) -> Any:
+    """Return a default as if it had been typed in, so that keys agree: a fraction for a whole number, a list."""
+    kinds = _members(annotation)
+    if float in kinds and type(default) is int:
         return float(default)
+    if not isinstance(default, (list, tuple)):
+        return default
+    for kind in kinds:
+        if typing.get_origin(kind) in SEQUENCES:
+            return [_as_typed(item, typing.get_args(kind)[0]) for item in default]
     return default
 
 

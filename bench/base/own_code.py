@@ -127,16 +127,28 @@ def source_sha256(value: Any, module: str, target: str = "") -> str:
     Args:
         value: a class, a function, or an entry that names one.
         module: where the value was found.
-        target: `module:Name` that an entry names, whose source counts too.
+        target: `module:Name` or `file.py:Name` that an entry names, whose source counts too.
 
     Raises:
         UsageError: there is no source, as of a class typed into a notebook.
     """
     files = [file_of(value, module)]
     if target:
-        files.append(file_of(load(target), target.partition(":")[0]))
+        files.append(file_of(load(target), module_of(target)))
     content = b"".join(file.read_bytes() for file in dict.fromkeys(files))
     return hashlib.sha256(content).hexdigest()
+
+
+def module_of(target: str) -> str:
+    """Return the module of `module:Name` or `file.py:Name`.
+
+    >>> module_of("losses.focal:Focal"), module_of("losses/focal.py:Focal")
+    ('losses.focal', 'focal')
+    """
+    place = target.rpartition(":")[0]
+    if is_file(place):
+        return Path(place).stem
+    return place
 
 
 def file_of(value: Any, module: str) -> Path:

@@ -160,7 +160,7 @@ class Board:
             options: those of the kind.
 
         Raises:
-            UsageError: no such kind, metric or curve.
+            UsageError: no such kind, option, metric or curve.
         """
         from bench.board.frames import curve_records
         from bench.board.plots import plot
@@ -169,7 +169,7 @@ class Board:
         return plot(self.content, points, kind, options)
 
     def html(self, path: str | Path) -> Path:
-        """Write the page of the board, with curves and samples, as one file; return where.
+        """Write the page of the board, with curves and samples, as one file; return where. It runs nobody's own code.
 
         Raises:
             StoreError: it cannot be written.
@@ -181,7 +181,7 @@ class Board:
         from bench.page import asked_of
 
         shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]})
-        extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks().of))
+        extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks(import_own=False).of))
         write_page(Path(path), filtered(board(shown, extras), self._keep))
         return Path(path)
 

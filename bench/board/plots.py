@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,10 +21,14 @@ def plot(content: Mapping[str, Any], curves: Sequence[Mapping[str, Any]], kind: 
     """Return the drawing of a kind; see `Board.plot`.
 
     Raises:
-        UsageError: there is no such kind, or nothing to draw.
+        UsageError: there is no such kind or option, or nothing to draw.
     """
     if kind not in KINDS:
         raise UsageError(f"no plot '{kind}'{did_you_mean(kind, KINDS)}")
+    for name in options:
+        known = list(inspect.signature(KINDS[kind]).parameters)[1:]
+        if name not in known:
+            raise UsageError(f"the plot '{kind}' has no option '{name}'{did_you_mean(name, known)}")
     if kind == "curves":
         return _curves(curves, **options)
     return KINDS[kind](content, **options)
@@ -85,7 +90,10 @@ def _tradeoff(content: Mapping[str, Any], x: str = "", y: str = "") -> Drawing:
         rows = [row for row in table["methods"] if None not in (_mean(row, names[0]), _mean(row, names[1]))]
         if rows:
             return _dots(table, names, rows)
-    raise _nothing(content, f"{x} and {y}")
+    for metric in (x, y):
+        if not any(_column(table, metric) for table in content["tables"]):
+            raise _nothing(content, metric)
+    raise UsageError(f"no table of the board has values of both '{x}' and '{y}'")
 
 
 def _dots(table: Mapping[str, Any], names: tuple[str, str], rows: Sequence[Mapping[str, Any]]) -> Drawing:

@@ -60,13 +60,13 @@ def run(
         results: the results folder.
         jobs: cells worked on at once.
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
-            `Board.failed`.
+            `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
-        MissingError: data that was asked for is not there, or no cell has a number.
-        RunError: cells failed, and `on_error` is `raise`.
+        MissingError: data that was asked for is not there.
+        RunError: cells failed, and `on_error` is `raise`; or no cell has a number, because they failed or diverged.
     """
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
@@ -96,14 +96,15 @@ def run(
         outcome = executed(plan, arguments, progress)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
+    without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
     store, tasks = Store(arguments.results_folder), {cell.config.task for cell in plan.cells}
     try:
         leaderboards = leaderboards_of(store, sorted(tasks), limited=limit is not None)
     except MissingError as error:
-        if outcome.failed:
-            raise RunError(outcome.failed) from error
+        if without_number:
+            raise RunError(without_number) from error
         raise
-    return Board(store, leaderboards, failed=outcome.failed)
+    return Board(store, leaderboards, failed=without_number)
 
 
 def executed(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:

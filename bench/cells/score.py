@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +29,17 @@ from bench.tasks.fetch.sources import resolve
 NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
 
-__all__ = ["Tasks", "by_people", "cells_of", "differences", "gold_of", "score_cell", "score_rows", "values_of"]
+__all__ = [
+    "Tasks",
+    "by_people",
+    "cells_of",
+    "differences",
+    "gold_of",
+    "raised",
+    "score_cell",
+    "score_rows",
+    "values_of",
+]
 
 
 def score_cell(cell: Cell, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -74,6 +85,12 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
         content["items"] = folder.write_items(items)
     folder.write_scores(key, content, provenance(started), replace=known is not None)
     return content, True
+
+
+def raised(error: Exception) -> str:
+    """Say what a metric or task of the user's own has raised, and where: their code may raise anything."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
 
 
 def own_code(metric: Loaded) -> dict[str, Any]:

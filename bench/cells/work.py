@@ -19,6 +19,7 @@ from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
 from bench.cells.watched import is_lower_better
+from bench.config.config import joined
 from bench.config.second import SECOND
 from bench.models.core.objective import Objective
 from bench.processes.heartbeat import OnBeat, beating, no_beat
@@ -366,7 +367,10 @@ def is_common(line: str) -> bool:
 def lines_of(cell: Cell) -> dict[str, Any]:
     """Return the lines of a cell and of those it is fine-tuned from."""
     config = cell.config.as_dict()
-    lines = {f"{section}.{name}": value for section, part in SECTIONS.items() for name, value in config[part].items()}
+    lines = {}
+    for section, part in SECTIONS.items():
+        for name, value in config[part].items():
+            lines[f"{section}.{name}"] = joined(f"{section}.{name}", value)
     if cell.parent is None:
         return lines
     sets = lines_of(cell.parent)

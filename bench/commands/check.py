@@ -216,9 +216,25 @@ def check_decodings(names: list[str], given: argparse.Namespace) -> list[Report]
 
     backbones = split_names(given.backbone) or list(SMALL)
     reports = []
-    for decoding in parse(",".join(names)):
+    for decoding in parse(",".join(decoding_texts(names))):
         reports.append(said(check_decoding_on(decoding, backbones, ResultPrinter(given.json)), given))
     return reports
+
+
+def decoding_texts(names: list[str]) -> list[str]:
+    """Return decodings as typed after --decode: of `all` and globs each built-in one, with its example's value."""
+    from bench.base.entries import expand
+
+    texts: dict[str, None] = {}
+    for name in names:
+        is_glob = ":" not in name and any(character in name for character in "*?[")
+        if name != "all" and not is_glob:
+            texts[name] = None
+            continue
+        for known in expand([name], DECODINGS, "decoding"):
+            examples = [setting.example for setting in DECODINGS[known].load().settings().values() if setting.value]
+            texts[next(iter(examples), known)] = None
+    return list(texts)
 
 
 # How it is shown ----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Fill in what is not scored yet; return the exit code: 3 where nothing failed but for want of data or a model."""
-    from bench.cells.score import cells_of, score_rows
+    from bench.cells.score import cells_of, raised, score_rows
 
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
     tasks = tasks_of(given)
@@ -49,6 +49,9 @@ def run(given: argparse.Namespace) -> int:
             except BenchError as error:
                 print(f"bench: {cell.path}: {error}", file=sys.stderr)
                 failures.append(error)
+            except Exception as error:
+                print(f"bench: {cell.path}: {raised(error)}", file=sys.stderr)
+                failures.append(BenchError(raised(error)))
     if given.json:
         print(json.dumps({"new": new, "known": known, "failed": len(failures)}))
     elif failures:

@@ -87,7 +87,7 @@ def metric_of(content: Mapping[str, Any]) -> Loaded | None:
 
 def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:
     """Say how one family's stored values differ from those its rows come to."""
-    from bench.cells.score import computed, differences, gold_of
+    from bench.cells.score import computed, differences, gold_of, raised
 
     if stored is None:
         return ["its rows are not there; bench run makes them again from the model"]
@@ -99,7 +99,13 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
         return [f"the source of {metric.code['class']} has changed since; bench score computes it anew"]
     task = tasks.of(cell.trained() or {}, stored)
-    values, items = computed(metric.value, stored, gold_of(task, stored, metric.value.gold), task, metric.code)
+    gold = gold_of(task, stored, metric.value.gold)
+    try:
+        values, items = computed(metric.value, stored, gold, task, metric.code)
+    except BenchError:
+        raise
+    except Exception as error:
+        return [f"cannot be computed: {raised(error)}"]
     lines = differences(content, values)
     if "items" in content and (cell.items(content["items"]) != items):
         lines.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")

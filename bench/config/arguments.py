@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.config.config import read_yaml
+from bench.config.config import read_yaml, set_text
 from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
@@ -36,7 +37,7 @@ class RunArguments:
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
 
     Raises:
-        UsageError: a seed or the limit is no such number.
+        UsageError: a seed, the limit or the number of jobs is no such number.
     """
 
     tasks: tuple[str, ...]
@@ -67,10 +68,16 @@ class RunArguments:
 
     def __post_init__(self) -> None:
         for seed in self.seeds:
-            if not isinstance(seed, int) or isinstance(seed, bool):
+            if not isinstance(seed, Integral) or isinstance(seed, bool):
                 raise UsageError(f"seeds are whole numbers, e.g. seeds=[0, 1, 2], not {self.seeds!r}")
-        if self.limit is not None and self.limit < 1:
-            raise UsageError(f"limit is a whole number of at least 1, or nothing for all rows; not {self.limit}")
+        object.__setattr__(self, "seeds", tuple(map(int, self.seeds)))  # NumPy's too
+        for name in ("limit", "jobs"):
+            number = getattr(self, name)
+            if number is None:
+                continue
+            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+                raise UsageError(f"{name} is a whole number of at least 1, not {number!r}")
+            object.__setattr__(self, name, int(number))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for a worker process."""
@@ -163,7 +170,7 @@ def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return options given in Python as `--set` takes them; the items of a list stand with commas.
 
     Raises:
-        UsageError: they are no dict.
+        UsageError: they are no dict, or an item of a list has a comma in it.
 
     >>> set_texts_of({"trainer.lr": 0.001, "method.orders": [1, 2]})
     ('trainer.lr=0.001', 'method.orders=1,2')
@@ -172,12 +179,7 @@ def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
         return ()
     if not isinstance(given, Mapping):
         raise UsageError(f"set is a dict of options and values, e.g. {{'trainer.lr': 0.001}}, not {given!r:.80}")
-    texts = []
-    for name, value in given.items():
-        if isinstance(value, (list, tuple)):
-            value = ",".join(map(str, value))
-        texts.append(f"{name}={value}")
-    return tuple(texts)
+    return tuple(set_text(name, value) for name, value in given.items())
 
 
 def _precision(value: str | None) -> list[str]:

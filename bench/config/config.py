@@ -242,6 +242,29 @@ def _with_section(name: str, scope: str, section: str = "") -> str:
     return suggested(meant)
 
 
+def set_text(name: str, value: Any) -> str:
+    """Return a value as it is typed after --set; the items of a list stand between commas.
+
+    Raises:
+        UsageError: an item has a comma in it.
+
+    >>> set_text("method.orders", [2, 3]), set_text("trainer.lr", 0.1)
+    ('method.orders=2,3', 'trainer.lr=0.1')
+    """
+    return f"{name}={joined(name, value)}"
+
+
+def joined(name: str, value: Any) -> Any:
+    """Return the items of a list as one text, with commas between them; any other value as it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = [str(item) for item in value]
+    for item in items:
+        if "," in item:
+            raise UsageError(f"items of {name} are typed with commas between them, so none can hold one; got '{item}'")
+    return ",".join(items)
+
+
 def parse_sets(texts: Iterable[str]) -> list[Override]:
     """Read `--set key=value` arguments.
 

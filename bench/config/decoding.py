@@ -25,6 +25,9 @@ __all__ = ["Decode", "decode_text", "parse"]
 Decode = str | Decoding
 """A decoding as it is typed, or as an object."""
 
+SIGNS = ",+=:"
+"""What parts decodings, options and values, and so is in the path of no file."""
+
 
 def parse(text: str) -> list[Decoding]:
     """Read decodings as users type them: a comma between decodings, a `+` before each option.
@@ -89,7 +92,10 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
     if ":" not in target and target not in installed("decoding", DECODINGS):
         raise UsageError(f"there is no decoding '{target}'{_suggestion(target)}")
     loaded = find(target, DECODINGS, "decoding", check=check_decoding)
-    return loaded.value, Own(loaded.asked, loaded.code["class"], loaded.code["source_sha256"])
+    asked, place = loaded.asked, loaded.asked.rpartition(":")[0]
+    if any(sign in place for sign in SIGNS):  # a folder above the file has one: workers start in the same place
+        asked = target
+    return loaded.value, Own(asked, loaded.code["class"], loaded.code["source_sha256"])
 
 
 def check_decoding(asked: str, value: Any) -> None:

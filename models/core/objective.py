@@ -208,6 +208,7 @@ class Objective(Trainable):
         """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
         self.run_context = context
         self.__dict__.pop("classes", None)  # made of the counts of the context before
+        self.__dict__.pop("_second", None)
         if context.second is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
             self.__dict__["_second"] = context.second.requires_grad_(False).eval()
 

@@ -135,15 +135,16 @@ class DataSet:
         return cache_folder() / "hub" / self.hub.replace("/", "--") / (self.config.replace("/", "--") or "_")
 
     def _kept(self) -> Path | None:
-        """Return the copy of the typed revision that was brought last."""
-        newest, time = None, 0.0
+        """Return the copy of the typed revision that was brought last; of none, rather one brought as the newest."""
+        known: list[tuple[bool, float, Path]] = []
         for folder in self._root().glob("[!.]*"):
             origin = origin_of(folder)
             if not origin or (self.revision and self.revision not in (origin["revision"], origin["commit"])):
                 continue
-            if folder.stat().st_mtime > time:
-                newest, time = folder, folder.stat().st_mtime
-        return newest
+            known.append((origin["revision"] == self.revision, folder.stat().st_mtime, folder))
+        if not known:
+            return None
+        return max(known)[-1]
 
     def _described(self, folder: Path, note: str = "") -> Source:
         name = self.hub

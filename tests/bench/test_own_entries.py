@@ -216,6 +216,7 @@ def test_no_report_runs_their_code(here, form, tmp_path):
     forget()
     assert call("report", "--task", "towns", "--format", form, "--output", str(tmp_path / "out")).code == 0
     assert call("status", "--task", "towns").code == 0
+    bench.load("results").filter(task="towns").html(tmp_path / "board.html")
     assert not set(FILES) & set(sys.modules)
 
 
@@ -269,6 +270,22 @@ def test_a_changed_metric_is_another_score_of_the_same_cell(here):
     assert key() == before
     ended = call("score", "results", "--metrics", f"{here}/shouts.py:shouts")
     assert "16 scores made, 0 were there" in ended.out, ended.err
+
+
+def test_a_metric_that_raises_costs_its_own_scores(here, monkeypatch):
+    """It may raise anything: the other cells are looked at all the same."""
+
+    def raising(rows, gold):
+        raise KeyError("nothing")
+
+    sys.path.append(str(here))
+    monkeypatch.setattr(importlib.import_module("shouts"), "ordered", raising)
+    ended = call("verify", "results")
+    assert (ended.code, ended.out.count("shouts: cannot be computed: KeyError: 'nothing' (in ")) == (1, 16)
+    write(here, "shouts", METRIC.replace('["text"]', '["nothing"]'))
+    ended = call("score", "results", "--metrics", "shouts.py:shouts")
+    assert (ended.code, ended.err.count("KeyError: 'nothing' (in shouts.py, line ")) == (1, 16)
+    assert "16 rows files could not be scored" in ended.out
 
 
 def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):

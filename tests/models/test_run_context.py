@@ -102,6 +102,14 @@ def test_classes_are_those_of_the_last_counts() -> None:
     assert asked == [0, 1]
 
 
+def test_a_second_model_is_that_of_the_last_run() -> None:
+    objective, second = small(MLE)[0], small(MLE)[0]
+    objective.setup_run(RunContext(second=second))
+    assert objective.second_model is second
+    objective.setup_run(RunContext())
+    assert not objective.has_second
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

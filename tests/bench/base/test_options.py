@@ -147,6 +147,16 @@ def test_fill_gives_every_option_its_value():
     }  # fmt: skip
 
 
+def test_the_items_of_a_default_are_those_of_what_is_typed_in():
+    """A tuple would be another value than its JSON, in keys and in records."""
+
+    def make(*, orders: Sequence[int] = (1, 2), shares: tuple[float, ...] | None = (1, 0.5)) -> None: ...
+
+    by_default = fill(options_of(make), {}, "x")
+    assert repr(by_default) == "{'orders': [1, 2], 'shares': [1.0, 0.5]}"
+    assert repr(fill(options_of(make), {"orders": "1,2", "shares": "1, 0.5"}, "x")) == repr(by_default)
+
+
 def test_a_default_and_the_same_value_typed_in_are_the_same():
     options = options_of(Wanted)
     by_default = fill(options, {"needed": "3"}, "x")

@@ -68,6 +68,19 @@ def test_what_an_entry_points_at_counts_as_its_source(own):
     assert find("of_mine:mine", TABLE, "metric").code["source_sha256"] != before.code["source_sha256"]
 
 
+def test_an_entry_may_point_at_a_file(files):
+    files.write("elsewhere", "def scores():\n    return 1\n")
+    target = f"{files.folder / 'elsewhere.py'}:scores"
+    files.write("of_mine", f"from bench.base.entries import Entry\n\nmine = Entry({target!r}, '')\n")
+    sources = set()
+    for line in ("", "# changed"):
+        files.write("elsewhere", "def scores():\n    return 1\n" + line)
+        found = find(f"{files.folder / 'of_mine.py'}:mine", TABLE, "metric")
+        assert found.value.load()() == 1
+        sources.add(found.code["source_sha256"])
+    assert len(sources) == 2
+
+
 def test_a_file_that_breaks_is_not_kept(files):
     files.write("of_mine", "{}['missing']")
     for _ in range(2):

@@ -121,6 +121,9 @@ def test_what_cannot_be_drawn_is_refused(board: Board) -> None:
     for arguments, said in (
         (("tradeof", {}), "no plot 'tradeof'; did you mean 'tradeoff'"),
         (("tradeoff", {}), "should name two metrics"),
+        (("tradeoff", {"x": "kld", "y": "blue-3"}), "no values of 'blue-3'; did you mean 'bleu-3'"),
+        (("tradeoff", {"x": "kld", "y": "bleu-3"}), "no table of the board has values of both 'kld' and 'bleu-3'"),
+        (("curves", {"metric": "bleu-3"}), "the plot 'curves' has no option 'metric'; there are: quantity"),
         (("intervals", {"metric": "blue-3"}), "no values of 'blue-3'; did you mean 'bleu-3'"),
         (("curves", {"quantity": "train/los"}), "no curve 'train/los'; did you mean 'train/loss'"),
     ):

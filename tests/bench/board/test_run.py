@@ -80,6 +80,14 @@ def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own
     assert "fails on purpose" in repr(kept)
 
 
+def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, results: Path, tmp_path: Path) -> None:
+    diverging = {**SETS, "mle:trainer.lr": 1e30, "trainer.clip": 0, "trainer.steps": 9}
+    kept = bench.run("logicnlg", ["mle", "lead"], set=diverging, limit=8, results=results)
+    assert list(kept.failed.values()) == ["training diverged"]
+    with pytest.raises(RunError, match="training diverged"):
+        bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
+
+
 def test_what_is_refused(results: Path) -> None:
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
     for options, said in (
@@ -96,6 +104,10 @@ def test_what_is_refused(results: Path) -> None:
         ({"method": "mle", "set": {"trainer.lr": 1e300}}, "trainer.lr is a finite number, not '1e[+]300'"),
         ({"method": "mle", "decode": 3}, "decode is a text such as 'greedy,topk=3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
+        ({"method": "mle", "limit": 2.5}, "limit is a whole number of at least 1, not 2.5"),
+        ({"method": "mle", "jobs": 0}, "jobs is a whole number of at least 1, not 0"),
+        ({"method": "mle", "seeds": ["0"]}, "seeds are whole numbers"),
+        ({"method": "mle", "seeds": True}, "seeds are whole numbers"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
     ):
         with pytest.raises(UsageError, match=said):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench.cells.score import computed, differences, lacking, main_column
+from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.store.records import StoredRows
 
@@ -30,7 +31,7 @@ def test_nothing_is_loaded_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_there_is_loaded() -> None:
     entry = replace(METRICS["tapex"], requires=(), target="no.such.module:family")
-    with pytest.raises(Exception, match=r"no\.such"):
+    with pytest.raises(MissingError, match=r"cannot import 'no\.such\.module'"):
         computed(entry, stored_rows(3), {})
 
 

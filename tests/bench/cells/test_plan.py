@@ -270,6 +270,14 @@ def test_the_config_of_a_users_class_repeats_it(tmp_path, own):
     assert again(tmp_path, found).key == found.key
 
 
+def test_the_config_repeats_options_that_are_lists(tmp_path, own):
+    own.write("my_losses", FOCAL.replace('mode="plain"', "orders: list[int] = (2, 3)"))
+    for sets in ((), ("method.orders=4,5",)):
+        found = cell(*sets, method="my_losses:Focal")
+        repeated = again(tmp_path, found)
+        assert (repeated.key, repeated.config) == (found.key, found.config)
+
+
 def test_the_command_line_wins_over_the_file(tmp_path):
     found = cell("trainer.precision=bf16-mixed", "trainer.steps=9")
     assert again(tmp_path, found, "--set", "trainer.steps=3").config.trainer.steps == 3

@@ -23,7 +23,7 @@ from bench.decodings.beam import Beam
 from bench.decodings.contrastive_search import ContrastiveSearch
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.greedy import Greedy
-from bench.errors import BlockedError, UsageError
+from bench.errors import BenchError, BlockedError, UsageError
 from bench.generation.generation import generate
 from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
@@ -32,6 +32,8 @@ from bench.models.core.states import Rows, slices
 from bench.models.mle import MLE
 from bench.queue.planned import job_of
 from bench.store.checkpoints import save_checkpoint
+from bench.testing.method_of import method_of
+from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
 from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
@@ -54,6 +56,18 @@ class Pair(Objective):
         return (self.log_probs(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
 """
 PAIR = "own_pair:Pair"
+PARTS = """
+from bench.models.backbones.small import small_causal
+from bench.tasks.pairs import Pairs
+
+
+class Mine(Pairs):
+    name = "mine"
+
+
+def tiny(name, texts, seed, *, width: int = 16):
+    return small_causal(name, texts, seed, width=width, heads=2, layers=1, vocabulary=300)
+"""
 
 
 class Contrast(Objective):
@@ -168,8 +182,26 @@ class TestCells:
         assert cell.second is not None
         assert (made.key, made.second.key, made.second.folder) == (cell.key, cell.second.key, cell.second.folder)
         del content["second"]
-        with pytest.raises(Exception, match="in the job and .* in the worker"):
+        with pytest.raises(BenchError, match="in the job and .* in the worker"):
             cell_of(content)
+
+    def test_the_source_of_the_users_task_and_backbone_is_in_its_key(self, own_pair: Own) -> None:
+        """Else a model of an older source would be taken, and other processes would not find task and backbone."""
+        asked: dict[str, Any] = {"limit": 8, "preset": "small", "backbone": "own_parts:tiny"}
+        keys = []
+        for line in ("", "# changed"):
+            own_pair.write("own_parts", PARTS + line)
+            second, cell = make_plan(RunArguments(("own_parts:Mine",), (PAIR,), **asked)).cells
+            assert second.config.own_code() == cell.config.own_code()
+            assert set(second.config.own) == {"task", "backbone"}
+            made = cell_of(json.loads(json.dumps(content_of(second))))
+            assert made.key == second.key
+            keys.append(second.key)
+        assert keys[0] != keys[1]
+
+    def test_a_check_makes_it_on_the_users_backbone(self, own_pair: Own) -> None:
+        own_pair.write("own_parts", PARTS)
+        assert Subject(method_of(PAIR), "own_parts:tiny").objective().has_second
 
     def test_its_file_gives_the_same_keys(self, own_pair: Own, tmp_path: Any) -> None:
         *_, cell = cells(PAIR, sets=("second:trainer.lr=0.5", "trainer.steps=3"))

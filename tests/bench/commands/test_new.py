@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +17,7 @@ import pytest
 from bench.config.resolve import NAME as METHOD_NAME
 from bench.models import METHODS, MethodEntry
 from bench.templates.writing import NAME, check_name, checkout, listing
+from tests.bench.own import imported
 from tests.conftest import Ended
 
 Bench = Callable[..., Ended]
@@ -38,17 +39,8 @@ def tree(tmp_path: Path) -> Path:
 def loaded(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Path], ModuleType]:
     """Import a file under a name, for the time of a test."""
 
-    def load(name: str, path: Path) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
-        spec.loader.exec_module(module)
-        return module
-
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    return load
+    return partial(imported, monkeypatch=monkeypatch)
 
 
 def run_tests(module: ModuleType) -> set[str]:

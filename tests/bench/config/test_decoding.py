@@ -150,6 +150,33 @@ def test_stored_keys_stay() -> None:
         assert key_of({"name": decoding.text, **decoding.as_dict()}) == key
 
 
+OWN = """
+from dataclasses import dataclass
+
+from bench.decodings.greedy import Greedy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Greedy):
+    name = "mine"
+"""
+
+
+def test_a_file_below_a_folder_with_a_sign_in_its_name_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by the process of a cell, which is given what to type and starts in the same folder."""
+    folder = tmp_path / "c++, mine"
+    folder.mkdir()
+    (folder / "own_greedy.py").write_text(OWN)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "own_greedy", raising=False)
+    [decoding] = parse("own_greedy.py:Mine+no_repeat_ngram=2")
+    monkeypatch.setitem(sys.modules, "own_greedy", sys.modules["own_greedy"])  # forgotten after the test
+    assert parse(decoding.asked) == [decoding]
+
+
 def test_what_samples() -> None:
     assert [d.samples for d in parse("greedy,beam=2,topk=3,nucleus=0.5,sample,decoupled:greedy,decoupled:topk=3")] == [
         False, False, True, True, True, False, True,

@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.commands.check import decoding_texts
 from bench.config.decoding import parse
+from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding, Texts
 from bench.decodings.core.sampler import Sampler
 from bench.decodings.core.settings import number
+from bench.errors import UsageError
 from bench.testing.decoding_contract import check_decoding_on
 
 BUILT_IN = "greedy,beam=3,beam=3+gnmt=1.0,topk=3,nucleus=0.8,sample,min_p=0.1,typical=0.9,eta=0.001,mirostat=3"
@@ -99,6 +102,16 @@ class Endless(Decoding):
             texts.append(texts.log_probs().argmax(1))
         new: list[list[int]] = texts.ids[:, texts.start :].tolist()
         return new
+
+
+def test_all_and_globs_are_the_built_in_ones_with_the_values_of_their_examples() -> None:
+    every = [decoding.name for decoding in parse(",".join(decoding_texts(["all"])))]
+    assert every == list(DECODINGS)
+    assert decoding_texts(["topk=5", "g*", "*_p", "greedy", "a[1].py:TopA"]) == [
+        "topk=5", "greedy", "min_p=0.1", "a[1].py:TopA",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match=r"no decoding matches 'x\*'"):
+        decoding_texts(["x*"])
 
 
 def test_one_of_our_own_keeps_to_it() -> None:

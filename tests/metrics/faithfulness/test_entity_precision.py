@@ -125,7 +125,9 @@ def test_no_such_tagger():
     ],
 )
 def test_what_cannot_be_scored_says_why(texts, sources, reason):
-    for score in by_name(texts, sources).values():
+    scores = by_name(texts, sources)
+    assert scores
+    for score in scores.values():
         assert score.value is None
         assert score.signature.endswith(f"|not applicable: {reason}")
 

@@ -324,6 +324,19 @@ def test_without_the_hub_what_was_brought_is_read_and_said(hub: FakeHub, monkeyp
         of_hub(hub="owner/others")
 
 
+def test_without_the_hub_an_old_version_is_not_taken_for_the_newest(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.branches = {"main": COMMIT, "v0": "b" * 40}
+    newest, old = of_hub(), of_hub(revision="v0")  # brought later
+    assert newest.source.folder is not None
+    assert old.source.folder is not None
+    os.utime(newest.source.folder, (1, 1))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert of_hub().source.folder == newest.source.folder
+    assert of_hub(revision="v0").source.folder == old.source.folder
+
+
 def test_a_revision_is_resolved_or_refused_with_those_there_are(hub: FakeHub) -> None:
     hub.branches = {"main": COMMIT, "v1.0": "b" * 40}
     assert of_hub(revision="v1.0").manifest("train").commit == f"owner/rows@{'b' * 40}"

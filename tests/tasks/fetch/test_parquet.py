@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from bench.errors import DataError
 from bench.tasks.fetch.parquet import rows_of
 from tests.tasks.fake_hub import parquet
 from tests.tasks.fetch.copied_rows import COLUMNS, digest, table
+from tests.tasks.large_parquet import NEEDS_PROC, resident, write_large
+from tests.tasks.large_parquet import ROWS as LARGE
 
 ROWS = [{"text": f"é {i}", "box": {"head": [f"{i}"], "n": i}} for i in range(1200)]
 BODY = parquet(ROWS, row_group=500)
@@ -88,25 +89,16 @@ def test_a_damaged_file_is_read_or_refused(
     assert complaint or all(set(row) == {"a", "b"} for row in rows)
 
 
-def resident() -> float:
-    """MiB of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to know the memory of a process")
-@pytest.mark.parametrize("row_group", [1000, 40_000])
+@NEEDS_PROC
+@pytest.mark.parametrize("row_group", [1000, LARGE])
 def test_a_large_file_is_read_in_little_memory(row_group: int, tmp_path: Path) -> None:
-    path, schema = tmp_path / "large.parquet", pa.schema({"text": pa.string()})
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for i in range(0, 40_000, row_group):
-            texts = [f"{i} {j} " + "some words of a news article " * 130 for j in range(row_group)]
-            writer.write_table(pa.table({"text": texts}), row_group_size=row_group)
-    pa.default_memory_pool().release_unused()
+    path = tmp_path / "large.parquet"
+    write_large(path, row_group)
     rows = rows_of(path, {"a": "text"}, "rows")
     next(rows)
     before, most = resident(), 0.0
     for number, _ in enumerate(rows):
         if number % 500 == 0:
             most = max(most, resident() - before)
-    assert number == 39_998
+    assert number == LARGE - 2
     assert most < 40, "MiB more than after the first row; the text has 150"

@@ -1,0 +1,31 @@
+"""A large parquet file, and how much memory this process has while somebody reads it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+__all__ = ["NEEDS_PROC", "ROWS", "resident", "write_large"]
+
+ROWS = 40_000
+STATM = Path("/proc/self/statm")
+NEEDS_PROC = pytest.mark.skipif(not STATM.exists(), reason="needs /proc to know the memory of a process")
+
+
+def resident() -> float:
+    """MiB of this process."""
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def write_large(path: Path, row_group: int) -> None:
+    """Write a column `text` of 150 MiB, so many rows in a group."""
+    schema = pa.schema({"text": pa.string()})
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for i in range(0, ROWS, row_group):
+            texts = [f"{i} {j} " + "some words of a news article " * 130 for j in range(row_group)]
+            writer.write_table(pa.table({"text": texts}), row_group_size=row_group)
+    pa.default_memory_pool().release_unused()
