@@ -150,6 +150,7 @@ class PlanBuilder:
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
             check_shares(config, self.arguments)
+            check_strategy(config, self.arguments)
             self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
@@ -230,7 +231,7 @@ class PlanBuilder:
             target_tokens=task.target_tokens(),
             options=config.method_options,
         )
-        return method.kind.why_not(place) or undecodable(method, config)
+        return method.kind.why_not(place) or undecodable(method, config) or unshardable(method, self.arguments)
 
     def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method's second model does not fit, or None."""
@@ -321,6 +322,28 @@ def check_shares(config: CellConfig, arguments: RunArguments) -> None:
             f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
             f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
         )
+
+
+def check_strategy(config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse a precision that shares of a model cannot be trained in.
+
+    Raises:
+        UsageError: naming both.
+    """
+    if arguments.strategy == "fsdp" and config.trainer.precision == "16-mixed":
+        raise UsageError(
+            "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
+            "of the gradients; use bf16-mixed, or --strategy ddp"
+        )
+
+
+def unshardable(method: Method, arguments: RunArguments) -> str | None:
+    """Return why a method cannot be trained with a share of the model on each process, or None."""
+    if arguments.strategy != "fsdp" or method.is_baseline or not issubclass(method.kind, Objective):
+        return None
+    if method.kind.step_loss is Objective.step_loss:
+        return None
+    return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
 
 
 def chosen_preset(preset: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.errors import UsageError
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.history import History
@@ -118,6 +119,24 @@ class Backbone(nn.Module, ABC):
         if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
             return output_embedding(self.model)
         return None
+
+    def recompute_activations(self, is_on: bool) -> None:
+        """Keep of each layer only its input for the backward pass and compute the rest again, or stop doing so.
+
+        Losses and gradients are the same in every bit: what is drawn, as for dropout, is drawn again.
+
+        Raises:
+            UsageError: the model cannot.
+        """
+        if not getattr(self.model, "supports_gradient_checkpointing", False):
+            raise UsageError(
+                f"--activation-checkpointing needs a model of transformers that supports gradient checkpointing; "
+                f"{type(self.model).__name__} does not, so leave the option out"
+            )
+        if is_on:
+            self.model.gradient_checkpointing_enable({"use_reentrant": False})
+        else:
+            self.model.gradient_checkpointing_disable()
 
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""
