@@ -274,6 +274,8 @@ def store_trained(
     pretrained = objective.backbone.pretrained
     if pretrained is not None and pretrained.repository:
         content["model"]["hub"] = pretrained.as_dict()
+    if objective.backbone.lora is not None:
+        content["model"]["lora"] = objective.backbone.lora.as_dict()
     folder.write_trained(content, {**provenance(started), **how})
 
 

@@ -87,7 +87,7 @@ class Selection(Callback):
     def take_best(self, module: LightningModule) -> None:
         """Give the objective the weights of the best step, if there is one; of sharded ranks only the first has it."""
         if self.best and self.best["weights"]:
-            module.load_state_dict(self.best["weights"])
+            module.load_state_dict(self.best["weights"], strict=module.strict_loading)
 
     def result(self) -> dict[str, Any]:
         """Return what a record says of validation; nothing without one."""

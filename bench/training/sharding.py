@@ -148,16 +148,20 @@ def layers_of(objective: Any) -> list[nn.Module]:
     return layers
 
 
-def whole_weights(module: nn.Module, is_kept: bool = True) -> dict[str, Tensor]:
-    """Return all weights and buffers, copied to the CPU, shared ones once; all ranks of a sharded one ask.
+def whole_weights(module: Any, is_kept: bool = True) -> dict[str, Tensor]:
+    """Return all weights and buffers but the given ones, copied to the CPU; all ranks of a sharded objective ask.
 
     Args:
+        module: an objective.
         is_kept: whether this rank wants them; it gives its share all the same, and gets nothing.
     """
     first: dict[int, str] = {}
     named = {name: first.setdefault(id(p), name) for name, p in module.named_parameters(remove_duplicate=False)}
+    given = module.given_weights
     whole: dict[str, Tensor] = {}
     for name, value in module.state_dict().items():
+        if name in given:
+            continue
         shared = named.get(name, name)
         if shared in whole:
             whole[name] = whole[shared]

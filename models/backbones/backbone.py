@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.backbones.lora import Lora
 from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.history import History
 from bench.models.core.host import HostBatch, HostTokens, kept_arrays
@@ -88,6 +89,8 @@ class Backbone(nn.Module, ABC):
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
     pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
+    lora: Lora | None = None  # how it is adapted, where adapters are trained in its place
+    given: frozenset[str] = frozenset()  # its frozen weights below adapters, which no checkpoint holds
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -133,10 +136,14 @@ class Backbone(nn.Module, ABC):
                 f"--activation-checkpointing needs a model of transformers that supports gradient checkpointing; "
                 f"{type(self.model).__name__} does not, so leave the option out"
             )
+        named = "activation"
+        if not hasattr(self.model, "activation_checkpointing_enable"):
+            named = "gradient"  # as transformers called it before
         if is_on:
-            self.model.gradient_checkpointing_enable({"use_reentrant": False})
+            getattr(self.model, f"{named}_checkpointing_enable")({"use_reentrant": False})
+            self.model.disable_input_require_grads()  # gradients reach frozen embeddings only where this is reentrant
         else:
-            self.model.gradient_checkpointing_disable()
+            getattr(self.model, f"{named}_checkpointing_disable")()
 
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""

@@ -20,6 +20,7 @@ from bench.cells.build import optimiser_of
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.models.backbones.causal import Causal
+from bench.models.backbones.lora import Lora, adapt
 from bench.models.backbones.small import small_causal, small_encdec, special_ids
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -119,7 +120,14 @@ def small_llama(name: str, texts: Any, seed: int, *, vocabulary: int, width: int
     return Causal(LlamaForCausalLM(config), words)
 
 
-MAKERS = {"small-causal": small_causal, "small-encdec": small_encdec, "llama": small_llama}
+def small_lora(name: str, texts: Any, seed: int, **options: Any) -> Causal:
+    """The same under adapters."""
+    backbone = small_llama(name, texts, seed, **options)
+    backbone.lora = adapt(backbone.model, Lora(2, 16, 0.0, ""))
+    return backbone
+
+
+MAKERS = {"small-causal": small_causal, "small-encdec": small_encdec, "llama": small_llama, "lora": small_lora}
 
 
 def small(kind: type[Objective], backbone: str = "small-causal", **options: Any) -> tuple[Objective, LogicNLG, Codec]:
