@@ -25,7 +25,7 @@ from bench.config.resolve import (
 )
 from bench.config.second import checkable, second_backbone, second_config, second_of
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones import find_backbone
+from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
@@ -149,6 +149,7 @@ class PlanBuilder:
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
+            check_steps(config)
             check_shares(config, self.arguments)
             check_strategy(config, self.arguments)
             self.check_validation(kind, relative, config)
@@ -322,6 +323,21 @@ def check_shares(config: CellConfig, arguments: RunArguments) -> None:
             f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
             f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
         )
+
+
+def check_steps(config: CellConfig) -> None:
+    """Refuse no training where there are no weights that could be read without it.
+
+    Raises:
+        UsageError: naming the backbone.
+    """
+    trainer = config.trainer
+    if trainer.steps or trainer.epochs or trainer.init_from or is_pretrained(config.asked("backbone")):
+        return
+    raise UsageError(
+        f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "
+        f"weights: give one of them, or a pretrained backbone"
+    )
 
 
 def check_strategy(config: CellConfig, arguments: RunArguments) -> None:

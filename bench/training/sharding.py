@@ -93,7 +93,7 @@ class Shards:
     def __init__(self, objective: nn.Module, device: torch.device) -> None:
         self.objective: Any = objective
         self.modules: list[Any] = [*layers_of(objective), objective]
-        self.before = [(module, type(module), _hooks(module)) for module in objective.modules()]
+        before = [(module, type(module), set(vars(module)), _hooks(module)) for module in objective.modules()]
         mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
         for layer in self.modules[:-1]:
             fully_shard(layer, mesh=mesh)
@@ -101,6 +101,7 @@ class Shards:
         for step in STEPS:
             register_fsdp_forward_method(objective, step)
         objective.to(device)
+        self.before = [(module, kind, set(vars(module)) - names, hooks) for module, kind, names, hooks in before]
 
     def hold_whole(self, is_whole: bool) -> None:
         """Gather all weights on this rank and keep them, or go back to shares; all ranks do it."""
@@ -121,14 +122,14 @@ class Shards:
                 value = _gathered(parameter.detach()).cpu()
                 whole[id(parameter)] = nn.Parameter(value, parameter.requires_grad)
             module._parameters[name] = whole[id(parameter)]
-        for module, kind, hooks in self.before:
+        for module, kind, added_names, hooks in self.before:
             module.__class__ = kind
+            for name in added_names:
+                delattr(module, name)
             for table, known in hooks.items():
                 entries = vars(module)[table]
                 for added in set(entries) - known:
                     del entries[added]
-        for step in STEPS:
-            delattr(self.objective, step)
 
 
 def layers_of(objective: Any) -> list[nn.Module]:

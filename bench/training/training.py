@@ -73,6 +73,8 @@ def train(
         every: a state after every so many steps too.
         callbacks: of the program around, told of every step; they see it before a state is kept.
 
+    With no steps to take, weights stay as they are.
+
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]];
         where they are, `diverged_parameter`, `spike`, `validation` [[step, columns]] and `kept`, the step that was
@@ -87,6 +89,9 @@ def train(
     rows = task.fed_rows("train")
     steps, interval = config.n_steps(len(rows)), config.validation_interval(len(rows))
     recorder = Recorder(steps, accumulate, on_step)
+    if not steps:
+        task.setup_run(None)
+        return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
     lower = LOWER_IS_BETTER.get(config.select, lower_is_better)
     selection = Selection(recorder, config.select, lower, config.patience, measure)
     io = StateIO(accumulate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
@@ -89,6 +90,8 @@ class Training:
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.world), "NODE_RANK": "0",
                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}  # fmt: skip
         objective, found = self.run()
+        assert type(objective) is find_method(self.method).kind, "what was sharded is whole again"
+        copy.deepcopy(objective.backbone.model)  # as generation does
         out.mkdir(exist_ok=True)
         (out / f"weights.{rank}").write_bytes(save_checkpoint(objective))
         (out / f"found.{rank}").write_text(json.dumps({**found, "training": asdict(self)}))
