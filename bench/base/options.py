@@ -59,6 +59,15 @@ class Range:
         return " and ".join(f"{words} {limit}" for words, limit in limits if math.isfinite(limit))
 
 
+class Later:
+    """In an annotation: the option came after results were stored, and is written down only where it is used.
+
+    So the keys of cells that do not use it stay what they were: `rank: Annotated[int, LATER] = 0`.
+    """
+
+
+LATER = Later()
+
 Positive = Annotated[int, Range(1)]
 Amount = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
@@ -123,6 +132,8 @@ def coerce(value: Any, annotation: Any, name: str) -> Any:
 def fill(options: Options, values: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Return every option with its value: the given one, else the default.
 
+    One that came `LATER` is left out where it has its default.
+
     Raises:
         UsageError: for an unknown option, a value it cannot have, or a missing one without a default.
     """
@@ -137,7 +148,14 @@ def fill(options: Options, values: Mapping[str, Any], what: str) -> dict[str, An
             raise UsageError(f"{what} needs the option '{name}'")
         else:
             filled[name] = _as_typed(default, annotation)
+        if _is_later(annotation) and filled[name] == default:
+            del filled[name]
     return filled
+
+
+def _is_later(annotation: Any) -> bool:
+    """Return whether an option is written down only where it is used."""
+    return typing.get_origin(annotation) is Annotated and LATER in typing.get_args(annotation)
 
 
 def fill_together(make: Callable[..., Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -108,14 +108,26 @@ def run(
 
 
 def executed(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
-    """Run a plan, in this process or on several workers."""
+    """Run a plan, in this process or on several workers; keep the checkpoints that the arguments say.
+
+    Without any that are kept, each goes as soon as no other cell of the plan needs it, where one cell is run at a time.
+    """
+    from bench.board.checkpoints import drop_checkpoints
+
+    def drop(outcome: Outcome) -> None:
+        drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
+
     if arguments.jobs > 1:
         from bench.queue.jobs import execute_jobs
 
-        return execute_jobs(plan, arguments, progress)
-    from bench.cells.run import execute
+        outcome = execute_jobs(plan, arguments, progress)
+    else:
+        from bench.cells.run import execute
 
-    return execute(plan, arguments, progress)
+        drop_now = drop if arguments.keep_checkpoints == "none" else None
+        outcome = execute(plan, arguments, progress, drop_now)
+    drop(outcome)
+    return outcome
 
 
 @contextmanager

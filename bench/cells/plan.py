@@ -25,7 +25,7 @@ from bench.config.resolve import (
 )
 from bench.config.second import checkable, second_backbone, second_config, second_of
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones import find_backbone
+from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
@@ -149,8 +149,10 @@ class PlanBuilder:
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
+            check_steps(config)
             check_shares(config, self.arguments)
             check_room(config)
+            check_strategy(config, self.arguments)
             self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
@@ -234,7 +236,7 @@ class PlanBuilder:
             target_tokens=task.target_tokens(),
             options=config.method_options,
         )
-        return method.kind.why_not(place) or undecodable(method, config)
+        return method.kind.why_not(place) or undecodable(method, config) or unshardable(method, self.arguments)
 
     def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method's second model does not fit, or None."""
@@ -338,6 +340,43 @@ def check_room(config: CellConfig) -> None:
                 f"{config.task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
                 f"backbone.context={room} has too few positions; lower max_new_tokens or give a larger context"
             )
+
+
+def check_steps(config: CellConfig) -> None:
+    """Refuse no training where there are no weights that could be read without it.
+
+    Raises:
+        UsageError: naming the backbone.
+    """
+    trainer = config.trainer
+    if trainer.steps or trainer.epochs or trainer.init_from or is_pretrained(config.asked("backbone")):
+        return
+    raise UsageError(
+        f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "
+        f"weights: give one of them, or a pretrained backbone"
+    )
+
+
+def check_strategy(config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse a precision that shares of a model cannot be trained in.
+
+    Raises:
+        UsageError: naming both.
+    """
+    if arguments.strategy == "fsdp" and config.trainer.precision == "16-mixed":
+        raise UsageError(
+            "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
+            "of the gradients; use bf16-mixed, or --strategy ddp"
+        )
+
+
+def unshardable(method: Method, arguments: RunArguments) -> str | None:
+    """Return why a method cannot be trained with a share of the model on each process, or None."""
+    if arguments.strategy != "fsdp" or method.is_baseline or not issubclass(method.kind, Objective):
+        return None
+    if method.kind.step_loss is Objective.step_loss:
+        return None
+    return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
 
 
 def chosen_preset(preset: str) -> str:

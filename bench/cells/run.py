@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
-from bench.cells.shared.memory import Attempt, within_memory
+from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
 from bench.cells.work import OnStep, tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
@@ -63,13 +64,16 @@ class Outcome:
         return 1
 
 
-def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
+def execute(
+    plan: Plan, arguments: RunArguments, progress: Progress, on_cell: Callable[[Outcome], None] | None = None
+) -> Outcome:
     """Run every cell of a plan.
 
     Args:
         plan: from `make_plan`.
         arguments: devices, threads, W&B.
         progress: told what happens.
+        on_cell: called behind each cell, with what has become of all of them so far.
 
     Raises:
         KeyboardInterrupt: when the run is interrupted. Whatever else a cell raises fails that cell only.
@@ -84,6 +88,8 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
         attempt(cell, arguments, progress, logger, outcome)
+        if on_cell is not None:
+            on_cell(outcome)
     return outcome
 
 
@@ -161,8 +167,8 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
 
     check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
-    make = attempt_of(cell, missing, arguments, progress, on_step)
-    within_memory(cell, world_of(arguments), arguments.accumulate, make, progress.warn)
+    make, world = attempt_of(cell, missing, arguments, progress, on_step), world_of(arguments)
+    within_memory(cell, world, micro_batches_of(cell, world, arguments), make, progress.warn)
     progress.stage(SCORING)
     scores = score_cell(cell, arguments.metrics)
     if live is None:
@@ -202,6 +208,8 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
             cell,
             missing,
             accumulate=accumulate,
+            micro_batch=arguments.micro_batch,
+            activation_checkpointing=arguments.activation_checkpointing,
             workers=arguments.workers,
             seconds=arguments.state_every,
             out_of_memory=out_of_memory,

@@ -46,6 +46,9 @@ def work(
     rank: int = 0,
     world: int = 1,
     accumulate: int = 1,
+    micro_batch: str = "",
+    strategy: str = "ddp",
+    activation_checkpointing: bool = False,
     workers: int = 0,
     seconds: float = SECONDS,
     timeout: float = 0.0,
@@ -64,6 +67,9 @@ def work(
         rank: this process; rank 0 stores what was trained.
         world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
         accumulate: micro-batches of an optimiser step on each process.
+        micro_batch: the rows of one that were asked for, for the provenance; empty where `accumulate` was.
+        strategy: `ddp` or `fsdp`, for several processes.
+        activation_checkpointing: whether activations are computed again in the backward pass.
         workers: processes beside each of them that prepare batches.
         seconds: from one state of the training to the next.
         timeout: seconds that a process waits for the others in a collective; 0 for the default.
@@ -93,6 +99,8 @@ def work(
             cell.config.seed,
             world=world,
             accumulate=accumulate,
+            strategy=strategy,
+            activation_checkpointing=activation_checkpointing,
             timeout=timeout,
             exemplars=partial(exemplars_of, cell),
             workers=workers,
@@ -104,7 +112,13 @@ def work(
             callbacks=[Beats(on_beat)],
         )
         if rank == 0:
-            how = {"world": world, "accumulate": accumulate}
+            how: dict[str, Any] = {"world": world, "accumulate": accumulate}
+            if world > 1:
+                how["strategy"] = strategy
+            if micro_batch:
+                how["micro_batch"] = {"asked": micro_batch, "rows": most_rows(cell, world * accumulate)}
+            if activation_checkpointing:
+                how["activation_checkpointing"] = True
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)
@@ -132,6 +146,11 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         on_stage(WRITING)
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
+
+
+def most_rows(cell: Cell, micro_batches: int) -> int:
+    """Return the rows of the largest micro-batch of a step, of so many on all processes together."""
+    return -(-cell.config.trainer.batch_size // micro_batches)
 
 
 def leak_of(cell: Cell) -> str | None:
@@ -256,6 +275,8 @@ def store_trained(
     pretrained = objective.backbone.pretrained
     if pretrained is not None and pretrained.repository:
         content["model"]["hub"] = pretrained.as_dict()
+    if objective.backbone.lora is not None:
+        content["model"]["lora"] = objective.backbone.lora.as_dict()
     folder.write_trained(content, {**provenance(started), **how})
 
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.keys import key_of
+from bench.base.sizes import bytes_text
 from bench.cli_options import json_option, results_option, say_damaged
 from bench.errors import BenchError
 from bench.metrics import find_metric
 from bench.store.files import DISK
 from bench.store.kept_board import files_at
-from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.store.cleaning import Unneeded
-
-UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Show or remove it; return 0, or 1 where damaged files keep it from being known which checkpoint is best."""
+    from bench.board.checkpoints import best_cells
     from bench.store.cleaning import remove, unneeded, unneeded_checkpoints
     from bench.store.old_scores import old_scores
 
@@ -97,53 +94,6 @@ class Sources:
         return {name for name, source in self.known.items() if source is None}
 
 
-def best_cells(store: Store) -> set[Path]:
-    """Return the folders of cells that keep their checkpoint under `--checkpoints best`.
-
-    Of cells that differ in their seed only, it is the one with the best primary value of its task, the mean over its
-    decodings. Where one of them has no such value, or is damaged, all keep theirs.
-    """
-    from bench.leaderboards.groups import comparable
-
-    alike: dict[str, list[tuple[float | None, Path]]] = defaultdict(list)
-    kept = set()
-    for cell in read_cells(store):
-        if cell.trained is None or cell.damaged:
-            kept.add(cell.folder.path)
-        elif cell.trained["status"] == "ok":
-            alike[key_of(comparable(cell.trained))].append((merit_of(cell), cell.folder.path))
-    for cells in alike.values():
-        merits = [merit for merit, _ in cells if merit is not None]
-        if len(merits) < len(cells):
-            kept.update(path for _, path in cells)
-        else:
-            kept.add(max(cells, key=lambda cell: (cell[0], str(cell[1])))[1])
-    return kept
-
-
-def merit_of(cell: CellRecords) -> float | None:
-    """Return the mean of a cell's primary values, larger for the better; None where it has none."""
-    from bench.leaderboards.groups import own_part
-    from bench.leaderboards.table import columns_of
-
-    assert cell.trained is not None
-    task = cell.trained["config"]["task"]
-    _, primary = columns_of(task, own_part(cell.trained, "task"))
-    if not primary:
-        return None
-    values = []
-    for score in cell.scores:
-        for value in score["values"]:
-            if value["name"] == primary and value["value"] is not None and not score["of"].get("shown_as"):
-                sign = 1
-                if value["higher_is_better"] is False:
-                    sign = -1
-                values.append(sign * value["value"])
-    if not values:
-        return None
-    return sum(values) / len(values)
-
-
 def busy_cells(root: Path) -> int:
     """Return how many cells changed within the last hour."""
     from bench.store.cleaning import is_busy
@@ -153,8 +103,8 @@ def busy_cells(root: Path) -> int:
 
 def text(found: Sequence[Unneeded], is_done: bool, busy: int) -> str:
     """Return what goes or went, with bytes, for people."""
-    lines = [f"{shown(file.size):>9}  {file.path}  {file.why}" for file in found]
-    total = f"{shown(sum(file.size for file in found))} in {len(found)} files and folders"
+    lines = [f"{bytes_text(file.size):>9}  {file.path}  {file.why}" for file in found]
+    total = f"{bytes_text(sum(file.size for file in found))} in {len(found)} files and folders"
     if is_done:
         lines.append(f"removed {total}")
     elif found:
@@ -164,15 +114,3 @@ def text(found: Sequence[Unneeded], is_done: bool, busy: int) -> str:
     if busy:
         lines.append(f"{busy} cells changed within the last hour and are left alone")
     return "\n".join(lines)
-
-
-def shown(size: int) -> str:
-    """Return bytes for people.
-
-    >>> shown(999), shown(1_500_000)
-    ('999 B', '1.5 MB')
-    """
-    for unit, name in UNITS:
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} B"

@@ -19,7 +19,7 @@ from bench.cli_options import (
     set_option,
     whole,
 )
-from bench.config.arguments import RunArguments, collect
+from bench.config.arguments import AUTO, RunArguments, collect
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
 
@@ -66,6 +66,29 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
     group.add_argument("--accumulate", type=positive, default=1, metavar="N", help="micro-batches of a step")
     group.add_argument(
+        "--micro-batch",
+        type=micro_batch,
+        metavar="ROWS",
+        help="most rows of a micro-batch; auto: as many as memory has room for. The batch of a step stays",
+    )
+    group.add_argument(
+        "--strategy",
+        choices=["ddp", "fsdp"],
+        default="ddp",
+        help="each process has the whole model, or a share of weights, gradients and moments; default ddp",
+    )
+    group.add_argument(
+        "--activation-checkpointing",
+        action="store_true",
+        help="compute activations again in the backward pass: less memory, about a third more time",
+    )
+    group.add_argument(
+        "--keep-checkpoints",
+        choices=["all", "best", "none"],
+        default="all",
+        help="of cells that are finished and scored: all, of those that differ in their seed the best one's, or none",
+    )
+    group.add_argument(
         "--threads", type=positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
     )
     group.add_argument(
@@ -104,10 +127,23 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     json_option(group)
 
 
+def micro_batch(text: str) -> str:
+    """Read the rows of a micro-batch: a number from 1, or `auto`.
+
+    Raises:
+        argparse.ArgumentTypeError: it is neither.
+    """
+    if text == AUTO:
+        return text
+    return str(positive(text))
+
+
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
     arguments = collect(given)
     member = membership()
+    if arguments.strategy == "fsdp" and member is None and arguments.devices == 1:
+        raise UsageError("--strategy fsdp shares a model among processes: give --devices 2 or more, or use torchrun")
     if member is None:
         return run_here(given, arguments)
     if arguments.devices > 1 or arguments.jobs > 1:

@@ -14,6 +14,9 @@ from bench.config.config import read_yaml, set_text
 from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
+AUTO = "auto"
+"""In place of the rows of a micro-batch: as many as memory has room for."""
+
 
 @dataclass(frozen=True)
 class RunArguments:
@@ -33,6 +36,13 @@ class RunArguments:
         controls: whether `all` includes the controls that methods declare.
         metrics: metric families beside those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
+        devices: processes that share a cell.
+        accumulate: micro-batches of a step, on each process.
+        micro_batch: most rows of a micro-batch, in place of `accumulate`; `auto` for as many as memory has room for.
+        strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
+        activation_checkpointing: compute activations again in the backward pass, in place of keeping them.
+        keep_checkpoints: of cells that are finished and scored: `all`, `best` (one of those that differ in their seed
+            only), `none`.
         cell_timeout: seconds that a cell may take; 0 for no limit.
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
 
@@ -55,6 +65,10 @@ class RunArguments:
     jobs: int = 1
     devices: int = 1
     accumulate: int = 1
+    micro_batch: str = ""
+    strategy: str = "ddp"
+    activation_checkpointing: bool = False
+    keep_checkpoints: str = "all"
     threads: int = 0
     workers: int = 0
     state_every: float = 300.0  # seconds
@@ -111,11 +125,17 @@ def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line of `bench run`; the command line wins.
 
     Raises:
-        UsageError: no task is named, or the file or a list of numbers is malformed.
+        UsageError: no task is named, two options say how large a micro-batch is, or the file or a list of numbers is
+            malformed.
     """
     file: dict[str, Any] = {}
     if given.config:
         file = read_yaml(given.config)
+    if given.micro_batch and given.accumulate > 1:
+        raise UsageError(
+            f"--micro-batch {given.micro_batch} decides how many micro-batches a step has, and so does --accumulate "
+            f"{given.accumulate}; give one of them"
+        )
     tasks = split_names(given.task) or _listed(file.get("task"))
     if not tasks:
         raise UsageError("say what to run: --task NAME (see: bench list tasks)")
@@ -141,6 +161,10 @@ def collect(given: argparse.Namespace) -> RunArguments:
         jobs=given.jobs,
         devices=given.devices,
         accumulate=given.accumulate,
+        micro_batch=given.micro_batch or "",
+        strategy=given.strategy,
+        activation_checkpointing=given.activation_checkpointing,
+        keep_checkpoints=given.keep_checkpoints,
         threads=given.threads,
         workers=given.workers,
         state_every=given.state_every,

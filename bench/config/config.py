@@ -56,7 +56,7 @@ class TrainerConfig:
 
     Args:
         steps: optimiser steps; 0 means `epochs` decides.
-        epochs: passes over the training rows, when `steps` is 0.
+        epochs: passes over the training rows, when `steps` is 0; 0 to read weights as they are given (zero-shot).
         batch_size: rows of one optimiser step, over all ranks and micro-batches.
         lr: highest learning rate of AdamW.
         warmup: share of the steps, 0 to 1, in which the learning rate rises to `lr`.
@@ -100,8 +100,8 @@ class TrainerConfig:
     decay_epochs: Amount = 0.0
 
     def n_steps(self, rows: int) -> int:
-        """Optimiser steps for a training split of so many rows."""
-        return self.steps or max(1, round(self.epochs * rows / self.batch_size))
+        """Optimiser steps for a training split of so many rows; 0 for no training."""
+        return self.steps or steps_of(self.epochs, rows, self.batch_size)
 
     def validation_interval(self, rows: int) -> int:
         """Optimiser steps from one validation to the next, 0 for no validation."""

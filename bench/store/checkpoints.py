@@ -19,10 +19,13 @@ AGAIN = "remove '{}' and run the same command again to train it anew"
 
 
 def save_checkpoint(objective: Objective) -> bytes:
-    """Return all parameters and buffers as safetensors, each shared tensor once."""
+    """Return all parameters and buffers as safetensors, each shared tensor once, but what is given below adapters."""
+    given = objective.given_weights
     seen: set[int] = set()
     kept = {}
     for name, tensor in objective.state_dict().items():
+        if name in given:
+            continue
         if tensor.data_ptr() not in seen or tensor.numel() == 0:
             seen.add(tensor.data_ptr())
             kept[name] = tensor.detach().cpu().contiguous()
@@ -51,13 +54,16 @@ def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torc
 def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> None:
     """Load tensors into an objective of the same shape; tied tensors follow the one that was stored.
 
+    What no checkpoint holds, weights below adapters, stays as it is.
+
     Raises:
         StoreError: when they are of another model.
     """
     here = objective.state_dict()
     unexpected = [name for name in stored if name not in here]
     unlike = [name for name in stored if name in here and stored[name].shape != here[name].shape]
-    missing = absent(here, stored)
+    given = objective.given_weights
+    missing = [name for name in absent(here, stored) if name not in given]
     if unexpected or unlike or missing:
         raise StoreError(
             f"checkpoint in '{where}' is of another model: missing {missing[:3]}, unknown {unexpected[:3]}, of another "
@@ -74,7 +80,8 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
     """
     here = objective.state_dict()
     unlike = [name for name, tensor in stored.items() if name in here and here[name].shape != tensor.shape]
-    backbones = [name for name in [*absent(here, stored), *absent(stored, here)] if name.startswith("backbone.")]
+    either = {*absent(here, stored), *absent(stored, here)} - objective.given_weights
+    backbones = [name for name in either if name.startswith("backbone.")]
     if unlike or backbones:
         name = min(unlike or backbones)
         raise UsageError(

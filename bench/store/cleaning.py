@@ -20,7 +20,7 @@ from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from bench.store.store import CellFolder
 
-__all__ = ["BUSY_S", "Unneeded", "is_busy", "measured", "remove", "unneeded", "unneeded_checkpoints"]
+__all__ = ["BUSY_S", "Unneeded", "checkpoints_of", "is_busy", "measured", "remove", "unneeded", "unneeded_checkpoints"]
 
 BUSY_S = 3600
 """Seconds without a change after which nobody works on a cell: a run keeps its state every few minutes."""
@@ -102,8 +102,13 @@ def unneeded_checkpoints(root: Path, kept: Collection[Path] = ()) -> Iterator[Un
         cell = CellFolder(listed.path)
         if cell.path in kept or is_busy(cell.path) or not cell.has("trained.json"):
             continue
-        for name in cell.names("model-*.safetensors"):
-            yield measured(cell.path / name, "a checkpoint, by --checkpoints")
+        yield from checkpoints_of(cell)
+
+
+def checkpoints_of(cell: CellFolder) -> list[Unneeded]:
+    """Return the checkpoints of a cell, with their bytes."""
+    names = cell.names("model-*.safetensors")
+    return [measured(cell.path / name, "a checkpoint, by --checkpoints") for name in names]
 
 
 def is_busy(folder: Path) -> bool:

@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from bench.models.core.objective import Objective
+from bench.training.sharding import local
 
 CURVE_POINTS = 100
 """Points of the training curve that are kept."""
@@ -98,13 +99,14 @@ class Recorder(Callback):
         """Return whether losses and weights are finite on all ranks, all of which ask; if not, stop the training."""
         if self.bad_at is None:  # nothing was trained since the state was loaded
             return True
-        finite = torch.stack([p.detach().isfinite().all() for p in module.parameters() if p.requires_grad]).all()
+        shares = [local(p.detach()) for p in module.parameters() if p.requires_grad]
+        finite = torch.stack([share.isfinite().all() for share in shares]).all()
         bad_at = torch.where(finite, self.bad_at, self.bad_at.clamp(max=self.step))
         first = float(trainer.strategy.reduce(bad_at, reduce_op="min"))
         if not math.isfinite(first):
             return True
         self.diverged_at = int(first)
-        self.bad_parameter = first_bad(module)
+        self.bad_parameter = first_bad(module, trainer)
         trainer.should_stop = True
         return False
 
@@ -135,9 +137,12 @@ class Recorder(Callback):
         return content
 
 
-def first_bad(module: LightningModule) -> str | None:
-    """Return the name of the first parameter that is not finite, or None."""
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad and not bool(parameter.detach().isfinite().all()):
-            return name
-    return None
+def first_bad(module: LightningModule, trainer: Trainer) -> str | None:
+    """Return the name of the first parameter that is not finite on any rank, or None; all ranks ask."""
+    named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+    bad = [at for at, (_, p) in enumerate(named) if not bool(local(p.detach()).isfinite().all())]
+    first = torch.tensor(min(bad, default=len(named)), dtype=torch.float64, device=module.device)
+    at = int(trainer.strategy.reduce(first, reduce_op="min"))
+    if at == len(named):
+        return None
+    return named[at][0]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from bench.config.config import LOWER_IS_BETTER
 from bench.errors import UsageError
 from bench.training.recorder import Recorder
+from bench.training.sharding import ShardedStrategy, whole_weights
 
 Measure = Callable[[], dict[str, float]]
 """Scores what the objective writes for the validation split."""
@@ -66,7 +66,8 @@ class Selection(Callback):
             )
         value = named[self.column]
         if self._is_better(value):
-            self.best = {"step": self.recorder.step, "value": value, "weights": copied(module)}
+            is_kept = trainer.is_global_zero or not isinstance(trainer.strategy, ShardedStrategy)
+            self.best = {"step": self.recorder.step, "value": value, "weights": whole_weights(module, is_kept)}
             self.without_better = 0
             return
         self.without_better += 1
@@ -84,9 +85,9 @@ class Selection(Callback):
         return bool(value > self.best["value"])
 
     def take_best(self, module: LightningModule) -> None:
-        """Give the objective the weights of the best step, where one was chosen."""
-        if self.best:
-            module.load_state_dict(self.best["weights"])
+        """Give the objective the weights of the best step, if there is one; of sharded ranks only the first has it."""
+        if self.best and self.best["weights"]:
+            module.load_state_dict(self.best["weights"], strict=module.strict_loading)
 
     def result(self) -> dict[str, Any]:
         """Return what a record says of validation; nothing without one."""
@@ -98,8 +99,3 @@ class Selection(Callback):
             if self.best:
                 content["kept"] |= {"step": self.best["step"], "value": round(self.best["value"], 6)}
         return content
-
-
-def copied(module: LightningModule) -> dict[str, torch.Tensor]:
-    """Return a copy of all weights and buffers on the CPU."""
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in module.state_dict().items()}

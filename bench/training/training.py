@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
@@ -15,13 +16,14 @@ from bench.base.signals import between_steps, interrupts_get_out
 from bench.config.config import LOWER_IS_BETTER, TrainerConfig
 from bench.errors import StoreError
 from bench.models.core.objective import Objective
-from bench.processes.trainer import placed
+from bench.processes.trainer import GROUP_TIMEOUT_S, placed
 from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.training.recorder import OnStep, Recorder
 from bench.training.selection import Measure, Selection
+from bench.training.sharding import ShardedStrategy
 from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
 
 
@@ -35,6 +37,7 @@ def train(
     world: int = 1,
     accumulate: int = 1,
     strategy: str | Strategy | None = None,
+    activation_checkpointing: bool = False,
     timeout: float = 0.0,
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars,
     workers: int = 0,
@@ -56,7 +59,9 @@ def train(
         seed: of order and dropout.
         world: processes; the global batch is shared among them.
         accumulate: micro-batches of an optimiser step on each process.
-        strategy: a Lightning strategy; by default one process or `ddp`.
+        strategy: `ddp` (each process has the whole model), `fsdp` (a share of it, see `sharding`), or one of
+            Lightning's own; by default one process or `ddp`.
+        activation_checkpointing: keep only the inputs of layers for the backward pass, and compute the rest again.
         timeout: seconds that a process waits for the others in a collective; 0 for the default.
         exemplars: returns the exemplars of a split by row id, for methods that read exemplars.
         workers: processes that prepare batches; the batches are the same for any number.
@@ -68,12 +73,15 @@ def train(
         every: a state after every so many steps too.
         callbacks: of the program around, told of every step; they see it before a state is kept.
 
+    With no steps to take, weights stay as they are.
+
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]];
         where they are, `diverged_parameter`, `spike`, `validation` [[step, columns]] and `kept`, the step that was
         chosen.
 
     Raises:
+        UsageError: the backbone has no layers that could be sharded, or whose activations could be computed again.
         KeyboardInterrupt: when the training is interrupted, at the end of a step whose state was kept; signal handlers
             are those of before.
     """
@@ -81,17 +89,20 @@ def train(
     rows = task.fed_rows("train")
     steps, interval = config.n_steps(len(rows)), config.validation_interval(len(rows))
     recorder = Recorder(steps, accumulate, on_step)
+    if not steps:
+        task.setup_run(None)
+        return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
     lower = LOWER_IS_BETTER.get(config.select, lower_is_better)
     selection = Selection(recorder, config.select, lower, config.patience, measure)
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
-        with quiet(), between_steps(), interrupts_get_out():
+        with quiet(), between_steps(), interrupts_get_out(), recomputed(objective, activation_checkpointing):
             trainer = Trainer(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
                 **settings_of(config, accumulate),
-                **placed(world, strategy, io, timeout),
+                **placed(world, strategy_of(strategy, world, timeout), io, timeout),
                 **validation_of(interval * accumulate),
             )
             state = None if states is None else states.newest_whole()
@@ -128,6 +139,28 @@ def validation_of(batches: int) -> dict[str, Any]:
     if not batches:
         return {"limit_val_batches": 0}
     return {"val_check_interval": batches, "check_val_every_n_epoch": None}
+
+
+def strategy_of(name: str | Strategy | None, world: int, timeout: float) -> str | Strategy | None:
+    """Return the strategy of a name; None for the default: one process, or `ddp`."""
+    if isinstance(name, str) and (world == 1 or name == "ddp"):
+        return None
+    if name == "fsdp":
+        return ShardedStrategy(timeout=timedelta(seconds=timeout or GROUP_TIMEOUT_S))
+    return name
+
+
+@contextmanager
+def recomputed(objective: Objective, is_on: bool) -> Iterator[None]:
+    """Compute the activations of layers again in the backward pass, if asked, and stop doing so afterwards."""
+    if not is_on:
+        yield
+        return
+    objective.backbone.recompute_activations(True)
+    try:
+        yield
+    finally:
+        objective.backbone.recompute_activations(False)
 
 
 @contextmanager

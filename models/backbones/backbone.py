@@ -15,7 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.errors import UsageError
 from bench.models.backbones.logits import LogitRule, logit_rule
+from bench.models.backbones.lora import Lora
 from bench.models.backbones.pretrained import Pretrained
 from bench.models.backbones.room import room_of
 from bench.models.core.history import History
@@ -88,6 +90,8 @@ class Backbone(nn.Module, ABC):
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
     pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
+    lora: Lora | None = None  # how it is adapted, where adapters are trained in its place
+    given: frozenset[str] = frozenset()  # its frozen weights below adapters, which no checkpoint holds
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -124,6 +128,28 @@ class Backbone(nn.Module, ABC):
         if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
             return output_embedding(self.model)
         return None
+
+    def recompute_activations(self, is_on: bool) -> None:
+        """Keep of each layer only its input for the backward pass and compute the rest again, or stop doing so.
+
+        Losses and gradients are the same in every bit: what is drawn, as for dropout, is drawn again.
+
+        Raises:
+            UsageError: the model cannot.
+        """
+        if not getattr(self.model, "supports_gradient_checkpointing", False):
+            raise UsageError(
+                f"--activation-checkpointing needs a model of transformers that supports gradient checkpointing; "
+                f"{type(self.model).__name__} does not, so leave the option out"
+            )
+        named = "activation"
+        if not hasattr(self.model, "activation_checkpointing_enable"):
+            named = "gradient"  # as transformers called it before
+        if is_on:
+            getattr(self.model, f"{named}_checkpointing_enable")({"use_reentrant": False})
+            self.model.disable_input_require_grads()  # gradients reach frozen embeddings only where this is reentrant
+        else:
+            getattr(self.model, f"{named}_checkpointing_disable")()
 
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""

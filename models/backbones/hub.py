@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from bench.base.network import hub_reachable, within
-from bench.base.options import checked
+from bench.base.options import LATER, Range, checked
+from bench.base.seeds import seed_of
 from bench.errors import MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.backbones.lora import Lora, adapt, check_lora
 from bench.models.backbones.pretrained import Pretrained, resolved
 
 MAIN = "main"
@@ -25,22 +27,37 @@ CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
 
 
-@checked("a pretrained backbone")
+@checked("a pretrained backbone", check_lora)
 def hub(
-    name: str, texts: TextSource, seed: int, *, path: str = "", revision: str = "main", freeze_embeddings: bool = False
+    name: str,
+    texts: TextSource,
+    seed: int,
+    *,
+    path: str = "",
+    revision: str = "main",
+    freeze_embeddings: bool = False,
+    lora_rank: Annotated[int, Range(0), LATER] = 0,
+    lora_alpha: Annotated[int, Range(1), LATER] = 16,
+    lora_dropout: Annotated[float, Range(0, below=1), LATER] = 0.0,
+    lora_targets: Annotated[str, LATER] = "",
 ) -> Backbone:
     """Load a pretrained model and its tokenizer; the task's markers become tokens of their own.
 
     Args:
         name: a name of `BACKBONES`, a hub id, or a folder.
         texts: the task.
-        seed: unused; weights are given.
+        seed: of adapters; all other weights are given.
         path: a local folder to use in place of the hub.
         revision: of the hub repository; `main` is the pinned one where the name has one.
         freeze_embeddings: keep token embeddings and head fixed, as HistAlign A.1 does.
+        lora_rank: train adapters of this rank in place of the model (LoRA); 0 to train the model.
+        lora_alpha: how much they count, divided by the rank.
+        lora_dropout: rate, of their inputs.
+        lora_targets: names of the layers that have some, with commas; empty for the projections of queries and values.
 
     Raises:
-        MissingError: when neither folder, cache nor hub has it.
+        MissingError: when neither folder, cache nor hub has it, or adapters are wanted and `peft` is not there.
+        UsageError: for options it cannot have.
     """
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     from transformers.utils import logging
@@ -55,13 +72,23 @@ def hub(
         model = kind.from_pretrained(place, dtype=torch.float32, **options)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
+    if lora_rank:  # the vectors of markers are in no checkpoint then, and have to be drawn again
+        torch.manual_seed(seed_of(seed, "weights"))
     if texts.markers:
         tokenizer.add_tokens(list(texts.markers), special_tokens=True)
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
+    lora = None
+    if lora_rank:
+        lora = adapt(model, Lora(lora_rank, lora_alpha, lora_dropout, lora_targets))
     backbone = adapter_of(model)(model, tokenizer)
     backbone.pretrained = weights
+    if lora is not None:
+        backbone.lora = lora
+        backbone.given = frozenset(
+            name for name, p in backbone.named_parameters(remove_duplicate=False) if not p.requires_grad
+        )
     if freeze_embeddings:
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)

@@ -131,7 +131,7 @@ def remade(
     weights = checkpoint["state_dict"]
     if objective.uses_token_counts:
         objective.prepare(weights["counts"].long())
-    objective.load_state_dict(weights)
+    objective.load_state_dict(weights, strict=objective.strict_loading)
     return objective
 
 

@@ -203,8 +203,20 @@ class Trainable(LightningModule):
 
     # Checkpoints ------------------------------------------------------------------------------------------------
 
+    @property
+    def given_weights(self) -> frozenset[str]:
+        """Names of pretrained weights that are not trained and in no checkpoint: those below adapters."""
+        return frozenset(f"backbone.{name}" for name in self.backbone.given)
+
+    @property
+    def strict_loading(self) -> bool:
+        """Whether a checkpoint has to hold all weights."""
+        return not self.given_weights
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Say what the objective is made of, so that the checkpoint can be loaded alone."""
+        """Leave out what is given, and say what the objective is made of, so that a checkpoint can be loaded alone."""
+        for name in self.given_weights:
+            checkpoint["state_dict"].pop(name, None)
         if self.run_context.made_of is not None:
             checkpoint[MADE_OF] = dict(self.run_context.made_of())
 

@@ -11,6 +11,8 @@ import pytest
 from safetensors.torch import load
 
 from bench.cells.shared import memory
+from bench.cli import parser
+from bench.config.arguments import collect
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from tests.conftest import Ended
@@ -93,6 +95,54 @@ def json_seed(results: Path, weights: dict[str, Any]) -> int:
         if all(bool((found[name] == weight).all()) for name, weight in weights.items()):
             return int(json.loads(path.read_text())["content"]["config"]["seed"])
     raise AssertionError("no cell has these weights")
+
+
+@pytest.mark.parametrize(
+    ("asked", "estimated", "tries", "rows"),
+    [
+        ("auto", None, 1, 2),  # all four rows at once do not fit
+        ("auto", 2, 0, 2),
+        ("auto", 9, 0, 1),  # there are no more micro-batches than rows
+        ("1", None, 0, 1),
+        ("3", None, 0, 2),  # three and one would be a larger one than two and two
+    ],
+)
+def test_the_largest_micro_batch_that_fits(
+    bench: Bench,
+    tmp_path: Path,
+    whole: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    estimated: int | None,
+    tries: int,
+    rows: int,
+) -> None:
+    """Memory has room for two rows; a step has four, whatever is asked for."""
+    monkeypatch.setenv("FITS", "2")
+    monkeypatch.setattr(memory, "known_estimate", lambda: lambda cell, world: estimated)
+    ended = bench(*arguments(tmp_path / "results", "--micro-batch", asked))
+    assert (ended.code, ended.err.count(NOTE)) == (0, tries), ended.err
+    ((provenance, weights),) = left(tmp_path / "results")
+    assert provenance["micro_batch"] == {"asked": asked, "rows": rows}
+    assert provenance["accumulate"] == 4 // rows
+    assert_close(weights, whole)
+
+
+def test_without_an_estimate_all_rows_are_tried_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = arguments(tmp_path / "results", "--micro-batch", "auto")
+    (cell,) = stores.planned(given)
+    monkeypatch.setattr(memory, "ESTIMATE", ("bench.cost_that_is_not_there", "micro_batches"))
+    assert memory.known_estimate() is None
+    assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given))) == 1
+    assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given)), lambda cell, world: 3) == 2
+
+
+def test_one_option_says_how_large_a_micro_batch_is(bench: Bench, tmp_path: Path) -> None:
+    ended = bench(*arguments(tmp_path / "results", "--micro-batch", "2", "--accumulate", "2"))
+    assert ended.code == 2
+    assert "--micro-batch 2 decides" in ended.err
+    for wrong in ("0", "all", "1.5"):
+        assert bench(*arguments(tmp_path / "results", "--micro-batch", wrong)).code == 2
 
 
 @pytest.mark.slow

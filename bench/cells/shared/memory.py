@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from bench.base.files import write_atomic
 from bench.cells.cell import Cell
+from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError
 from bench.processes.endings import is_out_of_memory
 from bench.store.state_files import STATE
@@ -19,6 +21,12 @@ FILE = "memory.json"
 
 Attempt = Callable[[int, bool], None]
 """Trains with so many micro-batches of a step; told whether there are more than asked for, for want of memory."""
+
+Estimate = Callable[[Cell, int], int | None]
+"""Returns how many micro-batches of a step a cell needs on each of so many processes; None where it cannot tell."""
+
+ESTIMATE = ("bench.cost.estimate", "micro_batches")
+"""Module and name of the `Estimate` of this program, where it has one."""
 
 _REMEMBERED: dict[tuple[object, ...], int] = {}
 """Micro-batches that cells of a kind have needed in this run."""
@@ -52,6 +60,38 @@ def within_memory(cell: Cell, world: int, accumulate: int, attempt: Attempt, on_
         micro_batches = halved(cell, world, micro_batches, why)
         remember(cell, world, micro_batches)
         on_note(f"{cell.label}: out of memory; it is trained with {micro_batches} micro-batches of a step")
+
+
+def micro_batches_of(cell: Cell, world: int, arguments: RunArguments, estimate: Estimate | None = None) -> int:
+    """Return how many micro-batches of a step to begin with; where memory is not enough, `within_memory` takes more.
+
+    The rows of a step, and so the result but for rounding, are the same for any number.
+
+    Args:
+        cell: what.
+        world: processes.
+        arguments: `--accumulate`, or `--micro-batch` in its place. `auto` begins with what is estimated, and with all
+            rows at once where nobody can tell.
+        estimate: in place of the program's own.
+    """
+    rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
+    if not asked or cell.method.is_baseline:
+        return arguments.accumulate
+    if asked != AUTO:
+        return max(1, -(-rows // (int(asked) * world)))
+    estimate = estimate or known_estimate()
+    needed = None if estimate is None else estimate(cell, world)
+    return max(1, min(needed or 1, rows // world))
+
+
+def known_estimate() -> Estimate | None:
+    """Return the estimate of this program, or None where it has none."""
+    module, name = ESTIMATE
+    try:
+        found: Estimate | None = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError:
+        return None
+    return found
 
 
 def halved(cell: Cell, world: int, micro_batches: int, why: str) -> int:

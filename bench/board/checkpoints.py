@@ -1,0 +1,114 @@
+"""Checkpoints: which of them stay when their cells are finished and scored; records, rows and scores always do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from bench.base.keys import key_of
+from bench.base.sizes import bytes_text
+from bench.cells.cell import Cell
+from bench.cells.run import Outcome
+from bench.store.cleaning import checkpoints_of, remove
+from bench.store.reading import CellRecords, read_cells
+from bench.store.store import Store
+
+__all__ = ["best_cells", "drop_checkpoints"]
+
+
+def drop_checkpoints(
+    policy: str, cells: Sequence[Cell], outcome: Outcome, root: Path, say: Callable[[str], None]
+) -> None:
+    """Remove the checkpoints that a policy does not keep, and say what is left on the disk.
+
+    A cell that is not finished keeps its checkpoint, and so do those that it starts from or reads along.
+
+    Args:
+        policy: `all`, `best` (of cells that differ in their seed only, the best one's) or `none`.
+        cells: of the run.
+        outcome: what has become of them so far.
+        root: of the store.
+        say: told what was removed and what is left.
+    """
+    if policy == "all":
+        return
+    kept = needed_folders(cells, outcome)
+    if policy == "best":
+        kept |= best_cells(Store(root))
+    files = [file for cell in distinct(cells) for file in checkpoints_of(cell.folder)]
+    gone = [file for file in files if file.path.parent not in kept]
+    if not gone:
+        return
+    remove(gone)
+    size, left = sum(file.size for file in gone), sum(file.size for file in files if file not in gone)
+    say(
+        f"--keep-checkpoints {policy}: removed {bytes_text(size)} in {len(gone)} checkpoints; this run has "
+        f"{bytes_text(left)} of checkpoints left"
+    )
+
+
+def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
+    """Return the folders of cells that are not finished, and of those that they start from or read along."""
+    finished = {*outcome.ok, *outcome.stored, *outcome.diverged}
+    needed = set()
+    for cell in cells:
+        if cell.label in finished:
+            continue
+        needed.add(cell.folder.path)
+        needed.update(other.folder.path for other in cell.needed)
+        if cell.start is not None:
+            needed.add(cell.start.path)
+    return needed
+
+
+def distinct(cells: Sequence[Cell]) -> Collection[Cell]:
+    """Return one cell of each folder: a control may share that of another."""
+    return {cell.folder.path: cell for cell in cells}.values()
+
+
+def best_cells(store: Store) -> set[Path]:
+    """Return the folders of cells that keep their checkpoint under `--checkpoints best`.
+
+    Of cells that differ in their seed only, it is the one with the best primary value of its task, the mean over its
+    decodings. Where one of them has no such value, or is damaged, all keep theirs.
+    """
+    from bench.leaderboards.groups import comparable
+
+    alike: dict[str, list[tuple[float | None, Path]]] = defaultdict(list)
+    kept = set()
+    for cell in read_cells(store):
+        if cell.trained is None or cell.damaged:
+            kept.add(cell.folder.path)
+        elif cell.trained["status"] == "ok":
+            alike[key_of(comparable(cell.trained))].append((merit_of(cell), cell.folder.path))
+    for cells in alike.values():
+        merits = [merit for merit, _ in cells if merit is not None]
+        if len(merits) < len(cells):
+            kept.update(path for _, path in cells)
+        else:
+            kept.add(max(cells, key=lambda cell: (cell[0], str(cell[1])))[1])
+    return kept
+
+
+def merit_of(cell: CellRecords) -> float | None:
+    """Return the mean of a cell's primary values, larger for the better; None where it has none."""
+    from bench.leaderboards.groups import own_part
+    from bench.leaderboards.table import columns_of
+
+    assert cell.trained is not None
+    task = cell.trained["config"]["task"]
+    _, primary = columns_of(task, own_part(cell.trained, "task"))
+    if not primary:
+        return None
+    values = []
+    for score in cell.scores:
+        for value in score["values"]:
+            if value["name"] == primary and value["value"] is not None and not score["of"].get("shown_as"):
+                sign = 1
+                if value["higher_is_better"] is False:
+                    sign = -1
+                values.append(sign * value["value"])
+    if not values:
+        return None
+    return sum(values) / len(values)

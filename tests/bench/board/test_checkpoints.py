@@ -1,0 +1,89 @@
+"""Checkpoints by policy: what nobody needs goes when its cell is scored, what somebody needs stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.board import checkpoints
+from bench.cells.cell import Cell
+from bench.errors import BenchError
+from bench.store.cleaning import checkpoints_of
+from bench.store.store import CellFolder
+from tests.conftest import Ended
+from tests.e2e import stores
+
+Bench = Callable[..., Ended]
+
+
+def arguments(results: Path, policy: str, *more: str, method: str = "mle") -> list[str]:
+    """A run that says what it does."""
+    given = stores.arguments(results, "--keep-checkpoints", policy, *more, task="ambiguous_template", method=method)
+    return [text for text in given if text != "--quiet"]
+
+
+def left(results: Path) -> dict[str, int]:
+    """How many checkpoints each method has."""
+    found: dict[str, int] = {}
+    for path in results.rglob("trained.json"):
+        method = path.parent.parent.name
+        found[method] = found.get(method, 0) + len(checkpoints_of(CellFolder(path.parent)))
+    return found
+
+
+def test_all_are_kept_unless_asked(bench: Bench, tmp_path: Path) -> None:
+    ended = bench(*arguments(tmp_path, "all"))
+    assert ended.code == 0
+    assert left(tmp_path) == {"mle": 1}
+    assert "--keep-checkpoints" not in ended.err
+
+
+def test_none_is_kept_and_the_disk_is_said(bench: Bench, tmp_path: Path) -> None:
+    """Nothing else goes: another run finds all it wants."""
+    ended = bench(*arguments(tmp_path, "none"))
+    assert ended.code == 0, ended.err
+    assert left(tmp_path) == {"mle": 0}
+    assert "--keep-checkpoints none: removed " in ended.err
+    assert "kB in 1 checkpoints; this run has 0 B of checkpoints left" in ended.err
+    scores = list(tmp_path.rglob("scores-*"))
+    again = bench(*arguments(tmp_path, "none"))
+    assert again.code == 0, again.err
+    assert list(tmp_path.rglob("scores-*")) == scores
+    assert "removed" not in again.err
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_best_seed_keeps_its_own(bench: Bench, tmp_path: Path, jobs: int) -> None:
+    ended = bench(*arguments(tmp_path, "best", "--seeds", "0,1,2", "--jobs", str(jobs)))
+    assert ended.code == 0, ended.err
+    assert left(tmp_path) == {"mle": 1}
+    assert "in 2 checkpoints; this run has " in ended.err
+
+
+def test_a_parent_keeps_its_own_until_its_children_are_done(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, int]] = []
+    drop = checkpoints.drop_checkpoints
+
+    def looked(*given: object) -> None:
+        drop(*given)  # type: ignore[arg-type]
+        seen.append(left(tmp_path))
+
+    monkeypatch.setattr(checkpoints, "drop_checkpoints", looked)
+    ended = bench(*arguments(tmp_path, "none", method="face"))
+    assert ended.code == 0, ended.err
+    assert seen == [{"mle": 1}, {"mle": 0, "face": 0}, {"mle": 0, "face": 0}]
+
+
+def test_what_a_failed_child_needs_stays(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(cell: Cell, *_: object) -> None:
+        if cell.method.name == "face":
+            raise BenchError("as asked")
+
+    monkeypatch.setattr("bench.cells.run.score_cell", fails)
+    ended = bench(*arguments(tmp_path, "none", method="face"))
+    assert ended.code == 1
+    assert left(tmp_path) == {"mle": 1, "face": 1}
