@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.base.files import write_atomic
+from bench.base.keys import key_of
 from bench.cells.cell import Cell
 from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError
@@ -129,7 +130,7 @@ def remember(cell: Cell, world: int, micro_batches: int) -> None:
 def size_of(cell: Cell, world: int) -> tuple[object, ...]:
     """Return what decides how much memory a cell takes, near enough."""
     trainer = cell.config.trainer
-    options = tuple(sorted(cell.config.backbone_options.items()))
+    options = key_of(dict(cell.config.backbone_options))  # one of one's own may be a list
     return cell.config.task, cell.config.backbone, options, trainer.batch_size, trainer.precision, world
 
 
