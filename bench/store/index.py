@@ -61,27 +61,22 @@ class Index:
             stored = self._stored(table, [cell.place for cell in batch])
             for cell in batch:
                 stamp, packed = stored.get(cell.place, (b"", b""))
-                content = None
+                content: Content | None = None
                 if stamp == cell.stamp:
-                    content = self._unpacked(packed)
+                    with self._tolerant():
+                        content = json.loads(zlib.decompress(packed).decode())
                 yield cell, content
 
     def _stored(self, table: str, folders: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
         """Return stamp and packed content of the folders that are in the index."""
+        rows: list[tuple[str, bytes, bytes]] = []
         if self.connection is None:
             return {}
         with self._tolerant():
             marks = ", ".join("?" * len(folders))
             query = f"SELECT folder, stamp, content FROM {table} WHERE folder IN ({marks})"  # noqa: S608
-            return {folder: (stamp, content) for folder, stamp, content in self.connection.execute(query, folders)}
-        return {}
-
-    def _unpacked(self, packed: bytes) -> Content | None:
-        """Return the content of a row; None where it is damaged."""
-        with self._tolerant():
-            content: Content = json.loads(zlib.decompress(packed).decode())
-            return content
-        return None
+            rows = self.connection.execute(query, folders).fetchall()
+        return {folder: (stamp, content) for folder, stamp, content in rows}
 
     def put(self, folder: str, stamp: bytes, summary: Content, records: Content) -> None:
         """Learn a cell."""
