@@ -50,6 +50,8 @@ FORMS = re.compile(
     r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
+FORM_MARKS = ("hf_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AKIA", "eyJ", "-----BEGIN")
+"""One stands in whatever `FORMS` finds; looking for letters takes a tenth of the time."""
 NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)
 
 _LEARNT: dict[str, str] = {}
@@ -181,10 +183,16 @@ def blanked(text: str) -> str:
 def _blanked(text: str, patterns: Iterable[tuple[str, re.Pattern[str]]]) -> str:
     for _, pattern in patterns:
         text = pattern.sub(BLANK, text)
-    text = FORMS.sub(BLANK, text)
-    text = ADDRESS.sub(rf"\1{BLANK}@", text)
-    text = BEARER.sub(rf"\1{BLANK}", HEADER.sub(rf"\1{BLANK}", text))
-    return OPTION.sub(_without_option, _without_values(text))
+    if any(mark in text for mark in FORM_MARKS):
+        text = FORMS.sub(BLANK, text)
+    if ":/" in text:
+        text = ADDRESS.sub(rf"\1{BLANK}@", text)
+    lower = text.lower()
+    if "author" in lower or "bearer" in lower:
+        text = BEARER.sub(rf"\1{BLANK}", HEADER.sub(rf"\1{BLANK}", text))
+    if "=" in text or ":" in text:
+        text = _without_values(text)
+    return OPTION.sub(_without_option, text)
 
 
 def _without_values(text: str) -> str:

@@ -58,7 +58,7 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31mb\x1b]8;;http://x\x07c\r\nd\te\u202ef")
     'abc\nd\tef'
     """
-    if text.isprintable():  # most are, and nothing in them is a command, a break or a mark
+    if text.replace("\n", "").isprintable():  # most are, and nothing in them is a command, another break or a mark
         return text
     text = BREAKS.sub("\n", COMMANDS.sub("", text))
     return LONE.sub("\ufffd", ACTIVE.sub("", text))

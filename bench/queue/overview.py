@@ -12,8 +12,7 @@ from typing import Any
 from bench.errors import UsageError
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import COPY, PlanFile, read_plan
-from bench.queue.process_runner import progress_path
-from bench.queue.progress_file import read_progress
+from bench.queue.progress_file import progress_path, read_progress
 from bench.queue.protocol.files import DiskFiles
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.liveness import Liveness

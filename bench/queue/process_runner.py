@@ -22,10 +22,11 @@ from bench.processes.watch import Limits, Watch
 from bench.queue.child import REFUSED, main
 from bench.queue.outcome import CellOutcome, done_path, failed_path
 from bench.queue.plan_file import PlanFile
+from bench.queue.progress_file import progress_path
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.runner import Ending, Handle, Runner
 
-__all__ = ["ProcessRunner", "progress_path"]
+__all__ = ["ProcessRunner"]
 
 PRELOAD = "bench.queue.preload"
 """What the fork server imports."""
@@ -174,8 +175,3 @@ class ChildHandle(Handle):
         """Kill the process and what it has started."""
         self.was_told = True
         self.child.kill()
-
-
-def progress_path(queue: Path, key: str, generation: int) -> Path:
-    """Return where a child says how far it is."""
-    return queue / "p" / f"{key}.{generation}"

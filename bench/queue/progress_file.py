@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.processes.heartbeat import OnBeat, no_beat
 
-__all__ = ["ProgressFile", "read_progress"]
+__all__ = ["ProgressFile", "progress_path", "read_progress"]
 
 EVERY_S = 1.0
 
@@ -97,3 +97,8 @@ def read_progress(path: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         return None
     return content
+
+
+def progress_path(queue: Path, key: str, generation: int) -> Path:
+    """Return where a child says how far it is."""
+    return queue / "p" / f"{key}.{generation}"

@@ -11,14 +11,17 @@ import contextlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.cache import cache_root
 from bench.base.keys import key_of
 from bench.base.version import __version__
 from bench.store.migrations import SCHEMA
+
+if TYPE_CHECKING:
+    from bench.store.files import ListedCell
 
 __all__ = ["Index", "opened_index"]
 
@@ -27,7 +30,7 @@ VERSION = 1
 SMALLEST = 100
 """Cells of a store; fewer are read as fast as an index is."""
 BATCH = 200
-"""Cells learned in one transaction."""
+"""Cells asked for in one query, and learned in one transaction."""
 WAIT_S = 1.0
 """How long another process may hold the index before files are read instead."""
 TABLES = ("summary", "records")
@@ -46,23 +49,34 @@ class Index:
         self.connection = connection
         self.learned: list[tuple[str, bytes, bytes, bytes]] = []
 
-    def get(self, table: str, folder: str, stamp: bytes) -> Content | None:
-        """Return what is known of a cell; None where nothing is, or its files have changed.
+    def known(self, table: str, cells: Sequence[ListedCell]) -> Iterator[tuple[ListedCell, Content | None]]:
+        """Yield each cell with what is known of it; None where nothing is, or its files have changed.
 
         Args:
             table: `summary` or `records`.
-            folder: of the cell, below the store.
-            stamp: of its files as they are now.
+            cells: with the stamps of their files as they are now.
         """
+        for start in range(0, len(cells), BATCH):
+            batch = cells[start : start + BATCH]
+            stored = self._stored(table, [cell.place for cell in batch])
+            for cell in batch:
+                stamp, packed = stored.get(cell.place, (b"", b""))
+                content: Content | None = None
+                if stamp == cell.stamp:
+                    with self._tolerant():
+                        content = json.loads(zlib.decompress(packed).decode())
+                yield cell, content
+
+    def _stored(self, table: str, folders: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
+        """Return stamp and packed content of the folders that are in the index."""
+        rows: list[tuple[str, bytes, bytes]] = []
         if self.connection is None:
-            return None
+            return {}
         with self._tolerant():
-            query = f"SELECT content FROM {table} WHERE folder = ? AND stamp = ?"  # noqa: S608
-            row = self.connection.execute(query, (folder, stamp)).fetchone()
-            if row is not None:
-                content: Content = json.loads(zlib.decompress(row[0]))
-                return content
-        return None
+            marks = ", ".join("?" * len(folders))
+            query = f"SELECT folder, stamp, content FROM {table} WHERE folder IN ({marks})"  # noqa: S608
+            rows = self.connection.execute(query, folders).fetchall()
+        return {folder: (stamp, content) for folder, stamp, content in rows}
 
     def put(self, folder: str, stamp: bytes, summary: Content, records: Content) -> None:
         """Learn a cell."""

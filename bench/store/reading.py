@@ -116,14 +116,14 @@ def _known_or_read(store: Store, tasks: Collection[str] | None, table: str) -> I
         return
     listed = list(store.files.scan(store.root, tasks))
     with opened_index(store.root, len(listed)) as index:
-        for cell in listed:
-            content = index.get(table, cell.place, cell.stamp)
+        for cell, content in index.known(table, listed):
             if content is None:
                 read = _read(CellFolder(cell.path, store.files), cell.names)
                 if cell.is_settled:
                     index.put(cell.place, cell.stamp, **read)
-                content = read[table]
-            yield cell.place, content
+                yield cell.place, read[table]
+            else:
+                yield cell.place, content
         if tasks is None:
             index.forget_all_but(cell.place for cell in listed)
 

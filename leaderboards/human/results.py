@@ -15,7 +15,8 @@ import numpy as np
 
 from bench.leaderboards.human.answers import Answers, Judgement
 from bench.leaderboards.statistics.agreement import alpha, raw_agreement
-from bench.leaderboards.statistics.intervals import Interval, bootstrap, bootstrap_difference, resamples
+from bench.leaderboards.statistics.intervals import Interval, bootstrap, bootstrap_difference
+from bench.leaderboards.statistics.resampling import resamples
 from bench.leaderboards.statistics.significance import compare, holm
 from bench.metrics.sums import Sums, ratio, values_of
 

@@ -2,15 +2,13 @@
 
 Two variances are kept apart. Seeds (training noise): Student-t, because a bootstrap of few seeds is much too narrow
 (coverage of a nominal 95 % at n = 3: t 95 %, percentile bootstrap 73 %). Items (which examples were drawn): bootstrap.
-
-Every draw comes from a bit generator's raw stream, which numpy promises to keep, so a page says the same tomorrow.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -18,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bench.leaderboards.statistics.resampling import draws, resamples
 from bench.metrics.sums import Form, Sums, values_of
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "bootstrap",
     "bootstrap_difference",
     "bootstrap_differences",
-    "draws",
     "interquartile_mean",
     "probability_of_improvement",
     "seed_mean",
@@ -44,12 +42,7 @@ BITS = 64
 """More than a float has, and room to round."""
 SMALLEST = 3
 """Fewer seeds give no interval."""
-CHUNK = 2**18
-"""Numbers of a resampling matrix held at a time: 2 MiB."""
-HELD = 2 * 10**6
-"""Numbers that are held from one interval to the next, where a table has no more: 4 MB, two bytes each."""
 Floats = NDArray[np.float64]
-Counts = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -223,7 +216,7 @@ def bootstrap_differences(
     by_size: dict[int, list[int]] = {}
     for place, (ours, _) in enumerate(pairs):
         by_size.setdefault(len(ours), []).append(place)
-    intervals = {}
+    intervals: dict[int, Interval] = {}
     for places in by_size.values():
         found = _bootstrap([pairs[place] for place in places], level, rounds, seed)
         intervals.update(zip(places, found, strict=True))
@@ -382,47 +375,6 @@ def probability_of_improvement(
     tasks = np.arange(tasks_n)[:, None, None]
     samples = wins[tasks, rows[..., None], columns[..., None, :]].mean(axis=(1, 2, 3))
     return Interval(value, *_percentiles(samples, level))
-
-
-def draws(shape: tuple[int, ...], n: int, seed: int) -> NDArray[np.int64]:
-    """Return whole numbers below `n` of a shape, each as likely; the same on every machine and with every numpy.
-
-    >>> draws((2, 3), 10, seed=0).shape
-    (2, 3)
-    """
-    return _whole(np.random.PCG64(seed), math.prod(shape), n).reshape(shape)
-
-
-def resamples(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Floats]]:
-    """Yield, in chunks, the first round and how often each of `n` rows is drawn in each round, `[chunk, n]`."""
-    drawn: Iterable[tuple[int, Counts]] = _drawn_counts(rounds, n, seed)
-    if rounds * n <= HELD:
-        drawn = _held_counts(rounds, n, seed, CHUNK)
-    for start, counts in drawn:
-        yield start, counts.astype(np.float64)
-
-
-@lru_cache(maxsize=1)
-def _held_counts(rounds: int, n: int, seed: int, chunk: int) -> Sequence[tuple[int, Counts]]:
-    drawn = _drawn_counts(rounds, n, seed)
-    if n > np.iinfo(np.uint16).max:  # few rounds of many rows
-        return list(drawn)
-    return [(start, counts.astype(np.uint16)) for start, counts in drawn]
-
-
-def _drawn_counts(rounds: int, n: int, seed: int) -> Iterator[tuple[int, Counts]]:
-    """Draw what `resamples` yields, as whole numbers."""
-    bits, chunk = np.random.PCG64(seed), max(1, CHUNK // n)
-    for start in range(0, rounds, chunk):
-        size = min(chunk, rounds - start)
-        at = _whole(bits, size * n, n).reshape(size, n) + np.arange(size)[:, None] * n
-        yield start, np.bincount(at.ravel(), minlength=size * n).reshape(size, n)
-
-
-def _whole(bits: np.random.PCG64, size: int, n: int) -> NDArray[np.int64]:
-    """The top 53 bits of each raw number as a share of `n`."""
-    raw = np.asarray(bits.random_raw(size), dtype=np.uint64)
-    return ((raw >> np.uint64(11)) * (n * 2.0**-53)).astype(np.int64)
 
 
 def _iqm(values: Floats) -> Floats:

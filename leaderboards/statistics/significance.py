@@ -169,9 +169,9 @@ def compare_all(pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0) -> 
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
             hits = _hits([pairs[place] for place in some], rounds, seed)  # [pairs, 3]
-            for place, p_values in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
+            for place, (p, p_higher, p_lower) in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
                 sides = pairs[place]
-                comparisons[place] = Comparison(sides.difference, *p_values, rounds, n, sides.seeds)
+                comparisons[place] = Comparison(sides.difference, p, p_higher, p_lower, rounds, n, sides.seeds)
     return [comparisons[place] for place in range(len(pairs))]
 
 
@@ -205,7 +205,8 @@ def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, NDArray[np.int6
         The distinct columns `[columns, n]`, and the place of each column of each table `[tables, k]`.
     """
     places: dict[bytes, int] = {}
-    distinct, places_of = [], []
+    distinct: list[Floats] = []
+    places_of = []
     for table in tables:
         for column in table.T:
             content = column.tobytes()

@@ -6,7 +6,8 @@ python tests/benchmarks/large_store.py --folder F       keep the stores in a fol
 
 The cells of the kept board `small` are copied under new keys, with other seeds and learning rates. The rows of a copy's
 sums are turned round, so that no two cells have the same file of sums and every value is still what they come to.
-Limits at 10,000 cells: index 60 s, status 1 s, report 10 s (p-values kept from an earlier report), 300 MB.
+Limits at 10,000 cells: index and first report together 60 s, status 1 s, report 10 s (p-values kept from an earlier
+report), 300 MB.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ def nothing_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
         "password: {}", "'secret': '{}'", '{{"access_token": "{}"}}', 'api_key = "{}"', "Authorization: Bearer {}",
         "authorization: Basic {}", "{{'Authorization': 'Token {}'}}", "Bearer {}-0123456789", "https://me:{}@host/x",
         "https://{}@host/x.git", "https:/me:{}@host/data", "postgres://u:{}@h/db", "https://h/x?token={}&a=1",
+        "AUTHORIZATION: BEARER {}", "bEARER {}-0123456789",
         "MY_SECRET_KEY={}", "DB_PASSWORD={}", "clientSecret={}", "passphrase: {}", 'error: \\"api_key\\": \\"{}\\"',
     ],
 )  # fmt: skip
@@ -43,6 +44,7 @@ def test_by_name(text: str) -> None:
     "text",
     [
         "hf_" + "aB3" * 10, "sk-" + "aB3-" * 8, "ghp_" + "aB3" * 10, "AKIA" + "ABCD" * 4,
+        "gho_" + "aB3" * 10, "ghu_" + "aB3" * 10, "ghs_" + "aB3" * 10, "ghr_" + "aB3" * 10, "github_pat_" + "aB3" * 10,
         "eyJhbGciOiJIUz.eyJzdWIiOiIxMj.c2ln",
         "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\ncut short",

@@ -13,8 +13,7 @@ import pytest
 from bench.queue.outcome import CellOutcome, last_outcome
 from bench.queue.overview import overviews, text_of
 from bench.queue.plan_file import PlanFile, open_queue
-from bench.queue.process_runner import progress_path
-from bench.queue.progress_file import ProgressFile, read_progress
+from bench.queue.progress_file import ProgressFile, progress_path, read_progress
 from bench.queue.protocol.files import DiskFiles
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.journal import Journal, Record

@@ -14,14 +14,13 @@ from bench.leaderboards.statistics.intervals import (
     bootstrap,
     bootstrap_difference,
     bootstrap_differences,
-    draws,
     interquartile_mean,
     probability_of_improvement,
-    resamples,
     seed_mean,
     standard_deviation,
     student_t,
 )
+from bench.leaderboards.statistics.resampling import draws, resamples
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from tests.metrics.overlap.test_table_bleu import published, published_outputs
@@ -183,7 +182,7 @@ def test_samples_are_those_of_rows_drawn_one_by_one(make):
 def test_chunks_do_not_change_the_draws(monkeypatch):
     items = of_bleu(np.random.default_rng(0), 40)
     whole = bootstrap(items)
-    monkeypatch.setattr("bench.leaderboards.statistics.intervals.CHUNK", 1000)
+    monkeypatch.setattr("bench.leaderboards.statistics.resampling.CHUNK", 1000)
     assert len(list(resamples(100, 40, 0))) == 4
     assert (bootstrap(items).low, bootstrap(items).high) == pytest.approx((whole.low, whole.high), rel=1e-12)
 
@@ -205,7 +204,7 @@ def test_many_differences_have_the_intervals_that_each_has_alone_in_every_bit(he
     pairs.insert(2, (endless, of_perplexity(rng, 30)))
     alone = [bootstrap_difference(*pair, rounds=300, seed=4) for pair in pairs]
     if held is not None:
-        monkeypatch.setattr("bench.leaderboards.statistics.intervals.HELD", held)
+        monkeypatch.setattr("bench.leaderboards.statistics.resampling.HELD", held)
     assert bootstrap_differences(pairs, rounds=300, seed=4) == alone
     assert bootstrap_differences(pairs, rounds=300, seed=5) != alone
     assert [interval.low is None for interval in alone].count(True) == 4
