@@ -80,7 +80,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--activation-checkpointing",
         action="store_true",
-        help="compute activations again in the backward pass: less memory, about a third more time",
+        help="compute activations again in the backward pass: less memory, a second forward pass",
     )
     group.add_argument(
         "--keep-checkpoints",

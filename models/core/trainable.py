@@ -69,6 +69,8 @@ class Trainable(LightningModule):
                 f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"
             )
         self.backbone = backbone
+        if backbone.given:
+            self.strict_loading = False  # a checkpoint does not hold what is given
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
         self._sums = torch.zeros(3, dtype=torch.float64)  # of an evaluation: loss, negative log-likelihood, tokens
@@ -207,11 +209,6 @@ class Trainable(LightningModule):
     def given_weights(self) -> frozenset[str]:
         """Names of pretrained weights that are not trained and in no checkpoint: those below adapters."""
         return frozenset(f"backbone.{name}" for name in self.backbone.given)
-
-    @property
-    def strict_loading(self) -> bool:
-        """Whether a checkpoint has to hold all weights."""
-        return not self.given_weights
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Leave out what is given, and say what the objective is made of, so that a checkpoint can be loaded alone."""
