@@ -86,6 +86,8 @@ def run(
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
     )
+    if arguments.jobs > 1:
+        _refuse_script((*arguments.tasks, *arguments.methods))
     if quiet is None:
         quiet = not sys.stderr.isatty()
     with Progress(quiet) as progress, same_threads():
@@ -149,6 +151,21 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
     if isinstance(parts, Iterable) and not isinstance(parts, (str, type)):
         return tuple(name_of(part, what) for part in parts)
     return (name_of(parts, what),)
+
+
+def _refuse_script(names: Iterable[str]) -> None:
+    """Refuse classes of the script that is running: the processes of the cells do not run it.
+
+    Raises:
+        UsageError: naming the first.
+    """
+    for name in names:
+        module, _, kind = name.partition(":")
+        if module == "__main__":
+            raise UsageError(
+                f"the class {kind} is in the script that is running, which other processes do not run; put it in a "
+                f"module and import it, or leave jobs out"
+            )
 
 
 def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:

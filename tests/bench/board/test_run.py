@@ -90,8 +90,10 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
 
 def test_what_is_refused(results: Path) -> None:
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
+    in_script = type("InScript", (MLE,), {"name": "in_script", "__module__": "__main__"})
     for options, said in (
         ({"method": local}, r"the class Local has no source file.*%%writefile"),
+        ({"method": ["mle", in_script], "jobs": 2}, "the class InScript is in the script that is running"),
         ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
         ({"method": 3}, "a method is a name or a class, not int '3'"),
         ({"method": dict}, "a method is a name or a class derived from bench.Objective, not the class dict"),
