@@ -16,20 +16,20 @@ Shapes: n positions of a slice, P query positions, M memory entries, V tokens, D
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 __all__ = [
     "cache_log_probs",
-    "cache_log_sums",
     "cache_nll",
     "cache_nll_of",
     "cache_scores",
     "logaddexp",
+    "masked_log_sum",
     "scaled_similarity",
 ]
 
@@ -140,29 +140,27 @@ def cache_nll(
     positive = readable & (memory_tokens == targets[:, None])
     if comparable is not None:
         positive = positive & comparable
-    of_cache = cache_log_sums(similarity.to(logits.dtype), readable, positive)
+    similarity = similarity.to(logits.dtype)
+    of_cache = masked_log_sum(similarity, readable), masked_log_sum(similarity, positive)
     return cache_nll_of(logits.logsumexp(1), at_target, *of_cache)
 
 
-def cache_log_sums(
-    similarity: Tensor, readable: Tensor, positive: Tensor, known: Sequence[Tensor] = ()
-) -> tuple[Tensor, Tensor]:
-    """What `cache_nll` needs of the cache: the log-sum-exp of the similarities that are read.
+def masked_log_sum(values: Tensor, mask: Tensor, known: Tensor | None = None) -> Tensor:
+    """Log-sum-exp of each row's masked-in values, with a gradient of zero for a row that has none.
 
     Args:
-        similarity: ``[n, M]`` scaled similarities.
-        readable: ``[n, M]`` bool, the entries that the row may read.
-        positive: ``[n, M]`` bool, those of them that count for the target.
+        values: ``[n, M]``.
+        mask: ``[n, M]`` bool.
         known: what this function gave for the same arguments, when only gradients are wanted.
 
     Returns:
-        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf where there is none.
+        ``[n]``; -inf for a row that has none.
+
+    >>> masked_log_sum(torch.zeros(2, 3), torch.tensor([[True, True, False], [False, False, False]]))
+    tensor([0.6931,   -inf])
     """
-    of_readable, of_positive = known or (None, None)
-    return (
-        _MaskedLogSum.apply(similarity, readable, of_readable),
-        _MaskedLogSum.apply(similarity, positive, of_positive),
-    )
+    log_sums: Tensor = _MaskedLogSum.apply(values, mask, known)
+    return log_sums
 
 
 def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positive: Tensor) -> Tensor:
@@ -171,8 +169,8 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
     Args:
         lse: ``[n]`` log-sum-exp of the logits.
         at_target: ``[n]`` logit of the target.
-        of_readable: ``[n]``, with ``of_positive`` as `cache_log_sums` gives them.
-        of_positive: ``[n]``.
+        of_readable: ``[n]`` log-sum-exp over the entries that are read; -inf where there is none.
+        of_positive: ``[n]`` likewise, over those of them that count for the target.
 
     Returns:
         ``[n]`` negative log-likelihoods in nats.
@@ -188,22 +186,38 @@ def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
     return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
 
 
+LEAST = -80.0
+"""Exponent below which an exponential counts as 0: beside the largest, which is 1, it changes no sum.
+
+A CPU takes ten times as long for the exponential of -inf, and a hundred times for one that underflows.
+"""
+
+
 class _MaskedLogSum(torch.autograd.Function):
-    """``[n]`` log-sum-exp of each row's masked-in values; -inf, with zero gradient, for a row that has none."""
+    """`masked_log_sum`, which keeps the exponentials for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, mask: Tensor, known: Tensor | None) -> Tensor:
-        filled = values.masked_fill(~mask, -math.inf)
-        log_sums = filled.logsumexp(1) if known is None else known.clone()
-        ctx.save_for_backward(filled, log_sums)
-        return log_sums
+        filled = torch.where(mask, values, -math.inf)
+        log_sums = known
+        if known is None:
+            log_sums = values.new_full(values.shape[:1], -math.inf)
+            if values.shape[1]:
+                log_sums = filled.amax(1)
+        shift = log_sums.masked_fill(log_sums.isneginf(), 0.0)[:, None]
+        shares = F.threshold_(filled.sub_(shift).clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
+        total = torch.ones_like(log_sums)
+        if known is None:
+            total = shares.sum(1)  # at least 1, or 0 for a row that has no value
+            log_sums = log_sums + total.log()
+        ctx.save_for_backward(shares, total)
+        return log_sums.clone() if known is not None else log_sums
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        filled, log_sums = ctx.saved_tensors
-        finite = log_sums.masked_fill(log_sums.isneginf(), math.inf)  # a row without values gets exp(-inf - inf) = 0
-        return (filled - finite[:, None]).exp_().mul_(gradient[:, None]), None, None
+        shares, total = ctx.saved_tensors
+        return shares * (gradient / total.clamp(min=1))[:, None], None, None
 
 
 def _working_dtype(*tensors: Tensor) -> torch.dtype:
