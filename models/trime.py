@@ -19,7 +19,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.models.core.target_entries import target_entries
-from bench.models.functional.cache import cache_log_probs, cache_nll_of, masked_log_sum
+from bench.models.functional.cache import cache_log_probs, cache_log_sums_, cache_nll_of
 
 
 class TRIME(Objective):
@@ -66,8 +66,4 @@ def cache_terms(rows: Rows, *, released: bool) -> tuple[Tensor, Tensor]:
     similarity, (entries, positive) = rows.similarity(), target_entries(rows)  # [n, M], [n, C] and [n, C]
     if released:
         positive = positive & rows.labelled.gather(1, entries)
-    of_readable, of_positive = rows.memory_terms or (None, None)
-    return (
-        masked_log_sum(similarity, rows.readable, of_readable),
-        masked_log_sum(similarity.gather(1, entries), positive, of_positive),
-    )
+    return cache_log_sums_(similarity, rows.readable, entries, positive, rows.memory_terms)

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from bench.models.core.head import budget, positions_in, sum_dtype
-from bench.models.core.states import Block, Rows, States, at_positions, blocks, rows_of
+from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
 
 MemoryTerms = Callable[[Rows], tuple[Tensor, ...]]
 """From the memory of a slice to the terms of its positions, [n] each, differentiable by `hidden` and `memory`."""
@@ -41,7 +41,7 @@ def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, 
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
         memory_terms: of a slice; it may depend on no parameter.
     """
-    cut = blocks(states.targets, memory_slice_size(states), states.on_host().targets)
+    cut = states.on_host().once(blocks_of, memory_slice_size(states))
     if not cut:
         return ()
     keep = torch.is_grad_enabled() and _fits(states, cut)

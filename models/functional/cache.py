@@ -25,11 +25,11 @@ from torch.nn import functional as F
 
 __all__ = [
     "cache_log_probs",
+    "cache_log_sums_",
     "cache_nll",
     "cache_nll_of",
     "cache_scores",
     "logaddexp",
-    "masked_log_sum",
     "scaled_similarity",
 ]
 
@@ -140,26 +140,33 @@ def cache_nll(
     positive = readable & (memory_tokens == targets[:, None])
     if comparable is not None:
         positive = positive & comparable
-    similarity = similarity.to(logits.dtype)
-    of_cache = masked_log_sum(similarity, readable), masked_log_sum(similarity, positive)
+    similarity = similarity.to(logits.dtype, copy=True)
+    everywhere = torch.arange(similarity.shape[1], device=similarity.device).expand_as(similarity)
+    of_cache = cache_log_sums_(similarity, readable, everywhere, positive)
     return cache_nll_of(logits.logsumexp(1), at_target, *of_cache)
 
 
-def masked_log_sum(values: Tensor, mask: Tensor, known: Tensor | None = None) -> Tensor:
-    """Log-sum-exp of each row's masked-in values, with a gradient of zero for a row that has none.
+def cache_log_sums_(
+    similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, known: tuple[Tensor, ...] = ()
+) -> tuple[Tensor, Tensor]:
+    """What `cache_nll_of` needs of the cache: log-sum-exp over the entries that are read, and over the positive ones.
 
     Args:
-        values: ``[n, M]``.
-        mask: ``[n, M]`` bool.
+        similarity: ``[n, M]`` scaled similarities; they are overwritten.
+        readable: ``[n, M]`` bool, the entries that the row may read.
+        entries: ``[n, C]`` int64 entries that may count for the target, each once.
+        positive: ``[n, C]`` bool, which of ``entries`` count.
         known: what this function gave for the same arguments, when only gradients are wanted.
 
     Returns:
-        ``[n]``; -inf for a row that has none.
+        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf, with a gradient of zero, where there
+        is none.
 
-    >>> masked_log_sum(torch.zeros(2, 3), torch.tensor([[True, True, False], [False, False, False]]))
-    tensor([0.6931,   -inf])
+    >>> entries, readable = torch.tensor([[1, 2]]), torch.tensor([[True, True, False]])
+    >>> cache_log_sums_(torch.zeros(1, 3), readable, entries, torch.tensor([[True, False]]))
+    (tensor([0.6931]), tensor([0.]))
     """
-    log_sums: Tensor = _MaskedLogSum.apply(values, mask, known)
+    log_sums: tuple[Tensor, Tensor] = _CacheLogSums.apply(similarity, readable, entries, positive, *known)
     return log_sums
 
 
@@ -182,8 +189,25 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
 
 def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
     """``torch.logaddexp``, but with gradient zero and not nan where both are -inf (a head may rule tokens out)."""
-    unread = cache.isneginf()
-    return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
+    total: Tensor = _LogAddExp.apply(head, cache)
+    return total
+
+
+class _LogAddExp(torch.autograd.Function):
+    """`logaddexp`: each term's gradient is its share of the sum."""
+
+    @staticmethod
+    def forward(ctx: Any, head: Tensor, cache: Tensor) -> Tensor:
+        total = torch.logaddexp(head, cache)
+        ctx.save_for_backward(head, cache, total)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        head, cache, total = ctx.saved_tensors
+        total = total.masked_fill(total.isneginf(), 0.0)
+        return gradient * (head - total).exp_(), gradient * (cache - total).exp_()
 
 
 LEAST = -80.0
@@ -193,31 +217,50 @@ A CPU takes ten times as long for the exponential of -inf, and a hundred times f
 """
 
 
-class _MaskedLogSum(torch.autograd.Function):
-    """`masked_log_sum`, which keeps the exponentials for the backward pass."""
+class _CacheLogSums(torch.autograd.Function):
+    """`cache_log_sums_`; the exponentials take the place of the similarities and stay for the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, mask: Tensor, known: Tensor | None) -> Tensor:
-        filled = torch.where(mask, values, -math.inf)
-        log_sums = known
-        if known is None:
-            log_sums = values.new_full(values.shape[:1], -math.inf)
-            if values.shape[1]:
-                log_sums = filled.amax(1)
-        shift = log_sums.masked_fill(log_sums.isneginf(), 0.0)[:, None]
-        shares = F.threshold_(filled.sub_(shift).clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
-        total = torch.ones_like(log_sums)
-        if known is None:
-            total = shares.sum(1)  # at least 1, or 0 for a row that has no value
-            log_sums = log_sums + total.log()
-        ctx.save_for_backward(shares, total)
-        return log_sums.clone() if known is not None else log_sums
+    def forward(
+        ctx: Any, similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, *known: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        at_entries = similarity.gather(1, entries)  # [n, C]
+        of_readable, of_positive = known or (None, None)
+        of_readable, total = _exponentiate(similarity.detach().masked_fill_(~readable, -math.inf), of_readable)
+        of_positive, total_positive = _exponentiate(at_entries.masked_fill_(~positive, -math.inf), of_positive)
+        ctx.save_for_backward(entries, similarity.detach(), total, at_entries, total_positive)
+        return of_readable, of_positive
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        shares, total = ctx.saved_tensors
-        return shares * (gradient / total.clamp(min=1))[:, None], None, None
+    def backward(ctx: Any, of_readable: Tensor, of_positive: Tensor) -> tuple[Tensor | None, ...]:
+        entries, terms, total, positive_terms, total_positive = ctx.saved_tensors
+        gradient = terms * (of_readable / total)[:, None]
+        gradient.scatter_add_(1, entries, positive_terms * (of_positive / total_positive)[:, None])
+        return gradient, None, None, None, *[None] * (len(ctx.needs_input_grad) - 4)
+
+
+def _exponentiate(values: Tensor, log_sums: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Turn values into terms of a softmax in place.
+
+    Args:
+        values: ``[n, M]``, -inf for what does not count.
+        log_sums: ``[n]`` their log-sum-exp, where it is known.
+
+    Returns:
+        ``[n]`` log-sum-exp, -inf for a row in which nothing counts, and ``[n]`` what the terms are to be divided by.
+    """
+    peak = log_sums
+    if peak is None:
+        peak = values.new_full(values.shape[:1], -math.inf)
+        if values.shape[1]:  # amax refuses M = 0
+            peak = values.amax(1)
+    values.sub_(peak.masked_fill(peak.isneginf(), 0.0)[:, None])
+    F.threshold_(values.clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
+    if log_sums is not None:
+        return log_sums.clone(), torch.ones_like(log_sums)
+    total = values.sum(1)  # at least 1, or 0 where nothing counts
+    return total.log().add_(peak), total.clamp_(min=1)
 
 
 def _working_dtype(*tensors: Tensor) -> torch.dtype:

@@ -18,7 +18,7 @@ from bench.models.core.chunks import summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States, blocks, rows_of, slices
-from bench.models.functional.cache import cache_nll_of, masked_log_sum
+from bench.models.functional.cache import cache_log_sums_, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
@@ -212,8 +212,8 @@ class TestGradcheck:
         readable[1, :, 0] = False
 
         def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-            similarity = rows.similarity()
-            read = masked_log_sum(similarity, rows.readable), masked_log_sum(similarity, rows.positive)
+            everywhere = torch.arange(3).expand(len(rows), 3)
+            read = cache_log_sums_(rows.similarity(), rows.readable, everywhere, rows.positive)
             several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
             return cache_nll_of(head.lse, head.at(rows.targets), *read) + several, {}
 
