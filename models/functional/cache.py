@@ -76,13 +76,23 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
     tensor([[  -inf,   -inf, 0.6931]])
     """
     similarity = similarity.to(_working_dtype(similarity)).masked_fill(~readable, -math.inf)
-    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)  # [n, V] each token's maximum
+    peak, total = _of_tokens(similarity, memory_tokens, readable, vocabulary_size)
+    # A total is 0 for unread tokens and at least 1 otherwise; log(0) would send nan back through the zero.
+    return total.masked_fill(total == 0, 1.0).log() + peak
+
+
+def _of_tokens(
+    similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int
+) -> tuple[Tensor, Tensor]:
+    """Largest similarity of each token's entries, and the sum of their exponentials beside it, ``[n, V]`` each.
+
+    Arguments as for `cache_scores`; similarities that cannot be read are -inf.
+    """
+    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)
     peak.scatter_reduce_(1, memory_tokens, similarity.detach(), "amax")
     # An unreadable entry keeps -inf here; the peak of a token without a readable entry is -inf and must not meet it.
     shifted = similarity - peak.gather(1, memory_tokens).masked_fill(~readable, 0.0)
-    total = torch.zeros_like(peak).scatter_add_(1, memory_tokens, shifted.exp())
-    # A total is 0 for unread tokens and at least 1 otherwise; log(0) would send nan back through the zero.
-    return total.masked_fill(total == 0, 1.0).log() + peak
+    return peak, torch.zeros_like(peak).scatter_add_(1, memory_tokens, shifted.exp())
 
 
 def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, readable: Tensor) -> Tensor:
@@ -102,8 +112,16 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     tensor([[0.2000, 0.2000, 0.6000]])
     """
     dtype = _working_dtype(logits, similarity)
-    scores = cache_scores(similarity.to(dtype), memory_tokens, readable, logits.shape[-1])
-    return logaddexp(logits.to(dtype), scores).log_softmax(-1)
+    logits, similarity = logits.to(dtype), similarity.to(dtype)
+    if torch.is_grad_enabled():
+        scores = cache_scores(similarity, memory_tokens, readable, logits.shape[-1])
+        return logaddexp(logits, scores).log_softmax(-1)
+    # The same value, looked at where the memory holds a token: of the vocabulary little changes.
+    peak, total = _of_tokens(similarity.masked_fill(~readable, -math.inf), memory_tokens, readable, logits.shape[-1])
+    peak, total = peak.gather(1, memory_tokens), total.gather(1, memory_tokens)  # [n, M], equal for equal tokens
+    scores = total.masked_fill(total == 0, 1.0).log_().add_(peak)
+    joined = torch.logaddexp(logits.gather(1, memory_tokens), scores)
+    return logits.scatter(1, memory_tokens, joined).log_softmax(-1)
 
 
 def cache_nll(

@@ -93,18 +93,22 @@ class TestEqualsPlain:
                 gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
             )
 
-    @pytest.mark.parametrize("limits", [(3, 7), (7, 3), (512, 512)])
+    @pytest.mark.parametrize(("limits", "kept"), [((3, 7), False), ((7, 3), True), ((512, 512), False)])
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_loss_that_is_trained(
-        self, kind: str, method: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+        self, kind: str, method: str, limits: tuple[int, int], kept: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form."""
+        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form.
+
+        Graphs of the memory are kept for the backward pass, or made again.
+        """
         objective, batch = made(kind, method), batch_of(kind, UNEVEN)
         expected = all_at_once(objective, objective.backbone.states(batch))
         wanted = gradients(objective, expected)
         monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
         monkeypatch.setattr(memory_module, "positions_in", lambda *of: limits[1])
+        monkeypatch.setattr(memory_module, "_fits", lambda *of: kept)
         found = objective.loss(objective.backbone.states(batch))
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
