@@ -5,7 +5,7 @@
 
 Zhong et al. 2022; eq. 3 of HistAlign (Wan et al. 2023). The functions are in `bench.models.functional.cache`.
 
-Shapes: n positions of a slice, V vocabulary, M memory entries.
+Shapes: n positions of a slice, V vocabulary, M memory entries, C of them hold a position's target at the most.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
-from bench.models.functional.cache import cache_log_probs, cache_log_sums, cache_nll_of
+from bench.models.core.target_entries import target_entries
+from bench.models.functional.cache import cache_log_probs, cache_log_sums_, cache_nll_of
 
 
 class TRIME(Objective):
@@ -62,7 +63,7 @@ def cache_terms(rows: Rows, *, released: bool) -> tuple[Tensor, Tensor]:
         rows: a slice; where it has memory terms, these are the values, and only their gradients are wanted.
         released: whether an entry counts as positive only if its token is itself a target.
     """
-    positive = rows.positive
+    similarity, (entries, positive) = rows.similarity(), target_entries(rows)  # [n, M], [n, C] and [n, C]
     if released:
-        positive = positive & rows.labelled
-    return cache_log_sums(rows.similarity(), rows.readable, positive, rows.memory_terms)
+        positive = positive & rows.labelled.gather(1, entries)
+    return cache_log_sums_(similarity, rows.readable, entries, positive, rows.memory_terms)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bench.base.options import Amount
@@ -109,10 +108,9 @@ def token_losses(
     if released:
         for token in special_tokens(objective.backbone, "pad"):
             tokens, left_out = with_token(tokens, left_out, rows.targets, token)
-    at = head.at(torch.cat([rows.targets[:, None], tokens], dim=1))  # [n, 1 + U]
-    nll = head.lse - at[:, 0]
-    penalties = unlikelihood(at[:, 1:], head.lse, FLOOR, clamped=released)  # [n, U]
-    penalty = penalties.masked_fill(left_out, 0.0).sum(1)
+    at_target, at_tokens = head.at(rows.targets), head.at(tokens)  # [n], [n, U]
+    nll = head.lse - at_target
+    penalty = unlikelihood(at_tokens, head.lse, FLOOR, left_out, clamped=released).sum(1)
     return nll + alpha * penalty, {"mle": nll, "unlikelihood": penalty}
 
 

@@ -45,8 +45,20 @@ class Nucleus(Sampler):
         return lowest_ids(scores, floor, theirs.sum(1, keepdim=True))
 
     def draw(self, scores: Tensor, uniform: Tensor, state: dict[str, Tensor]) -> Tensor:
-        """From the nucleus in float64 where it is among the most probable tokens, else from `kept`."""
+        """From the nucleus in float64 where it is among the most probable tokens, else from `kept`.
+
+        That asks the scores twice. A GPU, which would be waited for, finds the same tokens by bisection.
+        """
+        if scores.device.type == "cuda":
+            return self.draw_by_bisection(scores, uniform)
         return self.top_tokens().draw(scores, uniform)
+
+    def draw_by_bisection(self, scores: Tensor, uniform: Tensor) -> Tensor:
+        """`draw` without waiting for the device, [B]."""
+        from bench.decodings.core.bisection import nucleus_by_bisection
+        from bench.decodings.core.draws import inverse_cdf
+
+        return inverse_cdf(scores.masked_fill(~nucleus_by_bisection(scores, self.p), -math.inf), uniform)
 
     def top_tokens(self) -> TopTokens:
         """Return the cut in its fast form."""

@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.head import FusedHead, Head, Products, sum_dtype
 from bench.models.core.memory_terms import MemoryTerms, memory_terms_of
-from bench.models.core.states import Block, Rows, States, at_positions, blocks, rows_of
+from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 """The loss of each position [n], and named parts of it for the log: [n], or a sum."""
@@ -152,7 +152,7 @@ def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | 
 def _summed(states: States, loss: _SliceLoss, limit: int, memory_terms: MemoryTerms | None = None) -> LossSum:
     """Sum over all slices, with gradients where they are enabled."""
     host = states.on_host()
-    cut = blocks(states.targets, limit, host.targets)
+    cut = host.once(blocks_of, limit)
     extra: tuple[Tensor, ...] = ()  # [N] each
     if memory_terms is not None:
         extra = memory_terms_of(states, memory_terms)

@@ -9,7 +9,7 @@ Shapes: B batch rows, T positions, M memory entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -84,7 +84,7 @@ class HostTokens:
     ) -> None:
         self.source, self.targets = source, targets
         self._memory_tokens, self._readable = memory_tokens, readable
-        self._made: dict[Callable[[HostTokens], Any], Any] = {}
+        self._made: dict[Hashable, Any] = {}
 
     @property
     def device(self) -> torch.device:
@@ -101,11 +101,12 @@ class HostTokens:
         """Which entries each position may read, [B, T, M] bool."""
         return self._readable()
 
-    def once(self, make: Callable[[HostTokens], Made]) -> Made:
-        """Return what a function makes of these tokens; it is called for the first slice of a batch only."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: Made = self._made[make]
+    def once(self, make: Callable[..., Made], *arguments: Hashable) -> Made:
+        """Return what a function makes of these tokens and its arguments; it is called once for a batch."""
+        asked = (make, *arguments)
+        if asked not in self._made:
+            self._made[asked] = make(self, *arguments)
+        made: Made = self._made[asked]
         return made
 
 

@@ -2,7 +2,8 @@
 
 A cache method reads its memory through a few numbers of each position, such as the log-sum-exp of the similarities.
 They do not depend on the vocabulary. So they have slices of their own, as large as the memory allows, and the slices
-over the vocabulary read them as `rows.memory_terms`. Only the [N] numbers are kept; the backward pass computes the
+over the vocabulary read them as `rows.memory_terms`. The backward pass differentiates the graph of each slice where all
+of them are small enough to be kept. Otherwise only the [N] numbers are kept; the backward pass computes the
 similarities again, and finds what was computed in the forward pass in `rows.memory_terms`.
 
 Shapes: N positions of a batch that carry a target, n of them in a slice, M memory entries.
@@ -11,14 +12,15 @@ Shapes: N positions of a batch that carry a target, n of them in a slice, M memo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bench.models.core.head import BUDGET, LARGE, positions_in
-from bench.models.core.states import Block, Rows, States, at_positions, blocks, rows_of
+from bench.models.core.head import budget, positions_in, sum_dtype
+from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
 
 MemoryTerms = Callable[[Rows], tuple[Tensor, ...]]
 """From the memory of a slice to the terms of its positions, [n] each, differentiable by `hidden` and `memory`."""
@@ -29,8 +31,7 @@ BYTES = 40
 
 def memory_slice_size(states: States) -> int:
     """Return how many positions a slice over the memory has: a function of the memory's length and kind of device."""
-    budget = BUDGET.get(states.memory.device.type, LARGE)
-    return positions_in(budget, states.memory.shape[1] * BYTES)
+    return positions_in(budget(states.memory), states.memory.shape[1] * BYTES)
 
 
 def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, ...]:
@@ -40,23 +41,44 @@ def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, 
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
         memory_terms: of a slice; it may depend on no parameter.
     """
-    cut = blocks(states.targets, memory_slice_size(states), states.on_host().targets)
+    cut = states.on_host().once(blocks_of, memory_slice_size(states))
     if not cut:
         return ()
-    terms: tuple[Tensor, ...] = _Recomputed.apply(states, cut, memory_terms, states.hidden, states.memory)
+    keep = torch.is_grad_enabled() and _fits(states, cut)
+    terms: tuple[Tensor, ...] = _InSlices.apply(states, cut, memory_terms, keep, states.hidden, states.memory)
     return terms
 
 
-class _Recomputed(torch.autograd.Function):
-    """Terms of each slice in turn; the backward pass computes a slice again to differentiate it."""
+def _fits(states: States, cut: list[Block]) -> bool:
+    """Whether what the backward pass needs of all slices may be kept: a number for each position and entry."""
+    numbers = sum(map(len, cut)) * states.memory.shape[1]
+    return numbers * sum_dtype(states.hidden).itemsize <= budget(states.memory)
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Terms of a slice, [n] each, and what they are differentiated by."""
+
+    terms: tuple[Tensor, ...]
+    hidden: Tensor  # [n, D]
+    memory: Tensor  # [G, M, D]
+
+
+class _InSlices(torch.autograd.Function):
+    """Terms of each slice in turn; the backward pass differentiates the graphs that were kept, or makes them again."""
 
     @staticmethod
     def forward(
-        ctx: Any, states: States, cut: list[Block], memory_terms: MemoryTerms, hidden: Tensor, memory: Tensor
+        ctx: Any, states: States, cut: list[Block], memory_terms: MemoryTerms, keep: bool, *_: Tensor
     ) -> tuple[Tensor, ...]:
         ctx.states, ctx.cut, ctx.memory_terms, ctx.host = states.detached(), cut, memory_terms, states.on_host()
-        found = [memory_terms(rows_of(ctx.states, block, None, (), ctx.host)) for block in cut]
-        terms = tuple(torch.cat(parts) for parts in zip(*found, strict=True))
+        ctx.graphs: list[_Graph] = []
+        if keep:
+            ctx.graphs = [_graph(ctx, block, ()) for block in cut]
+            found = [graph.terms for graph in ctx.graphs]
+        else:
+            found = [memory_terms(rows_of(ctx.states, block, None, (), ctx.host)) for block in cut]
+        terms = tuple(torch.cat(parts).detach() for parts in zip(*found, strict=True))
         ctx.save_for_backward(*terms)
         return terms
 
@@ -64,17 +86,34 @@ class _Recomputed(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *of_terms: Tensor) -> Any:
         states: States = ctx.states
+        graphs, ctx.graphs = ctx.graphs, []
         of_hidden, of_memory = [], torch.zeros_like(states.memory)
-        for block in ctx.cut:
-            with torch.enable_grad():
-                hidden = at_positions(states.hidden, block.index).requires_grad_()  # [n, D]
-                memory = states.memory[block.batch].detach().requires_grad_()  # [G, M, D]
-                known = tuple(term[block.span] for term in ctx.saved_tensors)
-                terms = ctx.memory_terms(rows_of(states, block, [hidden, memory], known, ctx.host))
-                given = [gradient[block.span] for gradient in of_terms]
-                found = torch.autograd.grad(terms, [hidden, memory], given, allow_unused=True, materialize_grads=True)
+        for at, block in enumerate(ctx.cut):
+            if graphs:
+                graph = graphs[at]
+            else:
+                graph = _graph(ctx, block, tuple(term[block.span] for term in ctx.saved_tensors))
+            given = [gradient[block.span] for gradient in of_terms]
+            inputs = [graph.hidden, graph.memory]
+            found = torch.autograd.grad(graph.terms, inputs, given, allow_unused=True, materialize_grads=True)
             of_hidden.append(found[0])
             of_memory[block.batch].add_(found[1])
         index = torch.cat([block.index for block in ctx.cut])  # [N]
         whole = torch.zeros_like(states.hidden).flatten(0, 1).index_copy_(0, index, torch.cat(of_hidden))
-        return None, None, None, whole.view_as(states.hidden), of_memory
+        return None, None, None, None, whole.view_as(states.hidden), of_memory
+
+
+def _graph(ctx: Any, block: Block, known: tuple[Tensor, ...]) -> _Graph:
+    """Compute the terms of a slice with their graph.
+
+    Args:
+        ctx: of `_InSlices`.
+        block: the slice.
+        known: its terms, when only gradients are wanted.
+    """
+    states: States = ctx.states
+    with torch.enable_grad():
+        hidden = at_positions(states.hidden, block.index).requires_grad_()
+        memory = states.memory[block.batch].detach().requires_grad_()
+        terms = ctx.memory_terms(rows_of(states, block, [hidden, memory], known, ctx.host))
+    return _Graph(terms, hidden, memory)

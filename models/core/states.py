@@ -63,6 +63,11 @@ class States:
         """Return the tokens as arrays; on a GPU this waits for it, unless the backbone was given them."""
         if self.host is not None and self.host.source is self.targets:
             return self.host
+        return self._read
+
+    @cached_property
+    def _read(self) -> HostTokens:
+        """The tokens as arrays, read from their tensors."""
         return HostTokens(
             self.targets,
             self.targets.cpu().numpy(),
@@ -299,6 +304,11 @@ def blocks(targets: Tensor, limit: int = 256, known: Array | None = None) -> lis
     return cut
 
 
+def blocks_of(host: HostTokens, limit: int) -> list[Block]:
+    """`blocks` of the targets of a batch, for `HostTokens.once`."""
+    return blocks(host.source, limit, host.targets)
+
+
 def _rectangles(counts: list[int], starts: list[int], limit: int) -> Iterator[tuple[slice, slice, int]]:
     """Yield the batch rows, the run of positions and the width of each slice.
 
@@ -388,7 +398,7 @@ def at_positions(values: Tensor, index: Tensor) -> Tensor:
 def slices(states: States, limit: int = 256) -> Iterator[Rows]:
     """Yield the positions that carry a target, at most `limit` at a time."""
     host = states.on_host()
-    for block in blocks(states.targets, limit, host.targets):
+    for block in host.once(blocks_of, limit):
         yield rows_of(states, block, host=host)
 
 

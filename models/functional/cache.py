@@ -16,16 +16,16 @@ Shapes: n positions of a slice, P query positions, M memory entries, V tokens, D
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 __all__ = [
     "cache_log_probs",
-    "cache_log_sums",
+    "cache_log_sums_",
     "cache_nll",
     "cache_nll_of",
     "cache_scores",
@@ -76,13 +76,23 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
     tensor([[  -inf,   -inf, 0.6931]])
     """
     similarity = similarity.to(_working_dtype(similarity)).masked_fill(~readable, -math.inf)
-    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)  # [n, V] each token's maximum
+    peak, total = _of_tokens(similarity, memory_tokens, readable, vocabulary_size)
+    # A total is 0 for unread tokens and at least 1 otherwise; log(0) would send nan back through the zero.
+    return total.masked_fill(total == 0, 1.0).log() + peak
+
+
+def _of_tokens(
+    similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int
+) -> tuple[Tensor, Tensor]:
+    """Largest similarity of each token's entries, and the sum of their exponentials beside it, ``[n, V]`` each.
+
+    Arguments as for `cache_scores`; similarities that cannot be read are -inf.
+    """
+    peak = similarity.new_full((similarity.shape[0], vocabulary_size), -math.inf)
     peak.scatter_reduce_(1, memory_tokens, similarity.detach(), "amax")
     # An unreadable entry keeps -inf here; the peak of a token without a readable entry is -inf and must not meet it.
     shifted = similarity - peak.gather(1, memory_tokens).masked_fill(~readable, 0.0)
-    total = torch.zeros_like(peak).scatter_add_(1, memory_tokens, shifted.exp())
-    # A total is 0 for unread tokens and at least 1 otherwise; log(0) would send nan back through the zero.
-    return total.masked_fill(total == 0, 1.0).log() + peak
+    return peak, torch.zeros_like(peak).scatter_add_(1, memory_tokens, shifted.exp())
 
 
 def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, readable: Tensor) -> Tensor:
@@ -102,8 +112,16 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     tensor([[0.2000, 0.2000, 0.6000]])
     """
     dtype = _working_dtype(logits, similarity)
-    scores = cache_scores(similarity.to(dtype), memory_tokens, readable, logits.shape[-1])
-    return logaddexp(logits.to(dtype), scores).log_softmax(-1)
+    logits, similarity = logits.to(dtype), similarity.to(dtype)
+    if torch.is_grad_enabled():
+        scores = cache_scores(similarity, memory_tokens, readable, logits.shape[-1])
+        return logaddexp(logits, scores).log_softmax(-1)
+    # The same value, looked at where the memory holds a token: of the vocabulary little changes.
+    peak, total = _of_tokens(similarity.masked_fill(~readable, -math.inf), memory_tokens, readable, logits.shape[-1])
+    peak, total = peak.gather(1, memory_tokens), total.gather(1, memory_tokens)  # [n, M], equal for equal tokens
+    scores = total.masked_fill(total == 0, 1.0).log_().add_(peak)
+    joined = torch.logaddexp(logits.gather(1, memory_tokens), scores)
+    return logits.scatter(1, memory_tokens, joined).log_softmax(-1)
 
 
 def cache_nll(
@@ -140,29 +158,34 @@ def cache_nll(
     positive = readable & (memory_tokens == targets[:, None])
     if comparable is not None:
         positive = positive & comparable
-    of_cache = cache_log_sums(similarity.to(logits.dtype), readable, positive)
+    similarity = similarity.to(logits.dtype, copy=True)
+    everywhere = torch.arange(similarity.shape[1], device=similarity.device).expand_as(similarity)
+    of_cache = cache_log_sums_(similarity, readable, everywhere, positive)
     return cache_nll_of(logits.logsumexp(1), at_target, *of_cache)
 
 
-def cache_log_sums(
-    similarity: Tensor, readable: Tensor, positive: Tensor, known: Sequence[Tensor] = ()
+def cache_log_sums_(
+    similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, known: tuple[Tensor, ...] = ()
 ) -> tuple[Tensor, Tensor]:
-    """What `cache_nll` needs of the cache: the log-sum-exp of the similarities that are read.
+    """What `cache_nll_of` needs of the cache: log-sum-exp over the entries that are read, and over the positive ones.
 
     Args:
-        similarity: ``[n, M]`` scaled similarities.
+        similarity: ``[n, M]`` scaled similarities; they are overwritten.
         readable: ``[n, M]`` bool, the entries that the row may read.
-        positive: ``[n, M]`` bool, those of them that count for the target.
+        entries: ``[n, C]`` int64 entries that may count for the target, each once.
+        positive: ``[n, C]`` bool, which of ``entries`` count.
         known: what this function gave for the same arguments, when only gradients are wanted.
 
     Returns:
-        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf where there is none.
+        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf, with a gradient of zero, where there
+        is none.
+
+    >>> entries, readable = torch.tensor([[1, 2]]), torch.tensor([[True, True, False]])
+    >>> cache_log_sums_(torch.zeros(1, 3), readable, entries, torch.tensor([[True, False]]))
+    (tensor([0.6931]), tensor([0.]))
     """
-    of_readable, of_positive = known or (None, None)
-    return (
-        _MaskedLogSum.apply(similarity, readable, of_readable),
-        _MaskedLogSum.apply(similarity, positive, of_positive),
-    )
+    log_sums: tuple[Tensor, Tensor] = _CacheLogSums.apply(similarity, readable, entries, positive, *known)
+    return log_sums
 
 
 def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positive: Tensor) -> Tensor:
@@ -171,8 +194,8 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
     Args:
         lse: ``[n]`` log-sum-exp of the logits.
         at_target: ``[n]`` logit of the target.
-        of_readable: ``[n]``, with ``of_positive`` as `cache_log_sums` gives them.
-        of_positive: ``[n]``.
+        of_readable: ``[n]`` log-sum-exp over the entries that are read; -inf where there is none.
+        of_positive: ``[n]`` likewise, over those of them that count for the target.
 
     Returns:
         ``[n]`` negative log-likelihoods in nats.
@@ -184,26 +207,78 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
 
 def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
     """``torch.logaddexp``, but with gradient zero and not nan where both are -inf (a head may rule tokens out)."""
-    unread = cache.isneginf()
-    return torch.where(unread, head, torch.logaddexp(head, cache.masked_fill(unread, 0.0)))
+    total: Tensor = _LogAddExp.apply(head, cache)
+    return total
 
 
-class _MaskedLogSum(torch.autograd.Function):
-    """``[n]`` log-sum-exp of each row's masked-in values; -inf, with zero gradient, for a row that has none."""
+class _LogAddExp(torch.autograd.Function):
+    """`logaddexp`: each term's gradient is its share of the sum."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, mask: Tensor, known: Tensor | None) -> Tensor:
-        filled = values.masked_fill(~mask, -math.inf)
-        log_sums = filled.logsumexp(1) if known is None else known.clone()
-        ctx.save_for_backward(filled, log_sums)
-        return log_sums
+    def forward(ctx: Any, head: Tensor, cache: Tensor) -> Tensor:
+        total = torch.logaddexp(head, cache)
+        ctx.save_for_backward(head, cache, total)
+        return total
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        filled, log_sums = ctx.saved_tensors
-        finite = log_sums.masked_fill(log_sums.isneginf(), math.inf)  # a row without values gets exp(-inf - inf) = 0
-        return (filled - finite[:, None]).exp_().mul_(gradient[:, None]), None, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        head, cache, total = ctx.saved_tensors
+        total = total.masked_fill(total.isneginf(), 0.0)
+        return gradient * (head - total).exp_(), gradient * (cache - total).exp_()
+
+
+LEAST = -80.0
+"""Exponent below which an exponential counts as 0: beside the largest, which is 1, it changes no sum.
+
+A CPU takes ten times as long for the exponential of -inf, and a hundred times for one that underflows.
+"""
+
+
+class _CacheLogSums(torch.autograd.Function):
+    """`cache_log_sums_`; the exponentials take the place of the similarities and stay for the backward pass."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, *known: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        at_entries = similarity.gather(1, entries)  # [n, C]
+        of_readable, of_positive = known or (None, None)
+        of_readable, total = _exponentiate(similarity.detach().masked_fill_(~readable, -math.inf), of_readable)
+        of_positive, total_positive = _exponentiate(at_entries.masked_fill_(~positive, -math.inf), of_positive)
+        ctx.save_for_backward(entries, similarity.detach(), total, at_entries, total_positive)
+        return of_readable, of_positive
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_readable: Tensor, of_positive: Tensor) -> tuple[Tensor | None, ...]:
+        entries, terms, total, positive_terms, total_positive = ctx.saved_tensors
+        gradient = terms * (of_readable / total)[:, None]
+        gradient.scatter_add_(1, entries, positive_terms * (of_positive / total_positive)[:, None])
+        return gradient, None, None, None, *[None] * (len(ctx.needs_input_grad) - 4)
+
+
+def _exponentiate(values: Tensor, log_sums: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Turn values into terms of a softmax in place.
+
+    Args:
+        values: ``[n, M]``, -inf for what does not count.
+        log_sums: ``[n]`` their log-sum-exp, where it is known.
+
+    Returns:
+        ``[n]`` log-sum-exp, -inf for a row in which nothing counts, and ``[n]`` what the terms are to be divided by.
+    """
+    peak = log_sums
+    if peak is None:
+        peak = values.new_full(values.shape[:1], -math.inf)
+        if values.shape[1]:  # amax refuses M = 0
+            peak = values.amax(1)
+    values.sub_(peak.masked_fill(peak.isneginf(), 0.0)[:, None])
+    F.threshold_(values.clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
+    if log_sums is not None:
+        return log_sums.clone(), torch.ones_like(log_sums)
+    total = values.sum(1)  # at least 1, or 0 where nothing counts
+    return total.log().add_(peak), total.clamp_(min=1)
 
 
 def _working_dtype(*tensors: Tensor) -> torch.dtype:

@@ -26,7 +26,9 @@ STEEPEST = 1e-5
 """The value of 1 - p below which the gradient of the log-sum-exp stops growing: float32 cannot hold a larger one."""
 
 
-def unlikelihood(at: Tensor, lse: Tensor, floor: float, *, clamped: bool = False) -> Tensor:
+def unlikelihood(
+    at: Tensor, lse: Tensor, floor: float, left_out: Tensor | None = None, *, clamped: bool = False
+) -> Tensor:
     """-log max(1 - p, floor) of tokens with log p = at - lse.
 
     The gradient of -log(1 - p) is p at the token's own logit, and -p p_w / (1 - p) at that of another token w: it is
@@ -37,6 +39,7 @@ def unlikelihood(at: Tensor, lse: Tensor, floor: float, *, clamped: bool = False
         at: ``[n]`` or ``[n, k]`` logits of tokens, at least float32.
         lse: ``[n]`` log-sum-exp of all logits.
         floor: smallest 1 - p.
+        left_out: of the shape of ``at``, tokens that cost nothing and get no gradient; None for no such token.
         clamped: no gradient below the floor, as the released code has it.
 
     Returns:
@@ -48,11 +51,11 @@ def unlikelihood(at: Tensor, lse: Tensor, floor: float, *, clamped: bool = False
     """
     if at.ndim == 2:
         lse = lse[:, None]
-    lse = lse.expand_as(at)
     if clamped:
-        return -torch.log((-torch.expm1(at - lse)).clamp_min(floor))
-    losses: Tensor = _Unlikelihood.apply(at, lse, floor)
-    return losses
+        losses = -torch.log((-torch.expm1(at - lse)).clamp_min(floor))
+        return losses if left_out is None else losses.masked_fill(left_out, 0.0)
+    found: Tensor = _Unlikelihood.apply(at, lse, floor, left_out)
+    return found
 
 
 class _Unlikelihood(torch.autograd.Function):
@@ -64,19 +67,27 @@ class _Unlikelihood(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, at: Tensor, lse: Tensor, floor: float) -> Tensor:
+    def forward(ctx: Any, at: Tensor, lse: Tensor, floor: float, left_out: Tensor | None) -> Tensor:
         log_p = at - lse
-        rest = -torch.expm1(log_p)
-        ctx.save_for_backward(log_p, rest)
-        return -rest.clamp_min(floor).log()
+        p = log_p.exp()
+        rest = log_p.expm1_().neg_()
+        if left_out is not None:  # p = 0: no loss and no gradient
+            p.masked_fill_(left_out, 0.0)
+            rest.masked_fill_(left_out, 1.0)
+        ctx.save_for_backward(p, rest)
+        ctx.shared = lse.shape != at.shape
+        return rest.clamp_min(floor).log_().neg_()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        log_p, rest = ctx.saved_tensors
-        p = log_p.exp()
-        steepness = p / rest.clamp_min(STEEPEST)
-        return gradient * (p + steepness * p), -gradient * steepness, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        p, rest = ctx.saved_tensors
+        steepness = (p / rest.clamp_min(STEEPEST)).mul_(gradient)
+        if ctx.shared:
+            of_lse = steepness.sum(1, keepdim=True).neg_()
+        else:
+            of_lse = -steepness
+        return steepness.add_(gradient).mul_(p), of_lse, None, None
 
 
 class Candidates(NamedTuple):

@@ -84,8 +84,13 @@ def lowest_ids(values: Tensor, floor: Tensor, count: Tensor) -> Tensor:
         floor: [B, 1] score of the last token that is kept.
         count: [B, 1] how many are kept.
     """
-    above, level = values > floor, values == floor
-    return above | (level & (level.cumsum(1) <= count - above.sum(1, keepdim=True)))
+    above = values > floor
+    return kept_of_ties(above, values == floor, count - above.sum(1, keepdim=True))
+
+
+def kept_of_ties(above: Tensor, level: Tensor, count: Tensor) -> Tensor:
+    """Keep what is above the floor and the first `count` [B, 1] of what is level with it, [B, W] bool."""
+    return above | (level & (level.cumsum(1) <= count))
 
 
 def _by_id(values: Tensor, ids: Tensor, width: int) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ from bench.models.core.chunks import summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States, blocks, rows_of, slices
-from bench.models.functional.cache import cache_log_sums, cache_nll_of
+from bench.models.functional.cache import cache_log_sums_, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
@@ -93,18 +93,22 @@ class TestEqualsPlain:
                 gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
             )
 
-    @pytest.mark.parametrize("limits", [(3, 7), (7, 3), (512, 512)])
+    @pytest.mark.parametrize(("limits", "kept"), [((3, 7), False), ((7, 3), True), ((512, 512), False)])
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_loss_that_is_trained(
-        self, kind: str, method: str, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+        self, kind: str, method: str, limits: tuple[int, int], kept: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form."""
+        """Slices over the vocabulary and slices over the memory, of other sizes, against the plain form.
+
+        Graphs of the memory are kept for the backward pass, or made again.
+        """
         objective, batch = made(kind, method), batch_of(kind, UNEVEN)
         expected = all_at_once(objective, objective.backbone.states(batch))
         wanted = gradients(objective, expected)
         monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
         monkeypatch.setattr(memory_module, "positions_in", lambda *of: limits[1])
+        monkeypatch.setattr(memory_module, "_fits", lambda *of: kept)
         found = objective.loss(objective.backbone.states(batch))
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
@@ -212,7 +216,8 @@ class TestGradcheck:
         readable[1, :, 0] = False
 
         def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-            read = cache_log_sums(rows.similarity(), rows.readable, rows.positive)
+            everywhere = torch.arange(3).expand(len(rows), 3)
+            read = cache_log_sums_(rows.similarity(), rows.readable, everywhere, rows.positive)
             several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
             return cache_nll_of(head.lse, head.at(rows.targets), *read) + several, {}
 

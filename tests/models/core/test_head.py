@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import FusedHead, PlainHead, Products
+from bench.models.core.head import STRETCH, FusedHead, PlainHead, Products, largest
 from bench.models.functional.copying import copy_log_probs
 
 LOGITS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -45,6 +45,17 @@ def test_a_loss_that_needs_only_one_of_them(used: str) -> None:
 def test_argmax() -> None:
     assert torch.equal(PlainHead(LOGITS).argmax(), FusedHead(LOGITS.clone).argmax())
     assert torch.equal(PlainHead(LOGITS).argmax(), LOGITS.argmax(1))
+
+
+@pytest.mark.parametrize("tokens", [3, 2 * STRETCH, 4 * STRETCH, 4 * STRETCH + 7])
+def test_largest(tokens: int) -> None:
+    """The lowest column of those that tie, within a stretch, across stretches and behind the last one."""
+    logits = torch.randn(300, tokens, generator=torch.Generator().manual_seed(0)).round()
+    peak, column = largest(logits)
+    assert torch.equal(peak, logits.amax(1))
+    assert torch.equal(column, (logits == peak[:, None]).long().argmax(1))
+    logits[0, -1] = 99.0
+    assert largest(logits)[1][0] == tokens - 1
 
 
 @pytest.mark.parametrize("with_bias", [False, True])

@@ -124,6 +124,15 @@ class TestEquation3:
         torch.testing.assert_close(cache_nll(logits, targets, *cache), -at_targets, rtol=1e-12, atol=1e-14)
 
     @pytest.mark.parametrize("seed", range(5))
+    def test_without_gradients(self, seed: int) -> None:
+        """Decoding looks at the tokens of the memory only; the value is the same."""
+        logits, _, *cache = random_rows(seed)
+        logits[:, 0] = -math.inf  # ruled out by the head, or not
+        with torch.no_grad():
+            found = cache_log_probs(logits, *cache)
+        torch.testing.assert_close(found, cache_log_probs(logits, *cache), rtol=1e-14, atol=1e-14)
+
+    @pytest.mark.parametrize("seed", range(5))
     def test_sums_to_one(self, seed: int) -> None:
         logits, _, *cache = random_rows(seed, torch.float32)
         total = cache_log_probs(logits * 30, cache[0] * 30, *cache[1:]).exp().sum(1)
