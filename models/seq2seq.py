@@ -21,7 +21,7 @@ class Seq2Seq(Objective):
     """Maximum likelihood on the paper's own sequence-to-sequence model.
 
     Source: Peng et al. 2019 section 4.1, SEQ2SEQ: BiLSTM encoder, LSTM decoder, Luong attention, copying after See et
-    al. 2017, tied embeddings. The model is `bench.models.backbones.bilstm`.
+    al. 2017, tied embeddings. The model is `bench.models.backbones.recurrent.bilstm`.
     """
 
     name: ClassVar[str] = "seq2seq"

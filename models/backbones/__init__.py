@@ -39,7 +39,7 @@ BACKBONES: dict[str, BackboneEntry] = {
         f"{SMALL}:small_encdec", "2-layer BART, from scratch", architecture="encoder-decoder"
     ),
     "bilstm": BackboneEntry(
-        "bench.models.backbones.bilstm:bilstm",
+        "bench.models.backbones.recurrent.bilstm:bilstm",
         "BiLSTM encoder, LSTM decoder with attention and copying, from scratch",
         "Peng et al. 2019",
         architecture="encoder-decoder",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bench.models.backbones.bilstm import BiLSTM
-from bench.models.backbones.bilstm_model import BiLSTMModel
-from bench.models.backbones.lstm import LSTM, AdaptiveLSTM, BiLSTMStack
+from bench.models.backbones.recurrent.bilstm import BiLSTM
+from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel
+from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack
 
 Pair = tuple[Tensor, Tensor]
 

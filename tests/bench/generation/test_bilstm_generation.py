@@ -16,7 +16,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
 from bench.generation.generation import RowCache, generate
 from bench.models.backbones.backbone import Step
-from bench.models.backbones.bilstm import BiLSTM
+from bench.models.backbones.recurrent.bilstm import BiLSTM
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, slices
 from bench.models.functional.cache import cache_log_probs

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.bilstm import BiLSTM
-from bench.models.backbones.lstm import LSTM, AdaptiveLSTM, BiLSTMStack, variational_dropout
+from bench.models.backbones.recurrent.bilstm import BiLSTM
+from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack, variational_dropout
 from bench.models.core.states import States, slices
 from bench.models.mle import MLE
 from tests.models.plain_bilstm import plain_states

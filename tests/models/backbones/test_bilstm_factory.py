@@ -14,8 +14,8 @@ from bench.config.decoding import parse
 from bench.errors import DataError, MissingError, UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
-from bench.models.backbones.bilstm import BiLSTM, bilstm
-from bench.models.backbones.lstm import AdaptiveLSTM
+from bench.models.backbones.recurrent.bilstm import BiLSTM, bilstm
+from bench.models.backbones.recurrent.lstm import AdaptiveLSTM
 from bench.models.mle import MLE
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.words import word_tokenizer

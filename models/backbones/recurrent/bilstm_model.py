@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from bench.errors import UsageError
-from bench.models.backbones.lstm_decoder import Decoded, Decoder, DecoderState, Given
-from bench.models.backbones.lstm_encoder import EncodedSource, ExemplarEncoder, ExemplarRead, SourceEncoder
+from bench.models.backbones.recurrent.lstm_decoder import Decoded, Decoder, DecoderState, Given
+from bench.models.backbones.recurrent.lstm_encoder import EncodedSource, ExemplarEncoder, ExemplarRead, SourceEncoder
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 Exemplar = Literal["none", "attend", "adapt", "both", "constant"]

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from bench.models.backbones.lstm import LSTM, AdaptiveLSTM
-from bench.models.backbones.lstm_attention import Attended, Attention, CopyGate, attention_log_weights
+from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM
+from bench.models.backbones.recurrent.lstm_attention import Attended, Attention, CopyGate, attention_log_weights
 
 
 class DecoderState(NamedTuple):

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
-from bench.models.backbones.lstm import BiLSTMStack
-from bench.models.backbones.lstm_attention import dense
+from bench.models.backbones.recurrent.lstm import BiLSTMStack
+from bench.models.backbones.recurrent.lstm_attention import dense
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 

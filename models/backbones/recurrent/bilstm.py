@@ -17,10 +17,10 @@ from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
-from bench.models.backbones.bilstm_model import BiLSTMModel, Design, Exemplar
-from bench.models.backbones.glove import read_glove
-from bench.models.backbones.lstm_decoder import DecoderState
-from bench.models.backbones.lstm_encoder import ExemplarRead
+from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel, Design, Exemplar
+from bench.models.backbones.recurrent.glove import read_glove
+from bench.models.backbones.recurrent.lstm_decoder import DecoderState
+from bench.models.backbones.recurrent.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows

@@ -1,0 +1,1 @@
+"""Backbones of recurrent layers: BiLSTM encoder, LSTM decoder with attention and copying."""
