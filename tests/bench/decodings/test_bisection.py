@@ -6,11 +6,11 @@ import math
 
 import pytest
 import torch
-from tests.models.core.operations import counted
 from torch import Tensor
 
 from bench.decodings.core.bisection import nucleus_by_bisection
 from bench.decodings.nucleus import Nucleus
+from bench.perf.operations import counted
 
 
 def by_sort(scores: Tensor, p: float) -> Tensor:
