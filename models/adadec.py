@@ -20,7 +20,8 @@ class AdaDec(Seq2Seq):
     """Maximum likelihood on a Seq2Seq with an adaptive decoder: the exemplar says how, the source says what.
 
     Source: Peng et al. 2019 section 3. The LSTM with adaptive weights is in `bench.models.functional.adaptive_lstm`,
-    the model in `bench.models.backbones.recurrent.bilstm`; its `variant=released` is what the authors' code does otherwise.
+    the model in `bench.models.backbones.recurrent.bilstm`; its `variant=released` is what the authors' code does
+    otherwise.
 
     Controls: `adadec.const`, the same decoder with one learned lambda for all rows, and `adadec.swapped`, another row's
     exemplar at test time. At small scale `adadec.const` has the whole gain over Seq2Seq on real text: the gain need not
