@@ -21,7 +21,7 @@ WHY_NOT = "|not applicable: "
 
 
 @dataclass(frozen=True, slots=True)
-class StoredItems:
+class StoredSums:
     """What one seed's value is made of, read from the store when it is wanted."""
 
     cell: CellFolder
@@ -42,7 +42,7 @@ class StoredItems:
     @property
     def path(self) -> Path:
         """The file."""
-        return self.cell.items_path(self.digest)
+        return self.cell.sums_path(self.digest)
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Value:
         signature: everything the number depends on.
         conflict: whether one seed has two different numbers.
         why: why there is no value, as the metric says.
-        items: what the number of a seed is made of, for the seeds that have it.
+        sums: what the number of a seed is made of, for the seeds that have it.
     """
 
     by_seed: dict[int, float]
@@ -63,7 +63,7 @@ class Value:
     signature: str
     conflict: bool = False
     why: str = ""
-    items: dict[int, StoredItems] = field(default_factory=dict)
+    sums: dict[int, StoredSums] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:

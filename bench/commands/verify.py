@@ -101,12 +101,12 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     task = tasks.of(cell.trained() or {}, stored)
     gold = gold_of(task, stored, metric.value.gold)
     try:
-        values, items = computed(metric.value, stored, gold, task, metric.code)
+        values, sums = computed(metric.value, stored, gold, task, metric.code)
     except BenchError:
         raise
     except Exception as error:
         return [f"cannot be computed: {raised(error)}"]
     lines = differences(content, values)
-    if "items" in content and (cell.items(content["items"]) != items):
+    if "items" in content and (cell.sums(content["items"]) != sums):
         lines.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")
     return lines

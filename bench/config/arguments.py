@@ -82,14 +82,14 @@ class RunArguments:
 
     def __post_init__(self) -> None:
         for seed in self.seeds:
-            if not isinstance(seed, Integral) or isinstance(seed, bool):
+            if not is_whole(seed):
                 raise UsageError(f"seeds are whole numbers, e.g. seeds=[0, 1, 2], not {self.seeds!r}")
         object.__setattr__(self, "seeds", tuple(map(int, self.seeds)))  # NumPy's too
         for name in ("limit", "jobs"):
             number = getattr(self, name)
             if number is None:
                 continue
-            if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+            if not is_whole(number) or number < 1:
                 raise UsageError(f"{name} is a whole number of at least 1, not {number!r}")
             object.__setattr__(self, name, int(number))
 
@@ -108,6 +108,11 @@ class RunArguments:
     def results_folder(self) -> Path:
         """Where the store lies."""
         return Path(self.results)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or of NumPy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def threads_of(preset: str, arguments: RunArguments) -> int:

@@ -51,7 +51,7 @@ def step_of(name: str, size: Size, layers: int, place: Place) -> Run:
 
     def once() -> tuple[Tensor, list[Tensor]]:
         with autocast(place.precision, place.device):
-            loss = objective.training_step({**batch, "step": 0}, 0)
+            loss = objective.training_step({**batch, "step": 0}, 0)  # type: ignore[typeddict-item]
         loss.backward()
         objective.end_of_step(lambda tensor: tensor)
         optimiser.step()
@@ -106,7 +106,7 @@ def _compiled(model: nn.Module) -> Loss:
 
 def _liger(model: nn.Module) -> Loss:
     """Liger's fused linear cross-entropy over the same body."""
-    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
+    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss  # type: ignore[import-not-found]
 
     fused = LigerFusedLinearCrossEntropyLoss()
     body: Any = model.base_model

@@ -13,14 +13,14 @@ from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
 from bench.store.sums_header import columns_in
 
-__all__ = ["SumsFile", "packed_items", "unpacked_items"]
+__all__ = ["SumsFile", "packed_sums", "unpacked_sums"]
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
 """From here on a float64 is not the only one for its whole number."""
 
 
-def packed_items(items: Mapping[str, Sums]) -> bytes:
+def packed_sums(sums: Mapping[str, Sums]) -> bytes:
     """Return a safetensors file: each statistic once, and which of them a column has in what form.
 
     Columns that share statistics (the n-gram matches of BLEU-1, -2 and -3, a count of one a row) share their bytes.
@@ -30,7 +30,7 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
     held: dict[bytes, str] = {}
     tensors: dict[str, NDArray[Any]] = {}
     columns = {}
-    for name, of_column in sorted(items.items()):
+    for name, of_column in sorted(sums.items()):
         places = []
         for values in of_column.values.T:
             narrow = _narrow(values)
@@ -51,7 +51,7 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
 
 
 class SumsFile:
-    """The columns of a file that `packed_items` made, held in as few bytes as there.
+    """The columns of a file that `packed_sums` made, held in as few bytes as there.
 
     Args:
         content: of the file.
@@ -96,22 +96,22 @@ class SumsFile:
         return StoreError(f"{self.where}: is damaged ({error!s:.100}); delete it and bench score makes it again")
 
 
-def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
+def unpacked_sums(content: bytes, where: str) -> dict[str, Sums]:
     """Return the sums of each column.
 
     Args:
-        content: of a file that `packed_items` made.
+        content: of a file that `packed_sums` made.
         where: named in the message.
 
     Raises:
         StoreError: it is damaged.
     """
-    file, items = SumsFile(content, where), {}
+    file, found = SumsFile(content, where), {}
     for name in file.columns:
         sums = file.column(name)
         assert sums is not None
-        items[name] = sums
-    return items
+        found[name] = sums
+    return found
 
 
 def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:

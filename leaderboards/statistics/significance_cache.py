@@ -132,4 +132,4 @@ class SignificanceCache:
 
 def _names(value: Value) -> dict[str, list[str]]:
     """Return what names the sums of a value, by seed."""
-    return {str(seed): [stored.digest, stored.name] for seed, stored in value.items.items()}
+    return {str(seed): [stored.digest, stored.name] for seed, stored in value.sums.items()}

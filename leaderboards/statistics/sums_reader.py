@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.errors import DamagedError
-from bench.leaderboards.row import StoredItems, Value
+from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.significance import Sides, over_seeds
 from bench.metrics.sums import Sums
 from bench.store.sums_file import SumsFile
@@ -46,16 +46,16 @@ class SumsReader:
     summed: dict[tuple[Names, tuple[int, ...]], Summed] = field(default_factory=dict)
     summed_bytes: int = 0
 
-    def items(self, value: Value) -> dict[int, Sums]:
+    def sums(self, value: Value) -> dict[int, Sums]:
         """Return the sums of a value, by seed; empty where a seed lacks it or the value is a conflict."""
         if not has_sums(value):
             return {}
         by_seed = {}
-        for seed, stored in value.items.items():
+        for seed, stored in value.sums.items():
             file = self._file(stored)
-            if file is None or (items := file.column(stored.name)) is None:
+            if file is None or (column := file.column(stored.name)) is None:
                 return {}
-            by_seed[seed] = items
+            by_seed[seed] = column
         return by_seed
 
     def sides(self, ours: Value, theirs: Value) -> Sides | None:
@@ -66,7 +66,7 @@ class SumsReader:
         """
         if not may_be_tested(ours, theirs):
             return None
-        seeds = tuple(sorted(ours.items.keys() & theirs.items.keys()))
+        seeds = tuple(sorted(ours.sums.keys() & theirs.sums.keys()))
         our_sums, their_sums = self._over_seeds(ours, seeds), self._over_seeds(theirs, seeds)
         if our_sums is None or their_sums is None or our_sums.sizes != their_sums.sizes:
             return None
@@ -74,19 +74,19 @@ class SumsReader:
 
     def _over_seeds(self, value: Value, seeds: tuple[int, ...]) -> Summed | None:
         """Return the sums of a value over some of its seeds; None where a seed lacks them."""
-        names = tuple((seed, stored.cell.path, stored.digest, stored.name) for seed, stored in value.items.items())
+        names = tuple((seed, stored.cell.path, stored.digest, stored.name) for seed, stored in value.sums.items())
         if (names, seeds) not in self.summed:
-            items = self.items(value)
-            if not items:
+            by_seed = self.sums(value)
+            if not by_seed:
                 return None
             if self.summed_bytes > SUMS_HELD:
                 self.summed, self.summed_bytes = {}, 0
-            summed = Summed(over_seeds([items[seed] for seed in seeds]), frozenset(map(len, items.values())))
+            summed = Summed(over_seeds([by_seed[seed] for seed in seeds]), frozenset(map(len, by_seed.values())))
             self.summed[names, seeds] = summed
             self.summed_bytes += summed.sums.values.nbytes
         return self.summed[names, seeds]
 
-    def _file(self, stored: StoredItems) -> SumsFile | None:
+    def _file(self, stored: StoredSums) -> SumsFile | None:
         """Return the file of one seed's sums; None where it is not there or is damaged."""
         key = str(stored.path)
         if key not in self.files:
@@ -104,9 +104,9 @@ class SumsReader:
 
 def has_sums(value: Value) -> bool:
     """Return whether every seed of a value has what it is made of, and the value is no conflict."""
-    return bool(value.items) and not value.conflict and value.items.keys() == value.by_seed.keys()
+    return bool(value.sums) and not value.conflict and value.sums.keys() == value.by_seed.keys()
 
 
 def may_be_tested(ours: Value, theirs: Value) -> bool:
     """Return whether two values have sums of the same seed."""
-    return has_sums(ours) and has_sums(theirs) and not ours.items.keys().isdisjoint(theirs.items)
+    return has_sums(ours) and has_sums(theirs) and not ours.sums.keys().isdisjoint(theirs.sums)

@@ -194,7 +194,7 @@ def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that
     table, found = one(tmp_path)
     trime = found["trime"]["bleu-1"]
     cache, values = SignificanceCache(999), {row.method: row.values["bleu-1"] for row in table.rows}
-    sides = [over_seeds(list(cache.reader.items(values[name]).values())) for name in ("trime", "mle")]
+    sides = [over_seeds(list(cache.reader.sums(values[name]).values())) for name in ("trime", "mle")]
     interval = bootstrap_difference(*sides)
     assert (trime.low, trime.high) == (interval.low, interval.high)
     assert trime.low < trime.difference < trime.high
