@@ -191,10 +191,7 @@ class PlanBuilder:
         second = second_of(method)
         if second is None:
             return None
-        typed = replace(config, backbone=config.asked("backbone"))  # of one's own, its name does not find it
-        found = second_config(kind, method, second, typed, self.given, self.arguments.decode)
-        of_task = {part: own for part, own in config.own.items() if part == "task"}
-        return second, replace(found, own={**found.own, **of_task})
+        return second, second_config(kind, method, second, config, self.given, self.arguments.decode)
 
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""

@@ -69,12 +69,13 @@ def second_config(
     resolved = cell_config(
         task,
         second,
-        second_backbone(method) or config.backbone,
+        second_backbone(method) or config.asked("backbone"),
         config.seed,
         config.preset,
         [*for_all, *by_method, *by_user],
         decode,
         config.trainer.limit,
+        own={part: own for part, own in config.own.items() if part == "task"},
     )
     return replace(resolved, task_options=config.task_options)
 

@@ -146,8 +146,7 @@ class Subject:
         second = second_of(self.method)
         if second is None:
             return None
-        typed = replace(self.config, backbone=self.backbone)  # of one's own, its name does not find it
-        config = second_config(LogicNLG, self.method, second, typed, self.given, None)
+        config = second_config(LogicNLG, self.method, second, self.config, self.given, None)
         made, _ = build(Cell(config, second, self.cell.task, "", CellFolder(Path("nowhere")), {}))
         spread(made, self.seed + 1, config.asked("backbone"))
         return made

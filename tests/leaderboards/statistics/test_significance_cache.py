@@ -35,7 +35,7 @@ def every_pair(values):
 
 
 def loaded(value):
-    return {seed: items.load() for seed, items in value.items.items()}
+    return {seed: items.load() for seed, items in value.sums.items()}
 
 
 @pytest.mark.parametrize("limit", [None, 0])
@@ -57,8 +57,8 @@ def test_many_pairs_are_what_each_is_alone(values, limit, monkeypatch):
 
 def test_what_cannot_be_tested_is_none_among_what_can(values):
     ours, theirs = values["mle"], values["trime"]
-    lost = {seed: items for seed, items in values["face"].items.items() if seed != 0}
-    partial = sums_reader.Value(values["face"].by_seed, True, "x", items=lost)
+    lost = {seed: items for seed, items in values["face"].sums.items() if seed != 0}
+    partial = sums_reader.Value(values["face"].by_seed, True, "x", sums=lost)
     found = SignificanceCache(ROUNDS).tests([(partial, ours), (ours, theirs), (theirs, partial)])
     assert found == [None, SignificanceCache(ROUNDS).test(ours, theirs), None]
 
@@ -70,7 +70,7 @@ def test_a_file_is_named_by_what_decides_it_and_holds_p_and_difference(values, t
     cache.intervals([(ours, theirs)])
     sides = []
     for value in (ours, theirs):
-        sides.append({str(seed): [items.digest, items.name] for seed, items in value.items.items()})
+        sides.append({str(seed): [items.digest, items.name] for seed, items in value.sums.items()})
     expected = compare(loaded(ours), loaded(theirs), ROUNDS)
     test = tmp_path / "kept" / f"{key_of([2, 'test', ROUNDS, sides])}.json"
     interval = tmp_path / "kept" / f"{key_of([2, 'interval', ROUNDS, sides])}.json"
