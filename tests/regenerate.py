@@ -17,6 +17,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,7 @@ SAMPLE = "first-screen"
 EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
+GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are kept."""
 COLUMNS = "150"
@@ -90,9 +92,18 @@ def survivals() -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
+def on_a_gpu() -> str:
+    """Return what was seen on a GPU."""
+    from tests.gpu.seen import kept, line, table
+
+    record = kept()
+    return f"\n{fill(line(record), 118)}\n\n{table(record)}"
+
+
 def readme(text: str) -> str:
     """Return README.md with the output of every command it shows, and what was measured of faults."""
     text = SURVIVES.sub(lambda _: f"<!-- chaos -->\n{survivals()}<!-- end -->", text)
+    text = GPU.sub(lambda _: f"<!-- gpu -->\n{on_a_gpu()}<!-- end -->", text)
     return BLOCK.sub(lambda found: f"<!-- output: {found[1]} -->\n{shown(found[1])}<!-- end -->", text)
 
 

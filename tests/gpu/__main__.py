@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.gpu.goals import Line, lines_of
+from tests.gpu.seen import RECORD
 
-RECORD = Path(__file__).parent / "measured.json"
 GPT2 = ("--layers", "12", "--width", "768", "--vocabulary", "50257")
 """GPT-2 small."""
 

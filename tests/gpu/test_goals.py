@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.gpu import __main__ as program
+from tests.gpu import seen
 from tests.gpu.goals import lines_of
 
 
@@ -69,6 +70,21 @@ def test_parts_that_end_badly_or_late(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "badly": "with code 2",
         "late": "not begun",
     }
+
+
+def test_what_was_seen_is_said_and_nothing_else() -> None:
+    """No record, a rehearsal, and a machine without a GPU have seen none."""
+    whole = record(of_mle=2.0)
+    whole["rehearsal"] = False
+    whole["machine"] |= {"gpu": "NVIDIA H200", "torch": "2.13.0", "date": "2026-11-22"}
+    assert seen.line(whole) == (
+        "bf16: seen on NVIDIA H200 (torch 2.13.0, 2026-11-22); 4 of 5 goals met; several GPUs: not seen. "
+        "Missed: step of trime."
+    )
+    assert "| step of trime | <= 1.10 x mle | 2.000 x |" in seen.table(whole)
+    assert seen.line(None) == seen.line({**whole, "rehearsal": True}) == seen.NONE
+    assert seen.line({**whole, "machine": {**whole["machine"], "gpu": None}}) == seen.NONE
+    assert seen.table(None) == ""
 
 
 def test_a_rehearsal_is_tiny() -> None:
