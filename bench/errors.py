@@ -92,11 +92,21 @@ class DamagedError(StoreError):
 
 
 OTHER_NAMES = {
+    "bf16": "bf16-mixed",
     "ce": "mle",
     "crossentropy": "mle",
+    "dev": "valid",
+    "float16": "16-mixed",
+    "float32": "32-true",
+    "fp16": "16-mixed",
+    "fp32": "32-true",
+    "half": "16-mixed",
     "learningrate": "lr",
+    "md": "markdown",
     "nll": "mle",
+    "tex": "latex",
     "topp": "nucleus",
+    "validation": "valid",
     "wd": "weight_decay",
     "xe": "mle",
     "xent": "mle",

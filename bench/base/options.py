@@ -29,6 +29,8 @@ UNIONS = (Union, types.UnionType)
 SEQUENCES = (list, tuple, Sequence)
 NOTHING = ("none", "all", "null")
 BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+LARGEST = 3.4028234663852886e38
+"""The largest finite number of 32 bits, which weights and optimisers have; a larger one becomes infinite there."""
 KINDS = {bool: "true or false", int: "a whole number", float: "a finite number"}
 
 
@@ -312,7 +314,7 @@ def _plain(value: Any, annotation: Any, name: str) -> Any:
                 raise ValueError
             return int(value)
         if annotation is float:
-            if not math.isfinite(float(value)):
+            if not abs(float(value)) <= LARGEST:  # not nan either
                 raise ValueError
             return float(value)
     except (ValueError, OverflowError, KeyError, TypeError):

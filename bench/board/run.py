@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.board.board import Board
 from bench.board.read import leaderboards_of
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, set_texts_of
+from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
 from bench.store.store import Store
 
@@ -34,7 +35,7 @@ def run(
     preset: Literal["small", "paper", "auto"] = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
-    decode: str | None = None,
+    decode: Decode | Iterable[Decode] | None = None,
     limit: int | None = None,
     data_dir: str | Path | None = None,
     results: str | Path = "results",
@@ -53,7 +54,7 @@ def run(
         preset: `small`, `paper` or `auto` (small without a CUDA GPU).
         backbone: name, hub id or folder; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
-        decode: as `--decode` takes it; the task's own for None.
+        decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; the task's own for None.
         limit: rows kept of each split, for debugging; the board then has such cells only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
@@ -73,13 +74,13 @@ def run(
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
     arguments = RunArguments(
-        tasks=_names(task),
-        methods=_names(method),
+        tasks=_names(task, "task"),
+        methods=_names(method, "method"),
         seeds=_seeds(seeds),
         backbone=backbone,
         preset=preset,
-        sets=tuple(f"{key}={value}" for key, value in (set or {}).items()),
-        decode=decode,
+        sets=set_texts_of(set),
+        decode=decode_text(decode),
         limit=limit,
         jobs=jobs,
         data_dir=None if data_dir is None else str(data_dir),
@@ -128,16 +129,17 @@ def same_threads() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _names(parts: Any) -> tuple[str, ...]:
-    """Return the names of one name or class, or of several."""
+def _names(parts: Any, what: str) -> tuple[str, ...]:
+    """Return the names of one task or method, or of several."""
     from bench.cells.make import name_of
 
-    if isinstance(parts, Iterable) and not isinstance(parts, str):
-        return tuple(map(name_of, parts))
-    return (name_of(parts),)
+    if isinstance(parts, Iterable) and not isinstance(parts, (str, type)):
+        return tuple(name_of(part, what) for part in parts)
+    return (name_of(parts, what),)
 
 
 def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    if isinstance(seeds, int):
-        return (seeds,)
-    return tuple(dict.fromkeys(seeds))
+    """Return each seed once; what is no number is refused with the other arguments."""
+    if isinstance(seeds, Iterable):
+        return tuple(dict.fromkeys(seeds))
+    return (seeds,)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.base.entries import expand
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, set_texts_of
+from bench.config.resolve import method_names
 from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
@@ -57,7 +59,7 @@ def make(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    return made(cell_of(task, method, seed, preset, backbone, dict(set or {}), limit, data_dir, results))
+    return made(cell_of(task, method, seed, preset, backbone, set, limit, data_dir, results))
 
 
 def made(cell: Cell) -> tuple[Objective, Task]:
@@ -74,7 +76,7 @@ def cell_of(
     seed: int,
     preset: str,
     backbone: str | None,
-    sets: Mapping[str, Any],
+    sets: Mapping[str, Any] | None,
     limit: int | None,
     data_dir: str | Path | None,
     results: str | Path,
@@ -85,14 +87,16 @@ def cell_of(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    task, name = name_of(task), name_of(method)
+    task, name = name_of(task, "task"), name_of(method, "method")
+    refuse_several(task, expand([task], TASKS, "task", own=True))
+    refuse_several(name, method_names([name]))
     arguments = RunArguments(
         tasks=(task,),
         methods=(name,),
         seeds=(seed,),
         backbone=backbone,
         preset=preset,
-        sets=tuple(f"{key}={value}" for key, value in sets.items()),
+        sets=set_texts_of(sets),
         limit=limit,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
@@ -118,17 +122,36 @@ def cell_of(
     return cell
 
 
-def name_of(kind: str | type[Objective] | type[Task]) -> str:
-    """Return what finds a method or task again: its name, or where its class can be imported from.
+def refuse_several(typed: str, names: Sequence[str]) -> None:
+    """Refuse what stands for several tasks or methods.
 
     Raises:
-        UsageError: it is no class, or one that was typed in a session or inside a function: the key of a cell holds
-            the source file of its parts, and other processes import them.
+        UsageError: naming some of them.
+    """
+    if len(names) > 1:
+        raise UsageError(
+            f"bench.make makes one objective, and '{typed}' stands for {len(names)} names, such as {names[0]}; name one"
+        )
+
+
+def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:
+    """Return what finds a method or task again: its name, or where its class can be imported from.
+
+    Args:
+        kind: a name or a class.
+        what: `task` or `method`.
+
+    Raises:
+        UsageError: it is no such class, or one that was typed in a session or inside a function: the key of a cell
+            holds the source file of its parts, and other processes import them.
     """
     if isinstance(kind, str):
         return kind
     if not isinstance(kind, type):
-        raise UsageError(f"a method or task is a name or a class, not '{kind!r:.60}'")
+        raise UsageError(f"a {what} is a name or a class, not {type(kind).__name__} '{kind!r:.60}'")
+    if issubclass(kind, Task) != (what == "task") or not hasattr(kind, "name"):
+        expected = {"task": "bench.Task", "method": "bench.Objective"}[what]
+        raise UsageError(f"a {what} is a name or a class derived from {expected}, not the class {kind.__name__}")
     target = f"{kind.__module__}:{kind.__qualname__}"
     for entry in [*METHODS.values(), *TASKS.values()]:
         if entry.target == target:

@@ -150,6 +150,7 @@ class PlanBuilder:
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
             check_shares(config, self.arguments)
+            check_room(config)
             self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
@@ -321,6 +322,19 @@ def check_shares(config: CellConfig, arguments: RunArguments) -> None:
             f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
             f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
         )
+
+
+def check_room(config: CellConfig) -> None:
+    """Refuse a decoding that may write more tokens than a backbone from scratch has positions for."""
+    room = config.backbone_options.get("context")
+    if room is None:
+        return
+    for decoding in config.decodings:
+        if decoding.max_new_tokens is not None and decoding.max_new_tokens > int(room):
+            raise UsageError(
+                f"{config.task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
+                f"backbone.context={room} has too few positions; lower max_new_tokens or give a larger context"
+            )
 
 
 def chosen_preset(preset: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.entries import all_names, installed, split_names
 from bench.cli_options import data_dir_of, data_dir_option, json_option, positive, set_option, set_texts, whole
 from bench.decodings import DECODINGS
-from bench.errors import UsageError, did_you_mean
+from bench.errors import UsageError, nearest
 from bench.metrics import METRICS, MetricEntry
 from bench.models import ALIASES, METHODS
 from bench.models.backbones import BACKBONES, BackboneEntry
@@ -90,7 +89,9 @@ def kind_of(name: str) -> str:
         kinds = ["backbone"]
     if not kinds:
         every = [known for table in TABLES.values() for known in all_names(table)]
-        near = did_you_mean(name, difflib.get_close_matches(name, every, n=1)) or "; bench list has the names"
+        near = "; bench list has the names"
+        if meant := nearest(name, every):
+            near = f"; did you mean '{meant}'?"
         raise UsageError(
             f"no method, task, metric, backbone or decoding '{name}'{near}; module:Name or file.py:Name works too"
         )

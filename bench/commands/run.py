@@ -144,9 +144,10 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
                 print(json.dumps(plan_content(plan), indent=1))
             else:
                 print(plan_text(plan))
-            return 0
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
+        if given.dry_run:
+            return 0
         outcome = executed(plan, arguments, progress)
     return ended(plan, outcome, arguments, given.json)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,9 @@ class RunArguments:
         kinds: kinds of evaluation to make; all that a task has when empty.
         cell_timeout: seconds that a cell may take; 0 for no limit.
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
+
+    Raises:
+        UsageError: a seed or the limit is no such number.
     """
 
     tasks: tuple[str, ...]
@@ -61,6 +64,13 @@ class RunArguments:
     results: str = "results"
     wandb: bool = False
     wandb_project: str = "objective-bench"
+
+    def __post_init__(self) -> None:
+        for seed in self.seeds:
+            if not isinstance(seed, int) or isinstance(seed, bool):
+                raise UsageError(f"seeds are whole numbers, e.g. seeds=[0, 1, 2], not {self.seeds!r}")
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"limit is a whole number of at least 1, or nothing for all rows; not {self.limit}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for a worker process."""
@@ -146,7 +156,28 @@ def whole_numbers(texts: Sequence[str]) -> tuple[int, ...]:
     try:
         return tuple(dict.fromkeys(int(text) for text in texts))
     except ValueError:
-        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'") from None
+        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'; e.g. 0,1,2") from None
+
+
+def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return options given in Python as `--set` takes them; the items of a list stand with commas.
+
+    Raises:
+        UsageError: they are no dict.
+
+    >>> set_texts_of({"trainer.lr": 0.001, "method.orders": [1, 2]})
+    ('trainer.lr=0.001', 'method.orders=1,2')
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise UsageError(f"set is a dict of options and values, e.g. {{'trainer.lr': 0.001}}, not {given!r:.80}")
+    texts = []
+    for name, value in given.items():
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        texts.append(f"{name}={value}")
+    return tuple(texts)
 
 
 def _precision(value: str | None) -> list[str]:

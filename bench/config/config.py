@@ -232,7 +232,7 @@ def _with_section(name: str, scope: str, section: str = "") -> str:
     """
     meant: list[str] = []
     if near := nearest(section, SECTIONS):
-        meant = [f"{near}.{name}"]
+        meant = [f"{near}.{nearest(name, OPTIONS.get(near, ())) or name}"]
     elif name not in SECTIONS:
         meant = places_of(name, OPTIONS)
     if not meant:

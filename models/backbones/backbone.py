@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.pretrained import Pretrained
+from bench.models.backbones.room import room_of
 from bench.models.core.history import History
 from bench.models.core.host import HostBatch, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States
@@ -108,6 +109,11 @@ class Backbone(nn.Module, ABC):
     def logit_rule(self) -> LogitRule:
         """The scale that `states` and `extend` put on hidden states, and the soft cap that `head` puts on logits."""
         return logit_rule(getattr(self.model, "config", None))
+
+    @cached_property
+    def room(self) -> int | None:
+        """How many tokens of a row have a position embedding; None where positions are computed."""
+        return room_of(self.model)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head, [..., D] -> [..., V]."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
+from bench.models.backbones.room import refuse_longer
 from bench.models.core.history import History
 from bench.models.core.host import Array, HostTokens, kept_arrays
 from bench.models.core.states import IGNORED, Rows, States, last_rows
@@ -35,6 +36,7 @@ class Causal(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
+        refuse_longer(self.room, ids.shape[1], "rows")
         attention = mask
         if takes_ready_masks(self.model.config):
             attention = causal_mask(mask)

@@ -21,6 +21,7 @@ from bench.models.backbones.backbone import (
     source_on_host,
 )
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
+from bench.models.backbones.room import refuse_longer
 from bench.models.core.history import History
 from bench.models.core.states import Rows, States, last_rows
 
@@ -43,6 +44,8 @@ class EncoderDecoder(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts labels[:, t]; every real source token is readable at every position."""
         labels, mask = batch["labels"], batch["attention_mask"]
+        refuse_longer(self.room, mask.shape[1], "sources")
+        refuse_longer(self.room, labels.shape[1], "targets")
         inputs = decoder_inputs(labels, self.model.config)
         hidden, memory = self.body(inputs, mask, source=batch["input_ids"])  # [B, T, D], [B, S, D]
         return States(

@@ -38,6 +38,9 @@ class Trainable(LightningModule):
 
     Args:
         backbone: turns a batch into `States` and hidden states into logits.
+
+    Raises:
+        UsageError: it is no backbone.
     """
 
     if TYPE_CHECKING:
@@ -60,6 +63,11 @@ class Trainable(LightningModule):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
+        if not callable(getattr(backbone, "states", None)):
+            raise UsageError(
+                f"{type(self).__name__} takes a bench.Backbone, not {type(backbone).__name__}; bench.make makes both "
+                f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"
+            )
         self.backbone = backbone
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts

@@ -232,6 +232,15 @@ def test_a_dry_run_says_what_is_stored(bench, tiny_store):
     assert ended.err == ""
 
 
+def test_a_dry_run_with_nothing_to_run_ends_as_the_run_would(bench):
+    words = ("run", "--task", "text", "--method", "mle", "--preset", "small", "--backbone", "small-encdec", "--quiet")
+    ended = {dry: bench(*words, *dry) for dry in ((), ("--dry-run",))}
+    assert {run.code for run in ended.values()} == {2}
+    assert len({run.err for run in ended.values()}) == 1
+    assert "nothing to run: text · mle has the backbone small-encdec" in ended[()].err
+    assert "skipped: text · mle · small-encdec" in ended[("--dry-run",)].out
+
+
 def test_a_dry_run_shows_what_is_skipped_and_why(bench, own):
     own.write("my_losses", FOCAL.replace('paper = "', 'fields = frozenset({"exemplar_ids"})\n    paper = "'))
     ended = bench(*RUN, "--method", "my_losses:Focal", "--dry-run")
@@ -287,6 +296,14 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--set", "task.splti=clean"], 2, "no task in this run has the option 'splti'; did you mean 'split'?"),
         ([*RUN, "--set", "trime:trainer.lr=1"], 2, "'trime:trainer.lr' is for 'trime', which is not in this run"),
         ([*RUN, "--precision", "bf16"], 2, "trainer.precision is one of 32-true, "),
+        ([*RUN, "--precision", "fp32"], 2, "trainer.precision is one of 32-true, bf16-mixed, 16-mixed, "
+         "bf16-true, 64-true, not 'fp32'; did you mean '32-true'?"),
+        ([*RUN, "--set", "Trainer.LR=1"], 2, "no section 'Trainer' in 'Trainer.LR'; did you mean 'trainer.lr'?"),
+        ([*RUN, "--set", "trainer.lr=1e300"], 2, "trainer.lr is a finite number, not '1e300'"),
+        ([*RUN, "--set", "evaluation.split=dev"], 2, "evaluation.split is one of valid, test, not 'dev'; did you mean"),
+        ([*RUN, "--dry-run", "--decode", "greedy+max_new_tokens=999"], 2,
+         "ambiguous_template: 'greedy+max_new_tokens=999' writes up to 999 tokens, and backbone.context=64 has too"),
+        (["check", "MLE"], 2, "no method, task, metric, backbone or decoding 'MLE'; did you mean 'mle'?"),
         ([*RUN, "--decode", "topk"], 2, "topk needs a value, for example topk=3"),
         ([*RUN, "--limit", "0"], 2, "argument --limit: a whole number of at least 1, not '0'"),
         ([*RUN, "--devices", "two"], 2, "argument --devices: a whole number of at least 1, not 'two'"),

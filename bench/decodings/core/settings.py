@@ -108,7 +108,10 @@ class Setting:
         )
 
     def _refusal(self, name: str, value: Any) -> UsageError:
-        return UsageError(f"{name} is {self.words}, not '{value}'")
+        words = self.words
+        if isinstance(value, float) and not math.isfinite(value):
+            words = words.replace("a number", "a finite number")
+        return UsageError(f"{name} is {words}, not '{value}'")
 
 
 def whole(default: Any = REQUIRED, **about: Any) -> Any:

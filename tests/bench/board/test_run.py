@@ -11,8 +11,12 @@ import torch
 
 import bench
 from bench.cli import main
+from bench.config.decoding import decode_text
+from bench.decodings.beam import Beam
+from bench.decodings.topk import TopK
 from bench.errors import RunError, UsageError
 from bench.models.mle import MLE
+from bench.tasks.logicnlg import LogicNLG
 from tests.bench.own import Own
 
 SETS = {"trainer.steps": 2, "backbone.width": 16, "backbone.layers": 1, "backbone.heads": 2, "backbone.vocabulary": 300}
@@ -81,12 +85,31 @@ def test_what_is_refused(results: Path) -> None:
     for options, said in (
         ({"method": local}, r"the class Local has no source file.*%%writefile"),
         ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
-        ({"method": 3}, "a method or task is a name or a class, not '3'"),
+        ({"method": 3}, "a method is a name or a class, not int '3'"),
+        ({"method": dict}, "a method is a name or a class derived from bench.Objective, not the class dict"),
+        ({"method": LogicNLG}, "derived from bench.Objective, not the class LogicNLG"),
+        ({"method": "mle", "seeds": "0,1"}, "seeds are whole numbers, e.g. seeds="),
+        ({"method": "mle", "seeds": [0.5]}, "seeds are whole numbers"),
+        ({"method": "mle", "limit": 0}, "limit is a whole number of at least 1"),
+        ({"method": "mle", "set": ["trainer.lr=1"]}, "set is a dict of options and values"),
+        ({"method": "mle", "set": {"trainer.lr": float("nan")}}, "trainer.lr is a finite number, not 'nan'"),
+        ({"method": "mle", "set": {"trainer.lr": 1e300}}, "trainer.lr is a finite number, not '1e[+]300'"),
+        ({"method": "mle", "decode": 3}, "decode is a text such as 'greedy,topk=3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
     ):
         with pytest.raises(UsageError, match=said):
             bench.run("logicnlg", results=results, **options)  # type: ignore[arg-type]
+
+
+def test_tasks_are_no_methods(results: Path) -> None:
+    with pytest.raises(UsageError, match="a task is a name or a class derived from bench.Task, not the class MLE"):
+        bench.run(MLE, "mle", results=results)  # type: ignore[arg-type]
+
+
+def test_decodings_are_texts_or_objects() -> None:
+    assert decode_text(TopK(k=3)) == "topk=3"
+    assert decode_text(["greedy", Beam(beams=4, length_penalty=2.0)]) == "greedy,beam=4+length_penalty=2.0"
 
 
 def test_nothing_is_said_where_nobody_looks(results: Path, board: bench.Board) -> None:

@@ -201,11 +201,18 @@ def test_a_class_is_a_method_too() -> None:
         ("adadec.swapped", "trains nothing"),
         ("mle.matched", "is for open-ended tasks"),
         ("histaling", "did you mean 'histalign'"),
+        ("all", "bench.make makes one objective, and 'all' stands for"),
     ],
 )
 def test_what_trains_nothing_is_refused(method: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         bench.make("logicnlg", method, limit=30)
+
+
+def test_what_is_no_backbone_is_refused() -> None:
+    for given in ("small-encdec", None, small_encdec("", LogicNLG(), 0, width=16, heads=2, vocabulary=300).model):
+        with pytest.raises(UsageError, match=r"^MLE takes a bench.Backbone, not .*; bench.make makes both"):
+            MLE(given)  # type: ignore[arg-type]
 
 
 def test_the_method_before_has_to_be_there(tmp_path: Path) -> None:
