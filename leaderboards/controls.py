@@ -28,7 +28,7 @@ def matched_method(row: TableRow) -> str:
     if base not in METHODS:
         return ""
     options = (METHODS[base].variants or {}).get(variant) or {}
-    return str(options.get("reading.matched", ""))
+    return str(options.get("evaluation_variant.matched", ""))
 
 
 def diversity(row: TableRow) -> dict[str, float]:

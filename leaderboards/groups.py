@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
-from bench.leaderboards.row import WHY_NOT, StoredItems, TableRow, Value
+from bench.leaderboards.row import WHY_NOT, StoredSums, TableRow, Value
 from bench.models import METHODS
 from bench.store.reading import CellRecords
 
@@ -105,10 +105,10 @@ class _Filing:
         row.tried = max(row.tried, self.tried)
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
-            items = None
+            sums = None
             if value["name"] in with_sums:
-                items = StoredItems(self.folder, score["items"], value["name"])
-            _put(row, value, seed, items)
+                sums = StoredSums(self.folder, score["items"], value["name"])
+            _put(row, value, seed, sums)
             if "code" in score:
                 group.own_metrics[value["name"]] = None
         if "human" in score:
@@ -210,7 +210,7 @@ def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
     return "source_sha256" in trained["method"] and "model" not in trained
 
 
-def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems | None = None) -> None:
+def _put(row: TableRow, value: Mapping[str, Any], seed: int, sums: StoredSums | None = None) -> None:
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
     signature, _, reason = value["signature"].partition(WHY_NOT)
     name = (value["name"], signature)
@@ -226,8 +226,8 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int, items: StoredItems 
         held.why = ""
     elif not held.by_seed:
         held.why = reason or held.why
-    if items is not None:
-        held.items[seed] = items
+    if sums is not None:
+        held.sums[seed] = sums
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:

@@ -20,7 +20,7 @@ WHY_NOT = "|not applicable: "
 
 
 @dataclass(frozen=True, slots=True)
-class StoredItems:
+class StoredSums:
     """What one seed's value is made of, read from the store when it is wanted."""
 
     cell: CellFolder
@@ -29,12 +29,12 @@ class StoredItems:
 
     def load(self) -> Sums | None:
         """Return it; None where the file is not there or the column is no sum over rows."""
-        return self.cell.items(self.digest).get(self.name)
+        return self.cell.sums(self.digest).get(self.name)
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self.cell.items_path(self.digest)
+        return self.cell.sums_path(self.digest)
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Value:
         signature: everything the number depends on.
         conflict: whether one seed has two different numbers.
         why: why there is no value, as the metric says.
-        items: what the number of a seed is made of, for the seeds that have it.
+        sums: what the number of a seed is made of, for the seeds that have it.
     """
 
     by_seed: dict[int, float]
@@ -55,7 +55,7 @@ class Value:
     signature: str
     conflict: bool = False
     why: str = ""
-    items: dict[int, StoredItems] = field(default_factory=dict)
+    sums: dict[int, StoredSums] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:

@@ -10,8 +10,9 @@ class MethodEntry(Entry):
     """A method, its variants and its controls.
 
     Args:
-        variants: named settings of the same class, `section.name` to value. With `reading.*` nothing is trained: the
-            variant evaluates the cell of the method itself in another way. `parent` starts from another method's cell.
+        variants: named settings of the same class, `section.name` to value. With `evaluation_variant.*` nothing is
+            trained: the variant evaluates the cell of the method itself in another way. `parent` starts from another
+            method's cell.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
         baseline: whether it writes texts without a model.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
@@ -31,8 +32,8 @@ METHODS: dict[str, MethodEntry] = {
         "cross-entropy on the next token",
         "maximum likelihood",
         variants={
-            "decoupled": {"reading.distribution": "decoupled"},
-            "matched": {"reading.matched": "f2softmax"},
+            "decoupled": {"evaluation_variant.distribution": "decoupled"},
+            "matched": {"evaluation_variant.matched": "f2softmax"},
             "continued": {"parent": "mle"},
         },
     ),
@@ -82,7 +83,7 @@ METHODS: dict[str, MethodEntry] = {
         "Choi et al. 2020",
         variants={
             "released": {"method.classes": "released"},
-            "posterior": {"reading.distribution": "posterior"},
+            "posterior": {"evaluation_variant.distribution": "posterior"},
             "fixed_eq_token": {"method.classes": "fixed_eq_token", "method.number": 8},
             "fixed_eq_freq": {"method.classes": "fixed_eq_freq", "method.number": 8},
         },
@@ -102,7 +103,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.adadec:AdaDec",
         "Seq2Seq whose decoder weights are made for an exemplar",
         "Peng et al. 2019",
-        variants={"const": {"backbone.exemplar": "constant"}, "swapped": {"reading.exemplars": "swapped"}},
+        variants={"const": {"backbone.exemplar": "constant"}, "swapped": {"evaluation_variant.exemplars": "swapped"}},
         controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),

@@ -17,6 +17,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.logicnlg import Train, missing_files, read_split
 from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
@@ -41,7 +42,7 @@ class LogicNLG(Task):
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
         metrics=("table_bleu", "tapex", "tapas", "nli", "sp_acc", "perplexity", "cache_hits"),
-        hub="kasnerz/logicnlg",
+        hub=HUB["logicnlg"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {

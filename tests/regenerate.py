@@ -55,8 +55,8 @@ def keep(results: Path, target: Path) -> None:
         cell.grids()
         for scores in cell.all_scores():
             digest = scores.get("items")
-            if digest is not None and cell.items(digest):
-                path = cell.items_path(digest)
+            if digest is not None and cell.sums(digest):
+                path = cell.sums_path(digest)
                 sums[path.name] = cell.files.read(path)
         for pattern in RECORDS:
             for name in cell.names(pattern):

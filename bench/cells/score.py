@@ -58,7 +58,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
     known = folder.scores(key)
     if known is not None and not lacking(known) and is_whole(folder, known):
         return known, False
-    values, items = computed(entry, stored, gold, task, metric.code)
+    values, sums = computed(entry, stored, gold, task, metric.code)
     content = {
         "family": metric.name,
         "version": entry.version,
@@ -70,8 +70,8 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
     }
     if known is not None and lacking(content):
         return known, False
-    if items:
-        content["items"] = folder.write_items(items)
+    if sums:
+        content["items"] = folder.write_sums(sums)  # the stored name, older than today's word
     folder.write_scores(key, content, provenance(started), replace=known is not None)
     return content, True
 
@@ -85,7 +85,7 @@ def own_code(metric: Loaded) -> dict[str, Any]:
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
     """Return whether what a scores file's columns are made of is beside it."""
-    return "items" not in content or folder.has(folder.items_path(content["items"]).name)
+    return "items" not in content or folder.has(folder.sums_path(content["items"]).name)
 
 
 def lacking(content: Mapping[str, Any]) -> bool:
@@ -129,16 +129,16 @@ def computed(
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     values = {"values": [with_source(value, code).as_dict() for value in scores]}
-    items = {value.name: value.sums for value in scores if value.sums is not None}
-    if task is not None and items and "cut" not in stored.content:
+    sums = {value.name: value.sums for value in scores if value.sums is not None}
+    if task is not None and sums and "cut" not in stored.content:
         ids = sorted(str(row["id"]) for row in stored.rows)
         groups = [task.cluster_of(name) for name in ids]
         if len(set(groups)) < len(groups):
-            items = {name: column.together(groups) for name, column in items.items()}
+            sums = {name: column.together(groups) for name, column in sums.items()}
     if metric.human and all("reference_ids" in row for row in stored.rows):
         by_humans = [by_people(row) for row in stored.rows]
         values["human"] = [with_source(value, code).as_dict() for value in score(by_humans, gold)]
-    return values, items
+    return values, sums
 
 
 def with_source(score: Score, code: Mapping[str, str] | None) -> Score:

@@ -70,7 +70,7 @@ class SumsCheck:
         family, columns, sums = content["family"], by_column(content), {}
         where = f"{cell.path} · {family}"
         if "items" in content:
-            sums = cell.items(content["items"])
+            sums = cell.sums(content["items"])
             if not sums:
                 self.differences.append(f"{where}: the sums that it names, {content['items']}, are not there")
         for column in sorted(set(sums) - set(columns)):

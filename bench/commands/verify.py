@@ -99,8 +99,8 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
         return [f"the source of {metric.code['class']} has changed since; bench score computes it anew"]
     task = tasks.of(cell.trained() or {}, stored)
-    values, items = computed(metric.value, stored, gold_of(task, stored, metric.value.gold), task, metric.code)
+    values, sums = computed(metric.value, stored, gold_of(task, stored, metric.value.gold), task, metric.code)
     lines = differences(content, values)
-    if "items" in content and (cell.items(content["items"]) != items):
+    if "items" in content and (cell.sums(content["items"]) != sums):
         lines.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")
     return lines

@@ -149,8 +149,8 @@ def find_method(name: str) -> Method:
     if variant:
         given = dict((METHODS[base].variants or {})[variant])
     parent = str(given.pop("parent", getattr(kind, "parent", "")))
-    evaluation_variant = EvaluationVariant(**_section(given, "reading"))
-    settings = {key: value for key, value in given.items() if not key.startswith("reading.")}
+    evaluation_variant = EvaluationVariant(**_section(given, "evaluation_variant"))
+    settings = {key: value for key, value in given.items() if not key.startswith("evaluation_variant.")}
     return Method(
         name,
         kind,

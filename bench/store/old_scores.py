@@ -61,7 +61,7 @@ def _in_cell(cell: CellFolder, current: Current) -> list[Unneeded]:
         old.append(measured(cell.path / name, why))
         named_by_old |= sums
     for digest in sorted(named_by_old - named):
-        path = cell.items_path(digest)
+        path = cell.sums_path(digest)
         if path.exists():
             old.append(measured(path, "sums that only scores of an older source are made of"))
     return old

@@ -178,10 +178,10 @@ def _with_sums(folder: CellFolder, scores: Sequence[Content], damaged: list[tupl
         if "items" not in content:
             yield content
             continue
-        name = folder.items_path(content["items"]).name
+        name = folder.sums_path(content["items"]).name
         try:
             if folder.has(name):
-                yield {**content, "sums": column_names(folder.checked_items(content["items"]))}
+                yield {**content, "sums": column_names(folder.checked_sums(content["items"]))}
                 continue
         except DamagedError as error:
             damaged.append((name, error.why, ""))

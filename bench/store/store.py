@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 TOKENIZER = "tokenizer.json"
-ITEMS_AGAIN = "delete it and bench score makes it again"
+SUMS_AGAIN = "delete it and bench score makes it again"
 
 
 @dataclass(frozen=True)
@@ -167,45 +167,45 @@ class CellFolder:
         """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
         self._write_record(f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
-    def write_items(self, items: Mapping[str, Sums]) -> str:
+    def write_sums(self, sums: Mapping[str, Sums]) -> str:
         """Store the sums that columns are made of, row by row; return the hash that their scores file names."""
-        from bench.store.sums_file import packed_items
+        from bench.store.sums_file import packed_sums
 
-        content = packed_items(items)
+        content = packed_sums(sums)
         digest = hashlib.sha256(content).hexdigest()[:16]
-        self.files.write(self.items_path(digest), content)
+        self.files.write(self.sums_path(digest), content)
         return digest
 
-    def items_path(self, digest: str) -> Path:
+    def sums_path(self, digest: str) -> Path:
         """Path of a file of sums."""
         return self.path / f"items-{digest}.safetensors"
 
-    def items(self, digest: str) -> dict[str, Sums]:
+    def sums(self, digest: str) -> dict[str, Sums]:
         """Return the sums of each column; nothing where the file is not there.
 
         Raises:
             DamagedError: it is not the file that was stored.
         """
-        from bench.store.sums_file import unpacked_items
+        from bench.store.sums_file import unpacked_sums
 
-        path = self.items_path(digest)
+        path = self.sums_path(digest)
         if not self.has(path.name):
             return {}
-        return unpacked_items(self.checked_items(digest), str(path))
+        return unpacked_sums(self.checked_sums(digest), str(path))
 
-    def checked_items(self, digest: str) -> bytes:
+    def checked_sums(self, digest: str) -> bytes:
         """Return the bytes of a file of sums.
 
         Raises:
             DamagedError: it is not the file that was stored.
         """
-        path = self.items_path(digest)
+        path = self.sums_path(digest)
         try:
             content = self.files.read(path)
         except OSError as error:
-            raise DamagedError(path, f"{type(error).__name__}: {error}", ITEMS_AGAIN) from error
+            raise DamagedError(path, f"{type(error).__name__}: {error}", SUMS_AGAIN) from error
         if hashlib.sha256(content).hexdigest()[:16] != digest:
-            raise DamagedError(path, "it is damaged: its bytes do not have the hash in its name", ITEMS_AGAIN)
+            raise DamagedError(path, "it is damaged: its bytes do not have the hash in its name", SUMS_AGAIN)
         return content
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:

@@ -13,14 +13,14 @@ from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
 from bench.store.sums_header import columns_in
 
-__all__ = ["packed_items", "unpacked_items"]
+__all__ = ["packed_sums", "unpacked_sums"]
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
 """From here on a float64 is not the only one for its whole number."""
 
 
-def packed_items(items: Mapping[str, Sums]) -> bytes:
+def packed_sums(sums: Mapping[str, Sums]) -> bytes:
     """Return a safetensors file: each statistic once, and which of them a column has in what form.
 
     Columns that share statistics (the n-gram matches of BLEU-1, -2 and -3, a count of one a row) share their bytes.
@@ -30,7 +30,7 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
     held: dict[bytes, str] = {}
     tensors: dict[str, NDArray[Any]] = {}
     columns = {}
-    for name, of_column in sorted(items.items()):
+    for name, of_column in sorted(sums.items()):
         places = []
         for values in of_column.values.T:
             narrow = _narrow(values)
@@ -50,11 +50,11 @@ def packed_items(items: Mapping[str, Sums]) -> bytes:
     return save(tensors, metadata={"columns": json.dumps(columns, sort_keys=True)})
 
 
-def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
+def unpacked_sums(content: bytes, where: str) -> dict[str, Sums]:
     """Return the sums of each column.
 
     Args:
-        content: of a file that `packed_items` made.
+        content: of a file that `packed_sums` made.
         where: named in the message.
 
     Raises:
@@ -65,12 +65,12 @@ def unpacked_items(content: bytes, where: str) -> dict[str, Sums]:
 
     try:
         tensors = load(content)
-        items = {}
+        sums = {}
         for name, about in columns_in(content).items():
             form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
             values = [tensors[place].astype(np.float64) for place in about["of"]]
-            items[name] = Sums(form, np.stack(values, axis=1))
-        return items
+            sums[name] = Sums(form, np.stack(values, axis=1))
+        return sums
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again") from error
 

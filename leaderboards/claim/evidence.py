@@ -266,9 +266,9 @@ def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
     """Return the sums of every seed; None where one of them has none."""
     by_seed = {}
     for seed in seeds:
-        if seed not in value.items:
+        if seed not in value.sums:
             return None
-        items = value.items[seed].load()
+        items = value.sums[seed].load()
         if items is None:
             return None
         by_seed[seed] = items

@@ -12,7 +12,7 @@ from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.errors import DamagedError, StoreError
-from bench.leaderboards.row import StoredItems, Value
+from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import ROUNDS, compare, over_seeds
 from bench.metrics.sums import Sums
@@ -54,7 +54,7 @@ class SignificanceCache:
         if not has_sums(value):
             return {}
         by_seed = {}
-        for seed, stored in value.items.items():
+        for seed, stored in value.sums.items():
             items = self._loaded(stored)
             if items is None:
                 return {}
@@ -96,7 +96,7 @@ class SignificanceCache:
         low, high = numbers
         return low, high
 
-    def _loaded(self, stored: StoredItems) -> Sums | None:
+    def _loaded(self, stored: StoredSums) -> Sums | None:
         """Return the sums of one seed's value; None where its file is not there or is damaged."""
         key = (str(stored.path), stored.name)
         if key not in self.loaded:
@@ -128,12 +128,12 @@ class SignificanceCache:
 
 def has_sums(value: Value) -> bool:
     """Return whether every seed of a value has what it is made of, and the value is no conflict."""
-    return bool(value.items) and not value.conflict and value.items.keys() == value.by_seed.keys()
+    return bool(value.sums) and not value.conflict and value.sums.keys() == value.by_seed.keys()
 
 
 def may_be_tested(ours: Value, theirs: Value) -> bool:
     """Return whether two values have sums of the same seed."""
-    return has_sums(ours) and has_sums(theirs) and not ours.items.keys().isdisjoint(theirs.items)
+    return has_sums(ours) and has_sums(theirs) and not ours.sums.keys().isdisjoint(theirs.sums)
 
 
 def _sizes(by_seed: dict[int, Sums]) -> set[int]:
@@ -142,4 +142,4 @@ def _sizes(by_seed: dict[int, Sums]) -> set[int]:
 
 def _names(value: Value) -> dict[str, list[str]]:
     """Return what names the sums of a value, by seed."""
-    return {str(seed): [stored.digest, stored.name] for seed, stored in value.items.items()}
+    return {str(seed): [stored.digest, stored.name] for seed, stored in value.sums.items()}

@@ -75,8 +75,8 @@ def write_copy(root: Path, cell: CellFolder, number: int) -> None:
         rows = key_of([scores["rows"], number])
         scores = {**scores, "rows": rows, "of": {**scores["of"], "trained": key}}
         if "items" in scores:
-            sums = {column: turned(of, number) for column, of in cell.items(scores["items"]).items()}
-            scores["items"] = copy.write_items(sums)
+            sums = {column: turned(of, number) for column, of in cell.sums(scores["items"]).items()}
+            scores["items"] = copy.write_sums(sums)
         copy.write_scores(key_of([rows, scores["family"], scores["version"]]), scores, PROVENANCE)
 
 

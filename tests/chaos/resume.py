@@ -59,7 +59,7 @@ def trained_methods() -> list[str]:
             continue
         names.append(name)
         for variant, settings in (entry.variants or {}).items():
-            if not any(key.startswith("reading.") for key in settings):
+            if not any(key.startswith("evaluation_variant.") for key in settings):
                 names.append(f"{name}.{variant}")
     return names
 

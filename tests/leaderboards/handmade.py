@@ -93,7 +93,7 @@ def scored(
     if human:
         content["human"] = [{**one, "value": human[one["name"]]} for one in found if one["name"] in human]
     if items:
-        content["items"] = cell.write_items(items)
+        content["items"] = cell.write_sums(items)
     cell.write_scores(key_of([of, found]), content, PROVENANCE)
     return cell
 

@@ -140,7 +140,7 @@ def test_every_task_names_metrics_and_columns_that_there_are():
 
 @pytest.mark.parametrize("name", all_names(METHODS))
 def test_every_method_sets_options_that_there_are(name):
-    """Settings of classes and variants are of its own constructor, of its own backbone, of the trainer or a reading."""
+    """Settings of classes and variants are of constructor, own backbone, trainer or evaluation variant."""
     method = find_method(name)
     sections = {key.partition(".")[0] for key in method.settings}
     assert sections <= {"method", "backbone", "trainer", "evaluation"}
@@ -151,7 +151,7 @@ def test_every_method_sets_options_that_there_are(name):
         fill(options_of(backbone_factory(method.own_backbone)), method.values("backbone"), name)
     base, _, variant = name.partition(".")
     given = (METHODS[base].variants or {}).get(variant, {})
-    read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("reading.")}
+    read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("evaluation_variant.")}
     assert method.evaluation_variant == EvaluationVariant(**read)
     assert not method.evaluation_variant.matched or method.evaluation_variant.matched in METHODS
     assert not method.only_reads or not method.parent

@@ -32,7 +32,7 @@ def filled(root: Path) -> Store:
     for method in METHODS:
         cell = store.cell("toy", method, KEY)
         cell.write_rows("aa", OF, ROWS, PROVENANCE)
-        digest = cell.write_items({"bleu-1": Sums(mean(1), [[1, 2], [3, 4]])})
+        digest = cell.write_sums({"bleu-1": Sums(mean(1), [[1, 2], [3, 4]])})
         scores = {**SCORES, "items": digest, "text": TEXT, "method": method}
         cell.write_scores("bb", scores, PROVENANCE)
         cell.write_grid("cc", GRID, PROVENANCE)
@@ -68,7 +68,7 @@ def test_it_reads_as_the_folder_it_was_made_of(folder: Path, board: Path) -> Non
         assert ours.all_scores() == [scores]
         assert ours.scores("bb") == scores
         assert ours.grids() == theirs.grids() == [GRID]
-        assert ours.items(scores["items"]) == theirs.items(scores["items"]) != {}
+        assert ours.sums(scores["items"]) == theirs.sums(scores["items"]) != {}
         assert ours.failed() is None
         assert ours.names("*.json") == theirs.names("*.json")
 
@@ -133,7 +133,7 @@ def test_it_is_never_written(board: Path) -> None:
         lambda: cell.write_failed({"status": "failed"}, PROVENANCE),
         lambda: cell.write_rows("zz", OF, ROWS, PROVENANCE),
         lambda: cell.write_scores("bb", SCORES, PROVENANCE, replace=True),
-        lambda: cell.write_items({}),
+        lambda: cell.write_sums({}),
         lambda: cell.write_grid("dd", GRID, PROVENANCE),
         cell.clear_failed,
     ):
@@ -197,9 +197,9 @@ def test_damaged_or_missing_sums_are_refused_when_they_are_wanted(board: Path) -
         path.write_bytes(damaged)
         cell = Store(board).cell("toy", "mle", KEY)
         assert cell.trained() is not None
-        assert "does not have the hash" in refused(lambda cell=cell: cell.items(digest), path)  # type: ignore[misc]
+        assert "does not have the hash" in refused(lambda cell=cell: cell.sums(digest), path)  # type: ignore[misc]
     path.unlink()
-    refused(lambda: Store(board).cell("toy", "mle", KEY).items(digest), path)
+    refused(lambda: Store(board).cell("toy", "mle", KEY).sums(digest), path)
 
 
 def test_junk_is_refused(board: Path) -> None:

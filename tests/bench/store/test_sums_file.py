@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench.errors import StoreError
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from bench.store.store import Store
-from bench.store.sums_file import packed_items, unpacked_items
+from bench.store.sums_file import packed_sums, unpacked_sums
 
 ITEMS = {
     "bleu-1": Sums(bleu((1.0, 0.0), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
@@ -22,45 +22,45 @@ ITEMS = {
 
 
 def test_items_come_back():
-    assert unpacked_items(packed_items(ITEMS), "x") == ITEMS
-    assert packed_items(ITEMS) == packed_items(dict(reversed(ITEMS.items())))
-    assert unpacked_items(packed_items({}), "x") == {}
+    assert unpacked_sums(packed_sums(ITEMS), "x") == ITEMS
+    assert packed_sums(ITEMS) == packed_sums(dict(reversed(ITEMS.items())))
+    assert unpacked_sums(packed_sums({}), "x") == {}
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 2**40)), min_size=1))
 def test_any_numbers_come_back_to_the_bit(rows):
     items = {"one": Sums(mean(1), rows)}
-    found = unpacked_items(packed_items(items), "x")["one"]
+    found = unpacked_sums(packed_sums(items), "x")["one"]
     assert np.array_equal(found.values, items["one"].values)
 
 
 def test_shared_statistics_are_stored_once_and_small():
     rows = [[i % 9, i % 7 % (1 + i % 9), 9, 8, 10, 11] for i in range(10_000)]
-    one = packed_items({"a": Sums(bleu((1.0, 0.0)), rows)})
-    two = packed_items({"a": Sums(bleu((1.0, 0.0)), rows), "b": Sums(bleu((0.5, 0.5)), rows)})
+    one = packed_sums({"a": Sums(bleu((1.0, 0.0)), rows)})
+    two = packed_sums({"a": Sums(bleu((1.0, 0.0)), rows), "b": Sums(bleu((0.5, 0.5)), rows)})
     assert len(one) < 10_000 * 6 + 1000
     assert len(two) < len(one) + 500
 
 
-@pytest.mark.parametrize("broken", [b"", b"x" * 100, packed_items(ITEMS)[:-3], packed_items(ITEMS)[:40]])
+@pytest.mark.parametrize("broken", [b"", b"x" * 100, packed_sums(ITEMS)[:-3], packed_sums(ITEMS)[:40]])
 def test_a_damaged_file_is_said_to_be(broken):
     with pytest.raises(StoreError, match="here: is damaged"):
-        unpacked_items(broken, "here")
+        unpacked_sums(broken, "here")
 
 
 def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy):
     (cell,) = Store(store_copy).cells()
     perplexity_of = next(c for c in cell.all_scores() if c["family"] == "perplexity")
-    path = cell.items_path(perplexity_of["items"])
+    path = cell.sums_path(perplexity_of["items"])
     before = path.read_bytes()
-    found = cell.items(perplexity_of["items"])
+    found = cell.sums(perplexity_of["items"])
     for value in perplexity_of["values"]:
         assert found[value["name"]].value == pytest.approx(value["value"], rel=1e-12)
     path.write_bytes(before[:-1] + b"x")
     with pytest.raises(StoreError, match=r"it is damaged.*; delete it and bench score"):
-        cell.items(perplexity_of["items"])
+        cell.sums(perplexity_of["items"])
     path.unlink()
-    assert cell.items(perplexity_of["items"]) == {}
+    assert cell.sums(perplexity_of["items"]) == {}
     assert "is gone" in bench("verify", str(store_copy)).out
     assert json.loads(bench("score", str(store_copy), "--json").out)["new"] == 1
     assert path.read_bytes() == before

@@ -26,10 +26,10 @@ class Held:
     """Sums that are there already, in place of those of a store."""
 
     def __init__(self, right: float) -> None:
-        self.items = Sums(mean(), [[float(i < right), 1] for i in range(100)])
+        self.sums = Sums(mean(), [[float(i < right), 1] for i in range(100)])
 
     def load(self) -> Sums:
-        return self.items
+        return self.sums
 
 
 def table(items: Mapping[str, list[float]] | None = None, preset: str = "small", **values: list[float]) -> Table:
@@ -40,7 +40,7 @@ def table(items: Mapping[str, list[float]] | None = None, preset: str = "small",
         config = {"trainer": {"steps": 300}, "backbone_options": {"width": 8}}
         row = TableRow(side.method, "small-causal", f"{side.decoding}+max_new_tokens=64", config)
         held: Any = {seed: Held(right) for seed, right in enumerate((items or {}).get(name, []))}
-        row.values["kld"] = Value(dict(enumerate(by_seed)), False, "s", items=held)
+        row.values["kld"] = Value(dict(enumerate(by_seed)), False, "s", sums=held)
         rows.append(row)
     return Table("text", "test", 10, {}, rows, ["kld"], (), preset, True)
 
