@@ -63,7 +63,7 @@ class Trainable(LightningModule):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        if not callable(getattr(backbone, "states", None)):
+        if backbone is not None and not callable(getattr(backbone, "states", None)):  # none, to try a `row_loss` alone
             raise UsageError(
                 f"{type(self).__name__} takes a bench.Backbone, not {type(backbone).__name__}; bench.make makes both "
                 f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"

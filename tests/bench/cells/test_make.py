@@ -210,7 +210,7 @@ def test_what_trains_nothing_is_refused(method: str, says: str) -> None:
 
 
 def test_what_is_no_backbone_is_refused() -> None:
-    for given in ("small-encdec", None, small_encdec("", LogicNLG(), 0, width=16, heads=2, vocabulary=300).model):
+    for given in ("small-encdec", small_encdec("", LogicNLG(), 0, width=16, heads=2, vocabulary=300).model):
         with pytest.raises(UsageError, match=r"^MLE takes a bench.Backbone, not .*; bench.make makes both"):
             MLE(given)  # type: ignore[arg-type]
 
