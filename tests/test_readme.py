@@ -13,7 +13,7 @@ import pytest
 from bench.cli import main
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
-from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, opened, page, survivals
+from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, on_a_gpu, opened, page, survivals
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
@@ -32,6 +32,7 @@ def test_a_shown_table_is_what_the_command_prints(
 
 def test_what_survives_what_is_what_was_measured() -> None:
     assert survivals() in README, "README is behind: make boards"
+    assert on_a_gpu() in README, "README is behind: make boards"
 
 
 def test_the_committed_page_is_made_of_the_committed_records() -> None:
