@@ -34,7 +34,11 @@ REQUIRED = (
     "rich",
     "yaml",
 )
-OPTIONAL = {"mauve": "pip install 'objective-bench[mauve]'", "spacy": "pip install 'objective-bench[metrics]'"}
+OPTIONAL = {
+    "mauve": "pip install 'objective-bench[mauve]'",
+    "spacy": "pip install 'objective-bench[metrics]'",
+    "peft": "pip install 'objective-bench[lora]'",
+}
 DISTRIBUTIONS = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
 """Names to install by, where they differ from the name of the module."""
 

@@ -19,7 +19,7 @@ from bench.base.version import __version__
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder of `bench`."""
 
-PACKAGES = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "numpy", "nltk")
+PACKAGES = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "numpy", "nltk", "peft")
 
 
 def provenance(started: float | None = None) -> dict[str, Any]:

@@ -135,6 +135,8 @@ def test_without_an_estimate_all_rows_are_tried_at_once(tmp_path: Path, monkeypa
     assert memory.known_estimate() is None
     assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given))) == 1
     assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given)), lambda cell, world: 3) == 2
+    one = collect(parser().parse_args(arguments(tmp_path / "results", "--micro-batch", "1")))
+    assert [memory.micro_batches_of(cell, world, one) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
 
 
 def test_one_option_says_how_large_a_micro_batch_is(bench: Bench, tmp_path: Path) -> None:

@@ -78,11 +78,12 @@ def micro_batches_of(cell: Cell, world: int, arguments: RunArguments, estimate: 
     rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
     if not asked or cell.method.is_baseline:
         return arguments.accumulate
+    needed: int | None = None
     if asked != AUTO:
-        return max(1, -(-rows // (int(asked) * world)))
-    estimate = estimate or known_estimate()
-    needed = None if estimate is None else estimate(cell, world)
-    return max(1, min(needed or 1, rows // world))
+        needed = -(-rows // (int(asked) * world))
+    elif estimate := estimate or known_estimate():
+        needed = estimate(cell, world)
+    return max(1, min(needed or 1, rows // world))  # each has a row at least
 
 
 def known_estimate() -> Estimate | None:
