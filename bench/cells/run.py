@@ -203,6 +203,7 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
             missing,
             accumulate=accumulate,
             workers=arguments.workers,
+            compiling=arguments.compile,
             seconds=arguments.state_every,
             out_of_memory=out_of_memory,
             on_step=on_step,

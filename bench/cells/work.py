@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
+from bench.training.compiled import compiled_body
 from bench.training.state_keeper import SECONDS
 from bench.training.training import train
 
@@ -46,6 +48,7 @@ def work(
     world: int = 1,
     accumulate: int = 1,
     workers: int = 0,
+    compiling: bool = False,
     seconds: float = SECONDS,
     timeout: float = 0.0,
     scratch: Path | None = None,
@@ -64,6 +67,7 @@ def work(
         world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
         accumulate: micro-batches of an optimiser step on each process.
         workers: processes beside each of them that prepare batches.
+        compiling: whether the body of the model is compiled for the training.
         seconds: from one state of the training to the next.
         timeout: seconds that a process waits for the others in a collective; 0 for the default.
         scratch: folder for shares of rows.
@@ -84,26 +88,29 @@ def work(
         if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
             on_note(f"{cell.label}: {leak}")
         start(objective, cell, codec)
-        result = train(
-            objective,
-            cell.task,
-            codec,
-            cell.config.trainer,
-            cell.config.seed,
-            world=world,
-            accumulate=accumulate,
-            timeout=timeout,
-            exemplars=partial(exemplars_of, cell),
-            workers=workers,
-            on_step=on_step,
-            measure=measure_of(cell, objective, codec, rank, world),
-            lower_is_better=is_lower_better(cell.config.trainer, cell.task),
-            states=StateFiles(cell.folder.path / STATE),
-            seconds=seconds,
-            callbacks=[Beats(on_beat)],
-        )
+        with compiled_body(objective.backbone, device_of(rank)) if compiling else nullcontext():
+            result = train(
+                objective,
+                cell.task,
+                codec,
+                cell.config.trainer,
+                cell.config.seed,
+                world=world,
+                accumulate=accumulate,
+                timeout=timeout,
+                exemplars=partial(exemplars_of, cell),
+                workers=workers,
+                on_step=on_step,
+                measure=measure_of(cell, objective, codec, rank, world),
+                lower_is_better=is_lower_better(cell.config.trainer, cell.task),
+                states=StateFiles(cell.folder.path / STATE),
+                seconds=seconds,
+                callbacks=[Beats(on_beat)],
+            )
         if rank == 0:
             how = {"world": world, "accumulate": accumulate}
+            if compiling:
+                how["compile"] = True
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)

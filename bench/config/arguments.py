@@ -53,6 +53,7 @@ class RunArguments:
     accumulate: int = 1
     threads: int = 0
     workers: int = 0
+    compile: bool = False
     state_every: float = 300.0  # seconds
     cell_timeout: float = 0.0
     stall_timeout: float = 0.0
@@ -126,6 +127,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         accumulate=given.accumulate,
         threads=given.threads,
         workers=given.workers,
+        compile=given.compile,
         state_every=given.state_every,
         cell_timeout=given.cell_timeout,
         stall_timeout=given.stall_timeout,
