@@ -29,6 +29,7 @@ from bench.models.core.host import to_device
 from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices
+from bench.models.core.target_entries import n_entries, n_readable
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import (
     Distinct,
@@ -206,22 +207,23 @@ def paired(rows: Rows, rank_scope: str) -> Paired:
     assert rows.host is not None
     host, batch = rows.host, rows.block.batch
     row, position = np.divmod(rows.block.places, host.targets.shape[1])  # [n]
-    targets, readable = host.targets[row, position], host.readable[row, position]  # [n], [n, M]
-    holds_target = host.memory_tokens[row] == targets[:, None]  # [n, M]
-    n_positive = (holds_target & readable).sum(1)
-    at = np.flatnonzero((n_positive > 0) & (readable.sum(1) > n_positive))
+    targets = host.targets[row, position]
+    n_holding, n_positive = host.once(n_entries)
+    n_holding, n_positive = n_holding[rows.block.span], n_positive[rows.block.span]
+    at = np.flatnonzero((n_positive > 0) & (host.once(n_readable)[row, position] > n_positive))
     stops = n_positive
     if rank_scope == "sequence":
-        stops = holds_target.sum(1)
+        stops = n_holding
     at = at[np.argsort(-stops[at], kind="stable")]
-    questions, question = np.unique(np.stack([row[at], targets[at]]), axis=1, return_inverse=True)  # [2, K], [k]
-    target_tokens, target_place = np.unique(questions[1], return_inverse=True)
+    most = int(targets.max(initial=0)) + 1
+    questions, question = np.unique(row[at] * most + targets[at], return_inverse=True)  # [K], [k]
+    target_tokens, target_place = np.unique(questions % most, return_inverse=True)
     memory_tokens, memory_place = np.unique(host.memory_tokens[batch], return_inverse=True)
     copied = to_device(
         {
             "at": at,
-            "question": question.ravel(),
-            "group": questions[0] - batch.start,
+            "question": question,
+            "group": questions // most - batch.start,
             "target_tokens": target_tokens,
             "target_place": target_place,
             "memory_tokens": memory_tokens,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
@@ -207,12 +208,7 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
         work(
             cell,
             missing,
-            accumulate=accumulate,
-            micro_batch=arguments.micro_batch,
-            activation_checkpointing=arguments.activation_checkpointing,
-            workers=arguments.workers,
-            seconds=arguments.state_every,
-            out_of_memory=out_of_memory,
+            how=How.of(arguments).cut_into(accumulate, out_of_memory),
             on_step=on_step,
             on_stage=progress.stage,
             on_note=progress.warn,

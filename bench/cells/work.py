@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
+from bench.cells.how import How, device_of
 from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
@@ -30,13 +29,14 @@ from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
-from bench.training.state_keeper import SECONDS
 from bench.training.training import train
 
 Cut = tuple[Sequence[str], int]
 """Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
 
 OnStep = Callable[[int, int, dict[str, float]], None]
+
+DEFAULT = How()
 
 
 def work(
@@ -45,15 +45,8 @@ def work(
     *,
     rank: int = 0,
     world: int = 1,
-    accumulate: int = 1,
-    micro_batch: str = "",
-    strategy: str = "ddp",
-    activation_checkpointing: bool = False,
-    workers: int = 0,
-    seconds: float = SECONDS,
-    timeout: float = 0.0,
+    how: How = DEFAULT,
     scratch: Path | None = None,
-    out_of_memory: bool = False,
     on_step: OnStep | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
     on_note: Callable[[str], None] = lambda note: None,
@@ -66,15 +59,8 @@ def work(
         rows_keys: evaluations whose rows are missing.
         rank: this process; rank 0 stores what was trained.
         world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
-        accumulate: micro-batches of an optimiser step on each process.
-        micro_batch: the rows of one that were asked for, for the provenance; empty where `accumulate` was.
-        strategy: `ddp` or `fsdp`, for several processes.
-        activation_checkpointing: whether activations are computed again in the backward pass.
-        workers: processes beside each of them that prepare batches.
-        seconds: from one state of the training to the next.
-        timeout: seconds that a process waits for the others in a collective; 0 for the default.
+        how: it works: micro-batches, strategy, processes that prepare batches.
         scratch: folder for shares of rows.
-        out_of_memory: whether there are more micro-batches than asked for, for want of memory.
         on_step: told about training steps.
         on_stage: told what comes next.
         on_note: told what a user should know.
@@ -83,14 +69,43 @@ def work(
     if cell.method.is_baseline:
         write_baseline(cell, rows_keys, on_stage)
         return
-    started = time.monotonic()
     objective, codec = build(cell)
-    content = cell.folder.trained()
-    if content is None:
-        on_stage("training")
-        if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
-            on_note(f"{cell.label}: {leak}")
-        start(objective, cell, codec)
+    with how.algorithms():
+        content = cell.folder.trained()
+        if content is None:
+            on_stage("training")
+            if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
+                on_note(f"{cell.label}: {leak}")
+            train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
+            content = stored_by_first(cell.folder)
+        if content["status"] != "ok" or not rows_keys:
+            return
+        load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+        objective.to(device_of(rank))
+        for key in rows_keys:
+            decoding = cell.evaluations[key].decoding
+            if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
+                on_note(f"{cell.label}: {note}")
+            make_rows(cell, key, objective, codec, rank, world, scratch, on_stage, on_beat)
+
+
+def train_cell(
+    cell: Cell,
+    objective: Objective,
+    codec: Codec,
+    how: How,
+    rank: int,
+    world: int,
+    on_step: OnStep | None,
+    on_beat: OnBeat,
+) -> None:
+    """Train a cell from its newest state; the first process stores what became of it.
+
+    Args: as `work`, with the objective and codec of the cell.
+    """
+    started = time.monotonic()
+    start(objective, cell, codec)
+    with how.body(objective.backbone, rank):
         result = train(
             objective,
             cell.task,
@@ -98,41 +113,23 @@ def work(
             cell.config.trainer,
             cell.config.seed,
             world=world,
-            accumulate=accumulate,
-            strategy=strategy,
-            activation_checkpointing=activation_checkpointing,
-            timeout=timeout,
+            accumulate=how.accumulate,
+            strategy=how.strategy,
+            activation_checkpointing=how.activation_checkpointing,
+            timeout=how.timeout,
             exemplars=partial(exemplars_of, cell),
-            workers=workers,
+            workers=how.workers,
             on_step=on_step,
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell.config.trainer, cell.task),
             states=StateFiles(cell.folder.path / STATE),
-            seconds=seconds,
+            seconds=how.state_every,
             callbacks=[Beats(on_beat)],
         )
-        if rank == 0:
-            how: dict[str, Any] = {"world": world, "accumulate": accumulate}
-            if world > 1:
-                how["strategy"] = strategy
-            if micro_batch:
-                how["micro_batch"] = {"asked": micro_batch, "rows": most_rows(cell, world * accumulate)}
-            if activation_checkpointing:
-                how["activation_checkpointing"] = True
-            if out_of_memory:
-                how["out_of_memory"] = True
-            store_trained(cell, objective, codec, result, how, started)
-            StateFiles(cell.folder.path / STATE).remove()
-        content = stored_by_first(cell.folder)
-    if content["status"] != "ok" or not rows_keys:
-        return
-    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
-    objective.to(device_of(rank))
-    for key in rows_keys:
-        decoding = cell.evaluations[key].decoding
-        if decoding and rank == 0 and (note := objective.decoding_note(decoding)):
-            on_note(f"{cell.label}: {note}")
-        make_rows(cell, key, objective, codec, rank, world, scratch, on_stage, on_beat)
+    if rank == 0:
+        recorded = how.recorded(world, cell.config.trainer.batch_size)
+        store_trained(cell, objective, codec, result, recorded, started)
+        StateFiles(cell.folder.path / STATE).remove()
 
 
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
@@ -146,11 +143,6 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         on_stage(WRITING)
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
-
-
-def most_rows(cell: Cell, micro_batches: int) -> int:
-    """Return the rows of the largest micro-batch of a step, of so many on all processes together."""
-    return -(-cell.config.trainer.batch_size // micro_batches)
 
 
 def leak_of(cell: Cell) -> str | None:
@@ -167,13 +159,6 @@ def stored_by_first(folder: CellFolder) -> dict[str, Any]:
     while (content := folder.trained()) is None:
         time.sleep(0.05)
     return content
-
-
-def device_of(rank: int) -> torch.device:
-    """Return the device of a process."""
-    if torch.cuda.is_available():
-        return torch.device("cuda", rank % torch.cuda.device_count())
-    return torch.device("cpu")
 
 
 def make_rows(
@@ -243,13 +228,18 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 
 
 def store_trained(
-    cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], how: Mapping[str, Any], started: float
+    cell: Cell,
+    objective: Objective,
+    codec: Codec,
+    result: Mapping[str, Any],
+    recorded: Mapping[str, Any],
+    started: float,
 ) -> None:
     """Put the checkpoint in its place, then the record that vouches for it.
 
     Args:
         result: what `train` returned.
-        how: on how many processes and micro-batches, for the provenance.
+        recorded: on how many processes and micro-batches, and what else it was asked, for the provenance.
     """
     folder = cell.folder
     data = save_checkpoint(objective)
@@ -277,7 +267,7 @@ def store_trained(
         content["model"]["hub"] = pretrained.as_dict()
     if objective.backbone.lora is not None:
         content["model"]["lora"] = objective.backbone.lora.as_dict()
-    folder.write_trained(content, {**provenance(started), **how})
+    folder.write_trained(content, {**provenance(started), **recorded})
 
 
 def tidy(cell: Cell) -> None:

@@ -95,6 +95,17 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         "--workers", type=whole, default=0, metavar="N", help="processes that prepare batches; default 0"
     )
     group.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile the body of a model for its training: faster on a GPU after a slow start; last bits of a loss "
+        "move, and the record says so",
+    )
+    group.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="only algorithms that give the same bits each time, where torch has them: slower on a GPU",
+    )
+    group.add_argument(
         "--state-every",
         type=seconds,
         default=300.0,

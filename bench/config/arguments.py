@@ -71,6 +71,8 @@ class RunArguments:
     keep_checkpoints: str = "all"
     threads: int = 0
     workers: int = 0
+    compile: bool = False
+    deterministic: bool = False
     state_every: float = 300.0  # seconds
     cell_timeout: float = 0.0
     stall_timeout: float = 0.0
@@ -172,6 +174,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         keep_checkpoints=given.keep_checkpoints,
         threads=given.threads,
         workers=given.workers,
+        compile=given.compile,
+        deterministic=given.deterministic,
         state_every=given.state_every,
         cell_timeout=given.cell_timeout,
         stall_timeout=given.stall_timeout,

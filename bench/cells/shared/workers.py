@@ -15,6 +15,7 @@ from typing import Any
 from bench.base.files import signature
 from bench.base.outward import safe
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.cells.job import cell_of, content_of
 from bench.cells.progress import Reports
 from bench.cells.work import store_rows, work
@@ -53,17 +54,11 @@ class SharedCell:
             accumulate: micro-batches of an optimiser step on each process.
             out_of_memory: whether there are more of them than asked for, for want of memory.
         """
+        how = How.of(self.arguments, timeout=max(GROUP_TIMEOUT_S, 2 * self.arguments.stall_timeout))
         return {
             "cell": content_of(self.cell),
             "rows": list(self.rows_keys),
-            "accumulate": accumulate,
-            "micro_batch": self.arguments.micro_batch,
-            "strategy": self.arguments.strategy,
-            "activation_checkpointing": self.arguments.activation_checkpointing,
-            "workers": self.arguments.workers,
-            "out_of_memory": out_of_memory,
-            "seconds": self.arguments.state_every,
-            "timeout": max(GROUP_TIMEOUT_S, 2 * self.arguments.stall_timeout),
+            "how": how.cut_into(accumulate, out_of_memory).as_dict(),
         }
 
     @contextmanager
@@ -141,15 +136,8 @@ def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Pat
             job["rows"],
             rank=rank,
             world=world,
-            accumulate=job["accumulate"],
-            micro_batch=job["micro_batch"],
-            strategy=job["strategy"],
-            activation_checkpointing=job["activation_checkpointing"],
-            workers=job["workers"],
-            timeout=job["timeout"],
-            seconds=job["seconds"],
+            how=How(**job["how"]),
             scratch=scratch,
-            out_of_memory=job["out_of_memory"],
             on_stage=lambda stage: on_beat(stage, 0),
             on_note=lambda note: print(safe(note), file=notes),
             on_beat=on_beat,

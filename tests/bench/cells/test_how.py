@@ -1,0 +1,62 @@
+"""bench/cells/how.py: what decides speed and place, what is recorded of it, and deterministic mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench.cells import work
+from bench.cells.how import How
+from bench.config.arguments import RunArguments
+from bench.store.store import Store
+from tests.conftest import TINY, Ended
+
+
+def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
+    asked = RunArguments(
+        ("logicnlg",), ("mle",), accumulate=3, micro_batch="4", strategy="fsdp", activation_checkpointing=True,
+        compile=True, deterministic=True, workers=2, state_every=7.0,
+    )  # fmt: skip
+    how = How.of(asked, timeout=9.0).cut_into(6, True)
+    default = How()
+    assert [field.name for field in fields(How) if getattr(how, field.name) == getattr(default, field.name)] == []
+    assert How(**how.as_dict()) == how
+
+
+def test_what_is_recorded() -> None:
+    """What is not the default, and the strategy where there are several processes."""
+    assert How().recorded(1, 32) == {"world": 1, "accumulate": 1}
+    assert How(accumulate=4, micro_batch="auto").recorded(2, 30)["micro_batch"] == {"asked": "auto", "rows": 4}
+    assert How(strategy="fsdp").recorded(2, 30)["strategy"] == "fsdp"
+    asked = How(activation_checkpointing=True, compile=True, deterministic=True, out_of_memory=True)
+    assert [name for name, value in asked.recorded(1, 8).items() if value is True] == [
+        "activation_checkpointing", "compile", "deterministic", "out_of_memory",
+    ]  # fmt: skip
+
+
+def test_deterministic_mode_is_on_for_the_work_only(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In training and in evaluation, and off afterwards; the record says so, and the numbers are the same here."""
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    seen = []
+    for name in ("train", "evaluate"):
+        original = getattr(work, name)
+
+        def noting(*given, original=original, **named):
+            seen.append(torch.are_deterministic_algorithms_enabled())
+            return original(*given, **named)
+
+        monkeypatch.setattr(work, name, noting)
+    for folder, more in ((tmp_path / "plain", ()), (tmp_path / "mode", ("--deterministic",))):
+        assert bench(*TINY, *more, "--results", str(folder)).code == 0
+    half = len(seen) // 2
+    assert seen == [False] * half + [True] * half
+    assert not torch.are_deterministic_algorithms_enabled()
+    plain, mode = (next(iter(Store(tmp_path / name).cells())) for name in ("plain", "mode"))
+    assert mode.trained() == plain.trained()
+    assert '"deterministic": true' in (mode.path / "trained.json").read_text()
