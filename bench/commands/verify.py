@@ -97,7 +97,10 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
     if metric is None:
         return ["this version has no such metric family"]
     if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
-        return [f"the source of {metric.code['class']} has changed since; bench score computes it anew"]
+        return [
+            f"the source of {metric.code['class']} has changed since; bench score computes it anew, and bench "
+            f"clean --old-scores removes the old"
+        ]
     task = tasks.of(cell.trained() or {}, stored)
     gold = gold_of(task, stored, metric.value.gold)
     try:
