@@ -92,7 +92,7 @@ class Shards:
 
     def __init__(self, objective: nn.Module, device: torch.device) -> None:
         self.objective: Any = objective
-        self.modules: list[Any] = [*layers_of(objective), objective]
+        self.modules: list[Any] = [*layers_of(self.objective), objective]
         before = [(module, type(module), set(vars(module)), _hooks(module)) for module in objective.modules()]
         mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
         for layer in self.modules[:-1]:
@@ -133,18 +133,16 @@ class Shards:
 
 
 def layers_of(objective: Any) -> list[nn.Module]:
-    """Return the layers of a backbone's model, as `transformers` names them.
+    """Return the layers of an objective's backbone.
 
     Raises:
         UsageError: it has none.
     """
-    model = objective.backbone.model
-    names = getattr(model, "_no_split_modules", None) or ()
-    layers = [module for module in model.modules() if type(module).__name__ in names]
+    layers: list[nn.Module] = objective.backbone.layers()
     if not layers:
         raise UsageError(
-            f"--strategy fsdp shards the layers of a model of transformers; {type(model).__name__} has none that it "
-            f"could, so use --strategy ddp"
+            f"--strategy fsdp shards the layers of a model of transformers; {type(objective.backbone.model).__name__} "
+            f"has none, so use --strategy ddp"
         )
     return layers
 

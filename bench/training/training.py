@@ -21,6 +21,7 @@ from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
+from bench.training.recomputing import recomputed
 from bench.training.recorder import OnStep, Recorder
 from bench.training.selection import Measure, Selection
 from bench.training.sharding import ShardedStrategy
@@ -97,7 +98,7 @@ def train(
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
-        with quiet(), between_steps(), interrupts_get_out(), recomputed(objective, activation_checkpointing):
+        with quiet(), between_steps(), interrupts_get_out(), recomputed(objective.backbone, activation_checkpointing):
             trainer = Trainer(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
@@ -148,19 +149,6 @@ def strategy_of(name: str | Strategy | None, world: int, timeout: float) -> str 
     if name == "fsdp":
         return ShardedStrategy(timeout=timedelta(seconds=timeout or GROUP_TIMEOUT_S))
     return name
-
-
-@contextmanager
-def recomputed(objective: Objective, is_on: bool) -> Iterator[None]:
-    """Compute the activations of layers again in the backward pass, if asked, and stop doing so afterwards."""
-    if not is_on:
-        yield
-        return
-    objective.backbone.recompute_activations(True)
-    try:
-        yield
-    finally:
-        objective.backbone.recompute_activations(False)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.errors import UsageError
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.lora import Lora
 from bench.models.backbones.pretrained import Pretrained
@@ -129,27 +128,10 @@ class Backbone(nn.Module, ABC):
             return output_embedding(self.model)
         return None
 
-    def recompute_activations(self, is_on: bool) -> None:
-        """Keep of each layer only its input for the backward pass and compute the rest again, or stop doing so.
-
-        Losses and gradients are the same in every bit: what is drawn, as for dropout, is drawn again.
-
-        Raises:
-            UsageError: the model cannot.
-        """
-        if not getattr(self.model, "supports_gradient_checkpointing", False):
-            raise UsageError(
-                f"--activation-checkpointing needs a model of transformers that supports gradient checkpointing; "
-                f"{type(self.model).__name__} does not, so leave the option out"
-            )
-        named = "activation"
-        if not hasattr(self.model, "activation_checkpointing_enable"):
-            named = "gradient"  # as transformers called it before
-        if is_on:
-            getattr(self.model, f"{named}_checkpointing_enable")({"use_reentrant": False})
-            self.model.disable_input_require_grads()  # gradients reach frozen embeddings only where this is reentrant
-        else:
-            getattr(self.model, f"{named}_checkpointing_disable")()
+    def layers(self) -> list[nn.Module]:
+        """The layers of the model as `transformers` names them; none where it is no model of `transformers`."""
+        names = getattr(self.model, "_no_split_modules", None) or ()
+        return [module for module in self.model.modules() if type(module).__name__ in names]
 
     def embedding(self) -> Tensor:
         """Input embedding of every token, [V, D]."""

@@ -85,6 +85,7 @@ def hub(
     backbone = adapter_of(model)(model, tokenizer)
     backbone.pretrained = weights
     if lora is not None:
+        model.train()  # or no dropout is drawn
         backbone.lora = lora
         backbone.given = frozenset(
             name for name, p in backbone.named_parameters(remove_duplicate=False) if not p.requires_grad

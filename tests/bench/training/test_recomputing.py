@@ -13,6 +13,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
+from bench.training.recomputing import recomputed
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still, tiny_bilstm
 
@@ -24,13 +25,13 @@ def layers(backbone: Backbone) -> list[Any]:
     return [module for module in backbone.modules() if type(module).__name__ in LAYERS]
 
 
-def differentiated(objective: Objective, kind: str) -> tuple[Tensor, list[Tensor], int]:
+def differentiated(objective: Objective, kind: str, is_training: bool) -> tuple[Tensor, list[Tensor], int]:
     """Loss, gradients, and how often layers were run."""
     runs: list[Any] = []
     inner = [module for layer in layers(objective.backbone) for module in layer.children()]
     hooks = [module.register_forward_pre_hook(lambda module, given: runs.append(module)) for module in inner]
     torch.manual_seed(5)
-    loss = objective.train().step_loss(still.batch(kind)).total
+    loss = objective.train(is_training).step_loss(still.batch(kind)).total
     found = still.gradients(objective, loss)
     for hook in hooks:
         hook.remove()
@@ -39,23 +40,28 @@ def differentiated(objective: Objective, kind: str) -> tuple[Tensor, list[Tensor
 
 @pytest.mark.parametrize("method", [MLE, HistAlign])
 @pytest.mark.parametrize("kind", sorted(DROPOUT))
-@pytest.mark.parametrize("is_frozen", [False, True])
-def test_losses_and_gradients_are_the_same_bits(kind: str, method: type[Objective], is_frozen: bool) -> None:
+@pytest.mark.parametrize(("is_training", "is_frozen"), [(True, False), (True, True), (False, False)])
+def test_losses_and_gradients_are_the_same_bits(
+    kind: str, method: type[Objective], is_training: bool, is_frozen: bool
+) -> None:
+    """With dropout and without: a pretrained model comes in evaluation mode."""
     objective = method(tiny.backbone(kind, **DROPOUT[kind]))
     objective.backbone.embedding().requires_grad_(not is_frozen)
-    hooks = [len(module._forward_hooks) for module in objective.modules()]
-    loss, gradients, runs = differentiated(objective, kind)
-    objective.backbone.recompute_activations(True)
-    loss_again, gradients_again, runs_again = differentiated(objective, kind)
+    kinds = [type(module) for module in objective.modules()]
+    loss, gradients, runs = differentiated(objective, kind, is_training)
+    with recomputed(objective.backbone):
+        loss_again, gradients_again, runs_again = differentiated(objective, kind, is_training)
     assert torch.equal(loss, loss_again)
     assert all(map(torch.equal, gradients, gradients_again))
     assert any(bool(gradient.any()) for gradient in gradients)
     assert runs_again == 2 * runs
-    objective.backbone.recompute_activations(False)
-    assert differentiated(objective, kind)[2] == runs
-    assert hooks == [len(module._forward_hooks) for module in objective.modules()]
+    assert differentiated(objective, kind, is_training)[2] == runs
+    assert kinds == [type(module) for module in objective.modules()]
 
 
 def test_a_model_that_cannot_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="BiLSTMModel does not, so leave the option out"):
-        tiny_bilstm.tiny().recompute_activations(True)
+    with (
+        pytest.raises(UsageError, match="BiLSTMModel has none, so leave the option out"),
+        recomputed(tiny_bilstm.tiny()),
+    ):
+        pass
