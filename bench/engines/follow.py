@@ -7,7 +7,7 @@ from collections import Counter
 
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.engines.slurm import ArrayTask, array_tasks, cancel_pending, text_of_tasks
+from bench.engines.slurm import ArrayTask, array_tasks, cancel, text_of_tasks
 from bench.engines.submission import Submission, last_words
 from bench.errors import BenchError
 from bench.queue.follower import Follower
@@ -22,7 +22,9 @@ SHORTEST_S, LONGEST_S = 0.5, 30.0
 TABLE_S = 2.0
 """Between two looks at how far the running cells are."""
 END_S = 60.0
-"""How long workers may take to notice that all is settled."""
+"""How long workers may take to notice that all is settled; those that do not, such as lost ones, are cancelled."""
+GONE_S = 15.0
+"""How long cancelled workers may take to go."""
 
 
 class ArrayWatch:
@@ -114,8 +116,8 @@ def follow(submission: Submission, plan: Plan, progress: Progress) -> dict[str, 
 def wait(follower: Follower, watch: ArrayWatch, progress: Progress) -> None:
     """Look and tell until all is settled and the workers have ended, or until they have ended anyway."""
     follower.read()
-    settled, table_due, end = len(follower.settled), 0.0, 0.0
-    while not watch.is_gone:
+    settled, table_due = len(follower.settled), 0.0
+    while not watch.is_gone and not follower.order.is_settled():
         watch.look()
         follower.look()
         if len(follower.settled) != settled:
@@ -124,16 +126,22 @@ def wait(follower: Follower, watch: ArrayWatch, progress: Progress) -> None:
         if progress.live and time.monotonic() >= table_due:
             show_table(follower, progress)
             table_due = time.monotonic() + TABLE_S
-        if follower.order.is_settled():
-            if not end:
-                end = time.monotonic() + END_S
-                cancel_pending(watch.name)
-            watch.hurry()
-            if time.monotonic() > end:
-                break
         time.sleep(TICK_S)
     progress.running({})
     follower.read()
+    for seconds, words in ((END_S, ["--state=PENDING"]), (GONE_S, [])):
+        if not watch.is_gone:
+            cancel(watch.name, *words)
+            wait_until_gone(watch, seconds)
+
+
+def wait_until_gone(watch: ArrayWatch, seconds: float) -> None:
+    """Wait until Slurm has no task of an array any more, for so many seconds at the most."""
+    deadline = time.monotonic() + seconds
+    while not watch.is_gone and time.monotonic() < deadline:
+        watch.hurry()
+        watch.look()
+        time.sleep(TICK_S)
 
 
 def show_table(follower: Follower, progress: Progress) -> None:

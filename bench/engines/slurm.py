@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from bench.errors import BenchError, MissingError
 from bench.processes.process import run_tool
 
-__all__ = ["ArrayTask", "array_tasks", "cancel_pending", "submit", "text_of_tasks"]
+__all__ = ["ArrayTask", "array_tasks", "cancel", "submit", "text_of_tasks"]
 
 FORMAT = "%F|%K|%T|%r"
 """What `squeue` says of a task: job of the array, task, state, reason."""
@@ -67,9 +67,9 @@ def array_tasks(name: str) -> list[ArrayTask]:
     return found
 
 
-def cancel_pending(name: str) -> None:
-    """Cancel the tasks of a job that have not begun; those that run are left alone."""
-    call("scancel", "--state=PENDING", "--name", name)
+def cancel(name: str, *words: str) -> None:
+    """Cancel the tasks of a job, or those that options of scancel leave, such as `--state=PENDING`."""
+    call("scancel", *words, "--name", name)
 
 
 def call(*words: str) -> CompletedProcess[str]:

@@ -57,10 +57,11 @@ while kill -0 "$worker" 2>/dev/null; do wait "$worker"; done
 wait "$worker"
 code=$?
 
-# 75: the worker was told to end and has kept what it had. A job that is being cancelled is not RUNNING any more.
+# 75: the worker was told to end and has kept what it had. A task that is being cancelled is not RUNNING any more.
+task="${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" # SLURM_JOB_ID of the last task stands for the whole array
 if [ "$code" = 75 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {restarts} ] &&
-  scontrol show job "$SLURM_JOB_ID" | grep -q JobState=RUNNING; then
-  scontrol requeue "$SLURM_JOB_ID" && sleep 60 # until Slurm ends this shell
+  scontrol show job "$task" | grep -q JobState=RUNNING; then
+  scontrol requeue "$task" && sleep 60 # until Slurm ends this shell
 fi
 exit "$code"
 """

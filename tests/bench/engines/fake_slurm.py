@@ -40,7 +40,7 @@ def tasks(*, name="", job=""):
             task = json.loads(path.read_text())
         except (OSError, ValueError):  # it is over by now
             continue
-        if (name and task["name"] == name) or (job and str(task["id"]) == job):
+        if (name and task["name"] == name) or (job and job in (path.stem, str(task["job"]))):
             found[path] = task
     return found
 
@@ -70,7 +70,14 @@ def sbatch(words):
     name = re.search(r"--job-name=(\S+)", text).group(1)
     for number in range(last + 1):
         path = home() / f"{first}_{number}.json"
-        task = {"id": first + number, "job": first, "task": number, "name": name, "state": "PENDING", "restarts": 0}
+        task = {
+            "id": first + (last - number),
+            "job": first,
+            "task": number,
+            "name": name,
+            "state": "PENDING",
+            "restarts": 0,
+        }
         write(path, {**task, "script": words[-1], "log": log_of(logs, number)})
         subprocess.Popen(
             ["slurm_task", path], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -89,7 +96,12 @@ def slurm_task(words):
     path = Path(words[0])
     while True:
         task = json.loads(path.read_text()) | {"state": "RUNNING"}
-        ids = {"SLURM_JOB_ID": str(task["id"]), "SLURM_RESTART_COUNT": str(task["restarts"])}
+        ids = {
+            "SLURM_JOB_ID": str(task["id"]),
+            "SLURM_ARRAY_JOB_ID": str(task["job"]),
+            "SLURM_ARRAY_TASK_ID": str(task["task"]),
+            "SLURM_RESTART_COUNT": str(task["restarts"]),
+        }
         with Path(task["log"]).open("a") as log:
             shell = subprocess.Popen(
                 ["bash", task["script"]], env={**os.environ, **ids}, stdout=log, stderr=log, start_new_session=True
@@ -128,12 +140,16 @@ def scancel(words):
 
 
 def scontrol(words):
-    (path, task), = tasks(job=words[-1]).items()  # fmt: skip
+    """The number of an array stands for all its tasks, also where it is the number of one of them."""
+    found = tasks(job=words[-1])
     if words[0] == "show":
-        print(f"   JobState={task['state']} Reason=None Dependency=(null)")
+        for task in found.values():
+            print(f"   JobState={task['state']} Reason=None Dependency=(null)")
         return
-    write(path, {**task, "state": "REQUEUED"})
-    os.killpg(task["shell"], signal.SIGKILL)  # this process too
+    for path, task in found.items():
+        write(path, {**task, "state": "REQUEUED"})
+    for task in found.values():
+        os.killpg(task["shell"], signal.SIGKILL)  # this process too
 
 
 if __name__ == "__main__":
