@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.base.signals import TOGETHER
 from bench.errors import UsageError
 
 __all__ = ["LOGS", "SlurmOptions", "directive", "script_text", "seconds_of"]
@@ -50,6 +51,7 @@ BODY = """\
 
 # Slurm signals the steps of a job. This shell outlives the signal, and waits for its worker.
 trap : TERM USR2
+export {together}=60 # It signals every process, and srun some of them again: these signals are one.
 cd {folder} || exit 1
 {group}srun {step} {command} &
 worker=$!
@@ -207,7 +209,9 @@ def script_text(
     if options.nodes > 1:
         words = f"{RANK} {words}"
         group = GROUP.format(port=PORT, ports=PORTS, world=options.nodes * devices, here=devices)
-    body = BODY.format(folder=shlex.quote(str(folder)), group=group, step=step, command=words, restarts=RESTARTS)
+    body = BODY.format(
+        folder=shlex.quote(str(folder)), group=group, step=step, command=words, restarts=RESTARTS, together=TOGETHER
+    )
     return HEAD + "\n".join(lines) + "\n" + body
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from multiprocessing import resource_tracker
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -77,6 +78,8 @@ class Child:
 @cache
 def fork_server(preload: str) -> ForkServerContext:
     """Return what starts children from a server that has imported a module."""
+    with signals_wait():
+        resource_tracker.ensure_running()  # the server starts it otherwise, and has SIGTERM let through again
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([preload])
     return context

@@ -48,7 +48,7 @@ SchedulerParameters=batch_sched_delay=1,sched_interval=5,bf_interval=2,sched_min
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 ReturnToService=2
-KillWait=5
+KillWait=20
 MinJobAge=300
 SlurmdTimeout=300
 JobRequeue=1

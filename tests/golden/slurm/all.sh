@@ -21,6 +21,7 @@
 
 # Slurm signals the steps of a job. This shell outlives the signal, and waits for its worker.
 trap : TERM USR2
+export BENCH_SIGNALS_S=60 # It signals every process, and srun some of them again: these signals are one.
 cd /work || exit 1
 srun --kill-on-bad-exit=1 --cpus-per-task=4 /env/bin/python -m bench work /store/.work/queue-0123/plan.json &
 worker=$!

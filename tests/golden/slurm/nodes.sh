@@ -13,6 +13,7 @@
 
 # Slurm signals the steps of a job. This shell outlives the signal, and waits for its worker.
 trap : TERM USR2
+export BENCH_SIGNALS_S=60 # It signals every process, and srun some of them again: these signals are one.
 cd /work || exit 1
 export MASTER_ADDR="${MASTER_ADDR:-$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)}"
 export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"
