@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import CompletedProcess
 
 from bench.errors import BenchError, MissingError
-from bench.processes.process import run_tool
+from bench.processes.process import ToolEnded, run_tool
 
 __all__ = ["ArrayTask", "array_tasks", "cancel", "submit", "text_of_tasks"]
 
@@ -42,9 +41,9 @@ def submit(script: Path) -> str:
         BenchError: Slurm refuses, with what it says.
     """
     ended = call("sbatch", "--parsable", str(script))
-    if ended.returncode:
+    if ended.code:
         raise BenchError(f"Slurm has not taken the job: {said(ended)}; --dry-run prints what was submitted")
-    return ended.stdout.strip().partition(";")[0]
+    return ended.out.strip().partition(";")[0]
 
 
 def array_tasks(name: str) -> list[ArrayTask]:
@@ -58,10 +57,10 @@ def array_tasks(name: str) -> list[ArrayTask]:
         BenchError: Slurm gives no answer.
     """
     ended = call("squeue", "--noheader", "--array", "--name", name, "--format", FORMAT)
-    if ended.returncode:
+    if ended.code:
         raise BenchError(f"Slurm does not say where the job '{name}' is: {said(ended)}")
     found = []
-    for line in ended.stdout.splitlines():
+    for line in ended.out.splitlines():
         job, task, state, reason = line.split("|", 3)
         found.append(ArrayTask(job, task, state, reason))
     return found
@@ -72,7 +71,7 @@ def cancel(name: str, *words: str) -> None:
     call("scancel", *words, "--name", name)
 
 
-def call(*words: str) -> CompletedProcess[str]:
+def call(*words: str) -> ToolEnded:
     """Run a program of Slurm.
 
     Raises:
@@ -87,9 +86,9 @@ def call(*words: str) -> CompletedProcess[str]:
         ) from error
 
 
-def said(ended: CompletedProcess[str]) -> str:
+def said(ended: ToolEnded) -> str:
     """Return what a program has said of its failure, in one line."""
-    return " ".join((ended.stderr or ended.stdout).split()) or f"exit code {ended.returncode}"
+    return " ".join((ended.err or ended.out).split()) or f"exit code {ended.code}"
 
 
 def text_of_tasks(tasks: Sequence[ArrayTask]) -> str:

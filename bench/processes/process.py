@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing import resource_tracker
 from multiprocessing.context import ForkServerContext
@@ -28,7 +29,7 @@ from bench.base.outward import guard_process
 from bench.base.parents import end_with_parent
 from bench.base.signals import EXIT_CODES, forget
 
-__all__ = ["Child", "end_group", "end_with", "print_to", "run_program", "run_tool", "start_child"]
+__all__ = ["Child", "ToolEnded", "end_group", "end_with", "print_to", "run_program", "run_tool", "start_child"]
 
 SERVER_LOST = 255
 """The exit code that `multiprocessing` gives a child whose fork server is gone; such a child is gone too."""
@@ -188,13 +189,29 @@ def run_program(*words: str, output: TextIO | None = None, **variables: str) -> 
     return subprocess.run(command, stdout=output, text=True, env=environment, check=False)
 
 
-def run_tool(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of the system to its end, such as `sbatch`; stdout and stderr are returned. Ctrl-C is not for it.
+@dataclass(frozen=True)
+class ToolEnded:
+    """How a program of the system has ended.
+
+    Args:
+        code: its exit code.
+        out: what it has printed.
+        err: what it has printed on stderr.
+    """
+
+    code: int
+    out: str
+    err: str
+
+
+def run_tool(*words: str) -> ToolEnded:
+    """Run a program of the system to its end, such as `sbatch`. Ctrl-C is not for it.
 
     Raises:
         FileNotFoundError: it is not installed.
     """
-    return subprocess.run(words, capture_output=True, text=True, errors="replace", start_new_session=True, check=False)
+    ended = subprocess.run(words, capture_output=True, text=True, errors="replace", start_new_session=True, check=False)
+    return ToolEnded(ended.returncode, ended.stdout, ended.stderr)
 
 
 @contextmanager

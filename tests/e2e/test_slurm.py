@@ -128,8 +128,8 @@ def test_two_nodes_share_a_cell(
 def test_what_is_cancelled_stays_away_and_a_lost_node_is_replaced(
     cluster: SlurmCluster, engine: Callable[..., BaseProcess], log: Path, tmp_path: Path
 ) -> None:
-    """Two workers, four cells, two of which take their time."""
-    asked = (f"{PACED},mle", "--seeds", "0,1", "--max-workers", "2", "--time", "10")
+    """Two workers, a node each; four cells, two of which take their time."""
+    asked = (f"{PACED},mle", "--seeds", "0,1", "--max-workers", "2", "--cpus", "2", "--time", "10")
     command = engine(*asked)
     wait_for(lambda: len(first_steps(tmp_path)) == 2, log, cluster)
     assert command.pid is not None
