@@ -7,6 +7,7 @@ that comes together with the first is no second one: a scheduler signals every p
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 
 __all__ = [
     "EXIT_CODES",
+    "TOGETHER",
     "Stopped",
     "asked_to_stop",
     "between_steps",
@@ -37,6 +39,8 @@ EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signa
 
 TOGETHER_S = 1.0
 """Signals that come within so many seconds are one."""
+TOGETHER = "BENCH_SIGNALS_S"
+"""Environment variable with other seconds: Slurm signals every process of a step, and some again seconds later."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -83,7 +87,7 @@ def handled() -> Iterator[None]:
             return
         now = time.monotonic()
         is_first = _ASKED.number == 0
-        is_second = not is_first and now - _ASKED.at > TOGETHER_S
+        is_second = not is_first and now - _ASKED.at > together_s()
         if is_first:
             _ASKED.at = now
         _ASKED.number = number
@@ -132,12 +136,12 @@ def told_to(tell: Callable[[int], None]) -> Iterator[None]:
     Args:
         tell: called with the signal's number, between any two instructions: it may assign plain values, not more.
     """
-    came_at = -TOGETHER_S
+    came_at = -math.inf
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal came_at
         now = time.monotonic()
-        if now - came_at >= TOGETHER_S:
+        if now - came_at >= together_s():
             came_at = now
             tell(number)
 
@@ -147,6 +151,14 @@ def told_to(tell: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         restore_handlers(handlers)
+
+
+def together_s() -> float:
+    """Return for how many seconds signals are one."""
+    try:
+        return float(os.environ[TOGETHER])
+    except (KeyError, ValueError):
+        return TOGETHER_S
 
 
 def asked_to_stop() -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from bench.base.outward import safe, styled
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 SCORING, WRITING = "scoring", "writing"
 """Stages of a cell: metrics over its rows, and what a baseline writes."""
@@ -63,6 +67,7 @@ class Progress:
             disable=not self.live,
         )
         self.task = self.bar.add_task("", total=1, note="")
+        self.rows: dict[str, TaskID] = {}
         self.label = ""
         self.started = time.monotonic()
 
@@ -101,6 +106,19 @@ class Progress:
         self.bar.update(
             self.task, description=f"{of} cells", completed=done, total=of, note=f"{done} done, {running} running"
         )
+
+    def running(self, cells: Mapping[str, tuple[int, int, str]]) -> None:
+        """Show a row for each cell that is worked on elsewhere, where stderr is a terminal.
+
+        Args:
+            cells: by label: steps done and wanted, 0 where there are none, and what it is doing.
+        """
+        for label in set(self.rows) - set(cells):
+            self.bar.remove_task(self.rows.pop(label))
+        for label, (step, steps, note) in cells.items():
+            if label not in self.rows:
+                self.rows[label] = self.bar.add_task(f"  {safe(label)}", note="")
+            self.bar.update(self.rows[label], completed=step, total=steps or None, note=safe(note))
 
     def search(self, done: int, of: int) -> None:
         """Advance the search for exemplars."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bench.cli_options import (
     whole,
 )
 from bench.config.arguments import AUTO, RunArguments, collect
+from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
 
@@ -28,6 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench run`: what is run, and how."""
     what_options(parser.add_argument_group("what"))
     how_options(parser.add_argument_group("how (never changes a result)"))
+    engine_options(parser.add_argument_group("on a cluster (docs/cluster.md)"))
 
 
 def what_options(group: argparse._ArgumentGroup) -> None:
@@ -149,6 +152,24 @@ def micro_batch(text: str) -> str:
     return str(positive(text))
 
 
+def engine_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that say who starts the workers; those behind `--engine` are None where they were not typed."""
+    group.add_argument("--engine", choices=["local", "slurm"], default="local", help="slurm: one array of bench work")
+    group.add_argument("--max-workers", type=positive, metavar="N", help="workers at once; default 4")
+    group.add_argument("--nodes", type=positive, metavar="N", help="nodes that share a cell; default 1")
+    group.add_argument("--gpus", type=whole, metavar="N", help="GPUs of a worker on each of its nodes; default 0")
+    group.add_argument("--cpus", type=positive, metavar="N", help="CPUs of a worker on each of its nodes")
+    group.add_argument("--mem", metavar="SIZE", help="memory of a worker on each of its nodes, e.g. 32G")
+    group.add_argument("--time", metavar="LIMIT", help="e.g. 4:00:00; a worker that is over it goes on later")
+    group.add_argument("--notice", type=positive, metavar="SECONDS", help="told ahead of the limit; default 120")
+    group.add_argument("--partition", metavar="NAME", help="of the cluster")
+    group.add_argument("--account", metavar="NAME", help="that pays")
+    group.add_argument("--qos", metavar="NAME", help="quality of service")
+    group.add_argument(
+        "--sbatch", action="append", metavar="KEY=VALUE", dest="more", help="another option of sbatch, without '--'"
+    )
+
+
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
     arguments = collect(given)
@@ -157,8 +178,8 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("--strategy fsdp shares a model among processes: give --devices 2 or more, or use torchrun")
     if member is None:
         return run_here(given, arguments)
-    if arguments.devices > 1 or arguments.jobs > 1:
-        raise UsageError("torchrun has started the processes: leave --devices and --jobs out")
+    if arguments.devices > 1 or arguments.jobs > 1 or given.engine != "local":
+        raise UsageError("torchrun has started the processes: leave --devices, --jobs and --engine out")
     from bench.cells.shared.members import follow
 
     if member.rank:
@@ -174,10 +195,13 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 
+    options = slurm_options(given)
     with Progress(given.quiet) as progress:
         if axes := [axis for axes in given.grid for axis in axes]:
             if given.jobs > 1:
                 raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
+            if options is not None:
+                raise UsageError("--engine does not go with --grid, whose cells are picked one after another")
             if given.dry_run:
                 raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
             from bench.cells.grid import run_grid
@@ -187,16 +211,50 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:
-            if given.json:
-                print(json.dumps(plan_content(plan), indent=1))
-            else:
-                print(plan_text(plan))
+            print(dry_text(plan, arguments, options, given.json))
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         if given.dry_run:
             return 0
-        outcome = executed(plan, arguments, progress)
+        if options is None:
+            outcome = executed(plan, arguments, progress)
+        else:
+            from bench.engines.run import run_on_slurm
+
+            outcome = run_on_slurm(plan, arguments, options, progress)
     return ended(plan, outcome, arguments, given.json)
+
+
+def slurm_options(given: argparse.Namespace) -> SlurmOptions | None:
+    """Return what workers on Slurm have, or None where the cells are run here.
+
+    Raises:
+        UsageError: options do not go together.
+    """
+    typed = {}
+    for field in fields(SlurmOptions):
+        value = getattr(given, field.name)
+        if value is not None:
+            typed[field.name] = value
+    if given.engine == "slurm":
+        if given.jobs > 1:
+            raise UsageError("--jobs is for this machine: say --max-workers for Slurm")
+        return SlurmOptions(**{**typed, "more": tuple(typed.get("more", ()))})
+    if typed:
+        option = next(iter(typed)).replace("_", "-").replace("more", "sbatch")
+        raise UsageError(f"--{option} goes with --engine slurm")
+    return None
+
+
+def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, as_json: bool) -> str:
+    """Return what a run would do: its plan, or the script that Slurm would be given."""
+    if as_json:
+        return json.dumps(plan_content(plan), indent=1)
+    if options is None:
+        return plan_text(plan)
+    from bench.engines.run import script_of
+
+    return script_of(plan, arguments, options).rstrip("\n")
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:

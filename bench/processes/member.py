@@ -28,6 +28,9 @@ BYE_S = 10.0
 
 LOOK_S = 0.05
 
+GROUP = "BENCH_GROUP"
+"""Environment variable with the name of a group, where the processes of one torchrun are several groups in turn."""
+
 
 @dataclass
 class End:
@@ -49,10 +52,11 @@ class Member:
     Args:
         rank: of this process.
         world: number of processes.
+        group: name of the group among those that share a store.
     """
 
-    def __init__(self, rank: int, world: int) -> None:
-        self.rank, self.world = rank, world
+    def __init__(self, rank: int, world: int, group: str = "") -> None:
+        self.rank, self.world, self.group = rank, world, group
         self.jobs = 0  # handed out so far
         self.lost: str | None = None  # why no more can be handed out
 
@@ -63,7 +67,7 @@ class Member:
         from torch.distributed.rendezvous import rendezvous
 
         store, _, _ = next(iter(rendezvous("env://")))
-        return PrefixStore("bench", store)
+        return PrefixStore(f"bench{self.group}", store)
 
     # The first process ----------------------------------------------------------------------------------------------
 
@@ -203,4 +207,4 @@ def membership() -> Member | None:
     """Return this process as a member of the group that torchrun has started; None where there is no such group."""
     if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return None
-    return Member(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    return Member(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ.get(GROUP, ""))

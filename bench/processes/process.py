@@ -16,7 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
+from multiprocessing import resource_tracker
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -25,9 +27,9 @@ from typing import TextIO
 
 from bench.base.outward import guard_process
 from bench.base.parents import end_with_parent
-from bench.base.signals import forget
+from bench.base.signals import EXIT_CODES, forget
 
-__all__ = ["Child", "end_group", "end_with", "print_to", "run_program", "start_child"]
+__all__ = ["Child", "ToolEnded", "end_group", "end_with", "print_to", "run_program", "run_tool", "start_child"]
 
 SERVER_LOST = 255
 """The exit code that `multiprocessing` gives a child whose fork server is gone; such a child is gone too."""
@@ -77,6 +79,8 @@ class Child:
 @cache
 def fork_server(preload: str) -> ForkServerContext:
     """Return what starts children from a server that has imported a module."""
+    with signals_wait():
+        resource_tracker.ensure_running()  # the server starts it otherwise, and has SIGTERM let through again
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([preload])
     return context
@@ -99,7 +103,7 @@ def start_child(
     """
     process = fork_server(preload).Process(target=be_child, args=(target, arguments, log, dict(environment)))
     try:
-        with environment_of(environment), without_main():
+        with environment_of(environment), without_main(), signals_wait():
             process.start()
     except EOFError as error:  # the fork server was killed at this moment; the next one is made anew
         raise OSError("the process that starts others is gone") from error
@@ -113,6 +117,7 @@ def be_child(
     os.setsid()
     end_with_starter()
     forget()  # the process this one is a copy of has handlers of its own
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_CODES)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
@@ -184,6 +189,31 @@ def run_program(*words: str, output: TextIO | None = None, **variables: str) -> 
     return subprocess.run(command, stdout=output, text=True, env=environment, check=False)
 
 
+@dataclass(frozen=True)
+class ToolEnded:
+    """How a program of the system has ended.
+
+    Args:
+        code: its exit code.
+        out: what it has printed.
+        err: what it has printed on stderr.
+    """
+
+    code: int
+    out: str
+    err: str
+
+
+def run_tool(*words: str) -> ToolEnded:
+    """Run a program of the system to its end, such as `sbatch`. Ctrl-C is not for it.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    ended = subprocess.run(words, capture_output=True, text=True, errors="replace", start_new_session=True, check=False)
+    return ToolEnded(ended.returncode, ended.stdout, ended.stderr)
+
+
 @contextmanager
 def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
     """Have other environment variables for a while: what is started inside inherits them."""
@@ -194,6 +224,20 @@ def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Have the signals of the program wait for a while. What is started inside has them wait until it says otherwise.
+
+    So a fork server outlives a signal that a scheduler sends to every process: its children, which end with it, keep
+    their state first.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_CODES)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import os
 import signal
 import time
 import traceback
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.config.arguments import RunArguments, threads_of
 from bench.processes.heartbeat import Heartbeat
+from bench.processes.member import membership
 from bench.processes.rank import use_threads
 from bench.queue.outcome import CellOutcome
 from bench.queue.progress_file import ProgressFile
@@ -66,7 +68,11 @@ def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
     outcome = Outcome()
     if job["broken"]:
         outcome.broken[cell.folder.path] = job["broken"]
-    attempt(cell, arguments, progress, wandb_logger(arguments, progress), outcome)
+    member = membership()
+    with ExitStack() as together:
+        if member is not None:
+            together.enter_context(member.leading())
+        attempt(cell, arguments, progress, wandb_logger(arguments, progress), outcome)
     return publish(outcome_of(outcome, cell.label, progress), job)
 
 

@@ -26,7 +26,7 @@ from bench.queue.progress_file import progress_path
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.runner import Ending, Handle, Runner
 
-__all__ = ["ProcessRunner"]
+__all__ = ["PRELOAD", "ChildHandle", "ProcessRunner"]
 
 PRELOAD = "bench.queue.preload"
 """What the fork server imports."""
@@ -61,7 +61,11 @@ class ProcessRunner(Runner):
         """Return whether an outcome says so."""
         return done_path(self.queue, job.key).exists()
 
-    def start(self, job: Job, generation: int, broken: str) -> Handle:
+    def may_be_silent(self, stage: str) -> bool:
+        """Return whether a child gives no signs of life in a stage."""
+        return stage in UNWATCHED
+
+    def start(self, job: Job, generation: int, broken: str) -> ChildHandle:
         """Start a child, with a folder of its own."""
         scratch = self.queue / "w" / f"{job.key}.{generation}"
         scratch.mkdir(parents=True, exist_ok=True)
@@ -136,7 +140,7 @@ class ChildHandle(Handle):
     def unwatched(self) -> tuple[int, ...]:
         """Return the ranks that may be silent: the only one, in stages that are one call."""
         beat = self.watch.beats.get(0)
-        if beat is not None and beat.stage in UNWATCHED:
+        if beat is not None and self.runner.may_be_silent(beat.stage):
             return (0,)
         return ()
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from bench.base.own_code import make_current_folder_importable
 from bench.base.signals import EXIT_CODES, told_to
 from bench.errors import UsageError
+from bench.processes.member import membership
+from bench.queue.helpers import GroupRunner, help_worker, leading
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
 from bench.queue.process_runner import ProcessRunner
@@ -32,6 +34,8 @@ SLICE_S = 0.1
 def work(file: Path) -> int:
     """Claim and run cells of a plan until none is left; return the exit code.
 
+    As one of several processes that srun or torchrun has started, this one is the worker or helps it.
+
     0 when all cells of the plan are done, 1 when some failed or this worker cannot run them, 75 after SIGTERM, SIGUSR1
     or SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
 
@@ -45,7 +49,20 @@ def work(file: Path) -> int:
     os.chdir(plan.folder)
     make_current_folder_importable()
     open_queue(plan)
-    worker = worker_of(plan, ProcessRunner(plan))
+    member = membership()
+    if member is None:
+        return work_with(ProcessRunner(plan), plan)
+    if member.rank:
+        return help_worker(plan, member)
+    runner = GroupRunner(plan, member)
+    with leading(runner) as end:
+        end.code = work_with(runner, plan)
+    return end.code
+
+
+def work_with(runner: ProcessRunner, plan: PlanFile) -> int:
+    """Be one worker of a plan; return the exit code."""
+    worker = worker_of(plan, runner)
     drive([worker])
     return exit_code(worker, plan)
 

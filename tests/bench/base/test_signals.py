@@ -7,7 +7,16 @@ import threading
 
 import pytest
 
-from bench.base.signals import EXIT_CODES, TOGETHER_S, Stopped, between_steps, handled, interrupts_get_out, told_to
+from bench.base.signals import (
+    EXIT_CODES,
+    TOGETHER,
+    TOGETHER_S,
+    Stopped,
+    between_steps,
+    handled,
+    interrupts_get_out,
+    told_to,
+)
 from bench.cli import main
 from tests.bench.forks import in_child
 
@@ -153,6 +162,25 @@ def test_signals_that_come_together_are_one(monkeypatch):
 
     with handled(), pytest.raises(Stopped):
         work()
+
+
+def test_an_engine_may_say_for_how_long_signals_are_one(monkeypatch):
+    """Slurm signals a step, and seconds later srun does again."""
+    now = [100.0]
+    monkeypatch.setenv(TOGETHER, "60")
+    monkeypatch.setattr("bench.base.signals.time.monotonic", lambda: now[0])
+    told = []
+
+    def work():
+        with between_steps():
+            terminate()
+            now[0] += 60
+            terminate()
+            told.append("kept")
+
+    with handled(), pytest.raises(Stopped):
+        work()
+    assert told == ["kept"]
 
 
 @pytest.mark.parametrize("number", EXIT_CODES)

@@ -46,6 +46,13 @@ elif what == "server":
     wait_for(folder / "pids")
     os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
     print(wait(child), wait(start("ends_with", 3)))
+elif what.startswith("all"):
+    number = int(what.removeprefix("all"))
+    child = start("keeps", str(folder / "pids"), number)
+    wait_for(folder / "pids")
+    for process in (forkserver._forkserver._forkserver_pid, child.pid):
+        os.kill(process, number)
+    print(wait(child), wait(start("ends_with", 3)))
 elif what == "wait":
     child = start("sleeps", str(folder / "pids"))
     time.sleep(600)

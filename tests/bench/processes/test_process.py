@@ -67,6 +67,12 @@ def test_a_child_whose_fork_server_is_killed_was_killed(tmp_path: Path) -> None:
     assert wait_until(lambda: all(map(is_gone, pids(tmp_path))))
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
+def test_a_signal_to_all_processes_lets_a_child_keep_what_it_has(tmp_path: Path, number: signal.Signals) -> None:
+    """As Slurm sends it, also to the fork server, whose end would be the child's."""
+    assert started(tmp_path, f"all{int(number)}") == "75 3"
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_child_outlives_who_wanted_it(tmp_path: Path, number: signal.Signals) -> None:
     """The fork server does, while it has children."""

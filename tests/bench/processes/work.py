@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -34,3 +35,14 @@ def sleeps(path, has_child=False):
         pids.append(subprocess.Popen(["sleep", "600"]).pid)
     Path(path).write_text(" ".join(map(str, pids)) + "\n")
     time.sleep(600)
+
+
+def keeps(path, number):
+    """Say the own process id; at the signal, take a moment to keep something, and end with 75."""
+
+    def keep(*_):
+        time.sleep(0.3)
+        os._exit(75)
+
+    signal.signal(number, keep)
+    sleeps(path)

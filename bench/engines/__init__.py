@@ -1,0 +1,1 @@
+"""Engines: who starts the workers of a plan on other machines."""
