@@ -58,7 +58,7 @@ def compiled_body(backbone: Backbone, device: torch.device) -> Iterator[None]:
 
 def compiler() -> str | None:
     """Return the C++ compiler that there is, or None."""
-    names = COMPILERS
+    names: tuple[str, ...] = COMPILERS
     if named := os.environ.get("CXX"):
         names = (named,)
     found = (shutil.which(name) for name in names)

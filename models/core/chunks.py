@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import FusedHead, Head, Products, sum_dtype
+from bench.models.core.head import FusedHead, Head, Products, budget, sum_dtype
 from bench.models.core.memory_terms import MemoryTerms, memory_terms_of
 from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
 
@@ -73,7 +73,11 @@ def summed_by_head(
         memory_terms: what `head_loss` reads as `rows.memory_terms`, if it does.
     """
     products = Products(head, min(limit, states.targets.numel()))
-    return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit, memory_terms)
+    extra: tuple[Tensor, ...] = ()  # [N] each
+    if memory_terms is not None:
+        room = 2 * budget(head.weight) - products.buffer.nbytes
+        extra = memory_terms_of(states, memory_terms, room)
+    return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit, extra)
 
 
 class _SliceLoss(Protocol):
@@ -149,13 +153,10 @@ def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | 
     return torch.autograd.grad(losses, inputs, torch.ones_like(losses), allow_unused=True)
 
 
-def _summed(states: States, loss: _SliceLoss, limit: int, memory_terms: MemoryTerms | None = None) -> LossSum:
-    """Sum over all slices, with gradients where they are enabled."""
+def _summed(states: States, loss: _SliceLoss, limit: int, extra: tuple[Tensor, ...] = ()) -> LossSum:
+    """Sum over all slices, with gradients where they are enabled; `extra` are memory terms, [N] each."""
     host = states.on_host()
     cut = host.once(blocks_of, limit)
-    extra: tuple[Tensor, ...] = ()  # [N] each
-    if memory_terms is not None:
-        extra = memory_terms_of(states, memory_terms)
     sums = _Sums(sum_dtype(states.hidden), states.hidden.device)
     if torch.is_grad_enabled():
         inputs = [*states.differentiable, *extra, *loss.parameters, *loss.head_parameters]

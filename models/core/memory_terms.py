@@ -34,25 +34,26 @@ def memory_slice_size(states: States) -> int:
     return positions_in(budget(states.memory), states.memory.shape[1] * BYTES)
 
 
-def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, ...]:
+def memory_terms_of(states: States, memory_terms: MemoryTerms, room: int) -> tuple[Tensor, ...]:
     """Return the terms of all positions that carry a target, [N] each; none where there is no such position.
 
     Args:
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
         memory_terms: of a slice; it may depend on no parameter.
+        room: bytes that may be kept for the backward pass.
     """
     cut = states.on_host().once(blocks_of, memory_slice_size(states))
     if not cut:
         return ()
-    keep = torch.is_grad_enabled() and _fits(states, cut)
+    keep = torch.is_grad_enabled() and _fits(states, cut, room)
     terms: tuple[Tensor, ...] = _InSlices.apply(states, cut, memory_terms, keep, states.hidden, states.memory)
     return terms
 
 
-def _fits(states: States, cut: list[Block]) -> bool:
-    """Whether what the backward pass needs of all slices may be kept: a number for each position and entry."""
-    numbers = sum(map(len, cut)) * states.memory.shape[1]
-    return numbers * sum_dtype(states.hidden).itemsize <= budget(states.memory)
+def _fits(states: States, cut: list[Block], room: int) -> bool:
+    """Whether the graphs of all slices may be kept: a number for each position and entry, and two copies of a state."""
+    numbers = sum(map(len, cut)) * (states.memory.shape[1] + 2 * states.hidden.shape[2])
+    return numbers * sum_dtype(states.hidden).itemsize <= room
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class _InSlices(torch.autograd.Function):
         ctx: Any, states: States, cut: list[Block], memory_terms: MemoryTerms, keep: bool, *_: Tensor
     ) -> tuple[Tensor, ...]:
         ctx.states, ctx.cut, ctx.memory_terms, ctx.host = states.detached(), cut, memory_terms, states.on_host()
-        ctx.graphs: list[_Graph] = []
+        ctx.graphs = []
         if keep:
             ctx.graphs = [_graph(ctx, block, ()) for block in cut]
             found = [graph.terms for graph in ctx.graphs]

@@ -24,20 +24,20 @@ class EntryTable(NamedTuple):
 
     order: Tensor  # [B, M] entries of each row in the order of their tokens; those of one token as in the memory
     start: Tensor  # [N] place of the target's first entry in the order of its row
-    count: Tensor  # [N] number of its entries
+    holding: Tensor  # [N] number of its entries
     places: Tensor  # [M] 0, 1, 2, ...
-    known: Array  # `count` on the host
+    known: Array  # `holding` on the host
 
     @classmethod
     def of(cls, host: HostTokens) -> EntryTable:
         """Make the table of a batch."""
         order, start, count = entries_of_targets(host)
-        columns = {"order": order, "start": start, "count": count, "places": np.arange(order.shape[1])}
+        columns = {"order": order, "start": start, "holding": count, "places": np.arange(order.shape[1])}
         return cls(**to_device(columns, host.device), known=count)
 
 
 def entries_of_targets(host: HostTokens) -> tuple[Array, Array, Array]:
-    """Return `order`, `start` and `count` of an `EntryTable` as arrays; made once for a batch."""
+    """Return `order`, `start` and `holding` of an `EntryTable` as arrays; made once for a batch."""
     return host.once(_entries_of_targets)
 
 
@@ -81,4 +81,4 @@ def target_entries(rows: Rows) -> tuple[Tensor, Tensor]:
     places = table.places[:most]
     wanted = (table.start[span, None] + places).clamp_(max=max(table.order.shape[1] - 1, 0))  # [n, C]
     entries = rows.of_group(table.order[rows.block.batch]).gather(1, wanted)
-    return entries, (places < table.count[span, None]) & rows.readable.gather(1, entries)
+    return entries, (places < table.holding[span, None]) & rows.readable.gather(1, entries)

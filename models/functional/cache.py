@@ -21,7 +21,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 
 __all__ = [
     "cache_log_probs",
@@ -274,7 +273,7 @@ def _exponentiate(values: Tensor, log_sums: Tensor | None) -> tuple[Tensor, Tens
         if values.shape[1]:  # amax refuses M = 0
             peak = values.amax(1)
     values.sub_(peak.masked_fill(peak.isneginf(), 0.0)[:, None])
-    F.threshold_(values.clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
+    torch.threshold_(values.clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
     if log_sums is not None:
         return log_sums.clone(), torch.ones_like(log_sums)
     total = values.sum(1)  # at least 1, or 0 where nothing counts
