@@ -60,6 +60,10 @@ class Cluster:
         """Those of the tasks of the last job."""
         return [task["state"] for task in fake_slurm.tasks(name=self.name).values()] if self.submitted else []
 
+    def restarts(self) -> list[int]:
+        """How often each task of the last job was started again."""
+        return [task["restarts"] for task in fake_slurm.tasks(name=self.name).values()]
+
     @property
     def hold(self) -> Path:
         """While it is there, no cell ends."""

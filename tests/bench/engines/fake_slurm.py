@@ -51,10 +51,10 @@ def write(path, task):
     beside.replace(path)
 
 
-def signal_steps(name, number):
-    """Signal the step of each task, as at a time limit or a preemption."""
-    for task in tasks(name=name).values():
-        os.kill(int((home() / f"{task['id']}.step").read_text()), number)
+def signal_step(name, task, number):
+    """Signal the step of one task, as at a time limit or a preemption."""
+    (found,) = (each for each in tasks(name=name).values() if each["task"] == task)
+    os.kill(int((home() / f"{found['id']}.step").read_text()), number)
 
 
 def sbatch(words):

@@ -35,6 +35,7 @@ def in_child(words: list[str], folder: Path) -> Ended:
     return Ended(child.exitcode or 0, "", children.read(log))
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_works(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers on Slurm are stand-ins, so what they make is not in the store."""
     monkeypatch.chdir(tmp_path)
