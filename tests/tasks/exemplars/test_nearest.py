@@ -72,30 +72,27 @@ def test_the_nearest_row_is_that_of_an_obvious_search(
         assert (best, dot) == obvious(rows, queries[i], allowed)
 
 
-@pytest.mark.parametrize("most", [1, 3, 200, 9_000])
-@pytest.mark.parametrize("block", [5, 64])
+@pytest.mark.parametrize("most", [3, 9_000])
 @pytest.mark.parametrize("known", [0, 61])
-@pytest.mark.parametrize("part", [10, 150, 400])
-def test_each_pair_may_be_worked_out_once(
-    monkeypatch: pytest.MonkeyPatch, most: int, block: int, known: int, part: int
-) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
-    draw = random.Random(f"{most} {block} {known} {part}")
-    rows = random_rows(draw, 300, most)
-    groups = np.array([[draw.randrange(9) for _ in rows], [draw.randrange(200) for _ in rows]])
+@pytest.mark.parametrize("part", [10, 150])
+def test_each_pair_may_be_worked_out_once(monkeypatch: pytest.MonkeyPatch, most: int, known: int, part: int) -> None:
+    monkeypatch.setattr(module, "BLOCK", 16)
+    draw = random.Random(f"{most} {known} {part}")
+    rows = random_rows(draw, 150, most)
+    groups = np.array([[draw.randrange(9) for _ in rows], [draw.randrange(90) for _ in rows]])
     documents = bags(rows)
     index = index_of(documents, TERMS, int(documents.squared.max()))
-    best = none_of(300)
-    for first in range(known, 300, 7):
-        stop, found = min(first + 7, 300), []
-        for start in range(first, 300, part):
-            some = range(start, min(start + part, 300))
+    best = none_of(150)
+    for first in range(known, 150, 7):
+        stop, found = min(first + 7, 150), []
+        for start in range(first, 150, part):
+            some = range(start, min(start + part, 150))
             found.append(nearest(index, documents, first, stop, groups, groups, some, best))
         found.append(nearest(index, documents, first, stop, groups, groups, range(known)))
         for one in found:
             take_nearer(best, first, one, index)
-    for i in range(known, 300):
-        allowed = [d for d in range(300) if (groups[:, d] != groups[:, i]).all()]
+    for i in range(known, 150):
+        allowed = [d for d in range(150) if (groups[:, d] != groups[:, i]).all()]
         assert (best.documents[i], best.dots[i]) == obvious(rows, rows[i], allowed)
 
 
