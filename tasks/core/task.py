@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,6 +15,7 @@ from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
+from bench.tasks.core.mapped_examples import held, remove
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
@@ -206,8 +207,12 @@ class Task(Fed, ABC):
                 split = as_published(self.name, self.read(self.source.folder, name))
                 if not (split.examples or split.skipped or self.may_be_empty):
                     raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
-            split = replace(split, examples=split.examples[: self.limit])
-            refuse_credentials(self.name, split)
+            split = replace(split, examples=held(split.examples[: self.limit]))
+            try:
+                refuse_credentials(self.name, split)
+            except DataError:
+                remove(split.examples)
+                raise
             self._splits[name] = split
         return self._splits[name]
 
@@ -237,15 +242,14 @@ class Task(Fed, ABC):
             self._manifests[split] = self.split(split).manifest()
         return self._manifests[split]
 
-    def training_texts(self) -> list[str]:
-        """Return source and target of every training row; a tokenizer learns from them."""
-        examples = self.split("train").examples
-        if self.stream is not None:
-            return [example.target for example in examples]
-        texts = []
-        for example in examples:
-            texts += [self.plain_source(example), " " + example.target]
-        return texts
+    def training_texts(self) -> Iterator[str]:
+        """Yield source and target of every training row; a tokenizer learns from them."""
+        for example in self.split("train").examples:
+            if self.stream is not None:
+                yield example.target
+            else:
+                yield self.plain_source(example)
+                yield " " + example.target
 
     def target_tokens(self) -> float:
         """Return about how many tokens a training target has on average: a quarter of its bytes."""
@@ -276,11 +280,15 @@ class Task(Fed, ABC):
     def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
         from bench.tasks.exemplars.retrieve import retrieve
 
-        train, rows = self.split("train").examples, self.split(split).examples
+        train = self.split("train").examples
+        train_sources = [self.plain_source(row) for row in train]
+        sources = train_sources
+        if split != "train":
+            sources = [self.plain_source(row) for row in self.split(split).examples]
         return retrieve(
-            [self.plain_source(row) for row in train],
+            train_sources,
             [row.target for row in train],
-            [self.plain_source(row) for row in rows],
+            sources,
             own=split == "train",
             equal_targets=equal_targets,
             cache=cache_folder() / "exemplars",

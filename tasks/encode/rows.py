@@ -10,15 +10,13 @@ from bench.base.keys import key_of
 from bench.errors import StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split
+from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, size_of
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
 from bench.tasks.fetch.sources import cache_folder
 
 __all__ = ["rows_of"]
-
-MOST_IN_MEMORY = 1 << 24
-"""Characters of a split whose tokens need no file."""
 
 
 class EncodableTask(Protocol):
@@ -116,7 +114,7 @@ def _stored(
         content: what else decides the rows; a part of the cache's key.
     """
     examples = task.split(split).examples
-    if sum(len(example.source) + len(example.target) for example in examples) <= MOST_IN_MEMORY:
+    if size_of(examples) <= MOST_IN_MEMORY:
         return TokenStore.of(make(0, len(examples)))
     manifest = task.manifest(split)
     key = key_of([FORMAT, task.name, task.version, task.given, manifest.sha256, codec.identity, content])
