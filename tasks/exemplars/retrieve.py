@@ -27,8 +27,6 @@ __all__ = ["VERSION", "Exemplars", "gold_share", "leak", "retrieve", "swapped"]
 
 VERSION = 1  # of the retrieval; raise it when a row's exemplar changes
 
-BATCH = 128  # rows a thread searches for at once; without effect on the result
-
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -70,8 +68,8 @@ def retrieve(
     shares no word with any training row it may have gets the lowest of these, with cosine 0. Texts are equal when they
     differ in white space only. The words of a bag are those of `bag_of_words.words`.
 
-    Time grows with rows times training rows (measured: 0.3 ms a row for 200,000 training rows of 31 words, on one
-    core), memory with the number of words. Millions of rows may be killed and go on where they were.
+    Time grows with rows times training rows (tests/benchmarks/full_size.py), memory with the number of words. Millions
+    of rows may be killed and go on where they were. A GPU is used where there is one and rows are many.
 
     Args:
         train_sources: sources of the training rows.
@@ -199,8 +197,8 @@ def _all(search: Search, kept: Kept, progress: Progress | None, threads: int) ->
     with ThreadPoolExecutor(threads) as pool:
         try:
             for block in kept.blocks_from(begun):
-                for start in range(block.start, block.stop, BATCH):
-                    stop = min(start + BATCH, block.stop)
+                for start in range(block.start, block.stop, search.batch):
+                    stop = min(start + search.batch, block.stop)
                     search.go_on(stop, pool, threads)
                     if progress and stop < block.stop:
                         progress(stop, kept.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,17 @@ from bench.tasks.exemplars.bag_of_words import Bags, rows_of_bags
 from bench.tasks.exemplars.groups import distinct, lowest_allowed
 from bench.tasks.exemplars.nearest import BLOCK, Best, index_of, nearest, none_of, take_nearer
 
+if TYPE_CHECKING:
+    from bench.tasks.exemplars.dense import DenseSearch
+
 __all__ = ["Search"]
+
+PAIRS = 1 << 32
+"""Fewer pairs of rows and documents are sooner done without a GPU."""
+
+
+BATCH = 128  # rows that are searched for at once; without effect on the result
+DENSE_BATCH = 4_096
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -23,7 +34,8 @@ class Search:
     """One search, that goes through the rows in their order.
 
     Rows with the same bag and the same groups are searched for, and searched, once. Where the rows are the training
-    rows, each pair of distinct ones is worked out once, for both.
+    rows, each pair of distinct ones is worked out once, for both. Where there is a GPU, and many rows, all pairs are
+    worked out there.
 
     Args:
         bags: of the training rows.
@@ -48,8 +60,16 @@ class Search:
             self.queries = rows_of_bags(row_bags, self.rows)
             self.query_groups = np.ascontiguousarray(row_groups[:, self.rows])
         self.index = index_of(self.documents, terms, longest)
+        self.dense = dense_search(self.documents, len(self.rows), terms, self.groups, longest)
         self.reach = np.maximum.accumulate(self.kinds) + 1  # [rows]: kinds that the rows up to here have
         self.best = none_of(len(self.rows))
+
+    @property
+    def batch(self) -> int:
+        """Rows to go on by: a GPU wants many at once."""
+        if self.dense is not None:
+            return DENSE_BATCH
+        return BATCH
 
     def begin(self, row: int, indices: Integers, cosines: Floats) -> None:
         """Begin with a row.
@@ -74,6 +94,11 @@ class Search:
 
     def _find(self, kinds: range, pool: ThreadPoolExecutor, threads: int) -> None:
         """Find the documents that are nearest to some distinct rows."""
+        if self.dense is not None:
+            found = self.dense.nearest(self.queries, kinds.start, kinds.stop, self.query_groups)
+            take_nearer(self.best, kinds.start, found, self.index)
+            self._put(kinds)
+            return
         documents = range(self.known) if self.mutual else range(len(self.documents.squared))
         tasks = [(part, None) for part in parts(documents, threads)]
         if self.mutual:
@@ -104,6 +129,18 @@ class Search:
             why = "each is the row itself or has its source or its target"
             raise DataError(f"row {self.rows[kind]} has no exemplar among {self.n_training_rows} training rows: {why}")
         return int(free.argmax())
+
+
+def dense_search(documents: Bags, rows: int, terms: int, groups: Integers, longest: int) -> DenseSearch | None:
+    """Return a search on a GPU, where there is one and it pays."""
+    if rows * len(documents.squared) < PAIRS:  # before torch is imported
+        return None
+    from bench.tasks.exemplars.dense import DenseSearch, device_for
+
+    device = device_for(longest, len(documents.squared))
+    if device is None:
+        return None
+    return DenseSearch(documents, terms, groups, device)
 
 
 def parts(documents: range, threads: int) -> Iterable[range]:
