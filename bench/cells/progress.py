@@ -102,9 +102,12 @@ class Progress:
             self.task, description=f"{of} cells", completed=done, total=of, note=f"{done} done, {running} running"
         )
 
-    def search(self, done: int, of: int) -> None:
-        """Advance the search for exemplars."""
-        self.bar.update(self.task, completed=done, total=of, note=f"exemplars {done:,} of {of:,}")
+    def rows(self, what: str, done: int, of: int) -> None:
+        """Advance work on the rows of a task; `of` is 0 where nobody knows how many there are."""
+        note = f"{what} {done:,}"
+        if of:
+            note += f" of {of:,}"
+        self.bar.update(self.task, completed=done, total=of or None, note=note)
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
 from bench.tasks.core.mapped_examples import held, remove
+from bench.tasks.core.progress import OnRows, counted, tell_nobody
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
@@ -74,10 +76,6 @@ class TaskInfo:
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
-OnSearch = Callable[[int, int], None]
-"""Told how many rows have their exemplar, and of how many."""
-
-
 class Task(Fed, ABC):
     """A text-generation task.
 
@@ -124,7 +122,7 @@ class Task(Fed, ABC):
         self.limit: int | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
-        self.on_search: OnSearch | None = None
+        self.on_rows: OnRows = tell_nobody
         self._exemplars: dict[tuple[str, bool], Exemplars] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
@@ -185,7 +183,7 @@ class Task(Fed, ABC):
         limit: int | None = None,
         *,
         on_bad_row: OnBadRow = "fail",
-        on_search: OnSearch | None = None,
+        on_rows: OnRows = tell_nobody,
     ) -> None:
         """Say where rows come from; they are read when they are first asked for.
 
@@ -193,10 +191,10 @@ class Task(Fed, ABC):
             source: a folder, or the built-in sample.
             limit: keeps the first rows of each split, for debugging only.
             on_bad_row: what becomes of training rows that cannot be used.
-            on_search: told how a search for exemplars goes on.
+            on_rows: told how work on many rows goes on.
         """
         self.source, self.limit = self.source_from(source), limit
-        self.on_bad_row, self.on_search = on_bad_row, on_search
+        self.on_bad_row, self.on_rows = on_bad_row, on_rows
 
     def split(self, name: str) -> Split:
         """Return a split, read when it is first asked for."""
@@ -218,7 +216,9 @@ class Task(Fed, ABC):
 
     def bad_rows(self, split: str) -> BadRows:
         """Return what bad rows of a split are told to."""
-        return BadRows(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
+        quarantine = cache_folder() / "quarantine" / self.name / f"{split}.jsonl"
+        of = self.info.sizes.get(split, 0)
+        return BadRows(split, self.on_bad_row, quarantine, on_row=lambda row: self.on_rows("rows read", row, of))
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
@@ -239,12 +239,15 @@ class Task(Fed, ABC):
     def manifest(self, split: str) -> Manifest:
         """Count and hash a split, once."""
         if split not in self._manifests:
-            self._manifests[split] = self.split(split).manifest()
+            rows = self.split(split)
+            examples = counted(rows.examples, "rows hashed", len(rows.examples), self.on_rows)
+            self._manifests[split] = rows.manifest(examples)
         return self._manifests[split]
 
     def training_texts(self) -> Iterator[str]:
         """Yield source and target of every training row; a tokenizer learns from them."""
-        for example in self.split("train").examples:
+        examples = self.split("train").examples
+        for example in counted(examples, "rows for a tokenizer", len(examples), self.on_rows):
             if self.stream is not None:
                 yield example.target
             else:
@@ -292,7 +295,7 @@ class Task(Fed, ABC):
             own=split == "train",
             equal_targets=equal_targets,
             cache=cache_folder() / "exemplars",
-            progress=self.on_search,
+            progress=partial(self.on_rows, "exemplars"),
         )
 
     def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:

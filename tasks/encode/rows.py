@@ -11,6 +11,7 @@ from bench.errors import StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split
 from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, size_of
+from bench.tasks.core.progress import OnRows
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
@@ -26,6 +27,7 @@ class EncodableTask(Protocol):
     version: ClassVar[int]
     given: Mapping[str, Any]
     stream: Stream | None
+    on_rows: OnRows
 
     def split(self, name: str, /) -> Split:
         """Return the rows of a split."""
@@ -120,7 +122,7 @@ def _stored(
     key = key_of([FORMAT, task.name, task.version, task.given, manifest.sha256, codec.identity, content])
     folder = cache_folder() / "bins" / f"{task.name}-{split}-{key}"
     try:
-        return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)))
+        return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)), on_rows=task.on_rows)
     except OSError as error:
         raise StoreError(
             f"cannot keep tokens in '{folder}' ({error.strerror or error}); free space there or choose another folder "

@@ -85,7 +85,7 @@ def spelt(types: int) -> list[str]:
     generator = np.random.default_rng(7)
     words, seen = [], set()
     for rank in range(1, types + 1):
-        length = max(1, round(1.2 + 0.75 * math.log2(rank + 1) * generator.uniform(0.7, 1.1)))
+        length = max(1, round(0.6 + 0.585 * math.log2(rank + 1) * generator.uniform(0.7, 1.1)))
         word = "".join(LETTERS[at] for at in (26 * generator.random(length) ** 1.7).astype(int))
         while word in seen:
             word += LETTERS[int(26 * generator.random())]
