@@ -54,7 +54,7 @@ def clipped_matches(texts: Texts, references: Sequence[Texts], orders: int) -> C
     """
     flat = [reference for of_text in references for reference in of_text]
     sizes, reference_sizes = lengths_of(texts), lengths_of(flat)
-    numbers = lengths_of(references)  # [texts]: how many references each text has
+    numbers = np.array([len(several) for several in references], np.int64)  # [texts]: references of each text
     owners = np.repeat(np.arange(len(texts)), numbers)  # [references]
     ends = np.cumsum(numbers)  # [texts]: where the references of each text stop
     parts = []

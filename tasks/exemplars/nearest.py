@@ -292,7 +292,7 @@ def _take_nearer(best: Best, first: int, found: Best, squared: Array) -> None:
 
 
 @_compiled
-def _screen(index: Index, best: int, dot: int) -> Any:
+def _screen(index: Index, best: int, dot: Any) -> Any:
     """Return what 32-bit cosines times the query's length must reach to be worth a comparison."""
     if best < 0:
         return np.float32(ANY)

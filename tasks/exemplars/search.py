@@ -100,7 +100,7 @@ class Search:
             self._put(kinds)
             return
         documents = range(self.known) if self.mutual else range(len(self.documents.squared))
-        tasks = [(part, None) for part in parts(documents, threads)]
+        tasks: list[tuple[range, Best | None]] = [(part, None) for part in parts(documents, threads)]
         if self.mutual:
             tasks += [(part, self.best) for part in parts(range(kinds.start, len(self.rows)), threads)]
         for found in pool.map(lambda task: self._nearest(kinds, *task), tasks):
@@ -117,7 +117,7 @@ class Search:
         rows, best = self.rows[some], self.best.documents[some]
         indices, squared = self.training_rows[best], self.documents.squared[best]
         for at in np.flatnonzero(best < 0):
-            lowest = self._lowest(kinds.start + at)
+            lowest = self._lowest(kinds.start + int(at))
             indices[at], squared[at] = self.lowest[lowest], self.lowest_squared[lowest]
         lengths = np.sqrt(self.queries.squared[some].astype(np.float64) * squared)
         self.indices[rows], self.cosines[rows] = indices, self.best.dots[some] / np.maximum(lengths, 1)

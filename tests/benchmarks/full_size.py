@@ -142,7 +142,7 @@ def make(folder: Path, name: str, scale: float) -> int:
     if made["slices"] == slices:
         return rows
     words = np.array(spelt(text.types), object)
-    if name == "xsum":  # its reader looks for training rows that are test rows too
+    if text.files == ("train.jsonl",):  # their readers look for training rows that are test rows too
         (folder / "test.jsonl").write_text("".join(slice_of(name, -1, 100, words)[0]))
     for number in range(made["slices"], slices):
         lines = slice_of(name, number, min(SLICE, rows - number * SLICE), words)
