@@ -1,6 +1,6 @@
 """Time, memory and disk of data at the size of the papers, on made-up rows.
 
-    python tests/benchmarks/full_size.py --folder /somewhere [--scale 0.01] [--tasks gigaword,wikitext103]
+    python tests/benchmarks/full_size.py [--folder /somewhere] [--scale 0.005] [--tasks gigaword,wikitext103]
         [--stages prepare,tokenise,batch,workers,retrieve] [--retrieve 40000,160000]
 
 Rows are drawn from a Zipf law over as many types as the published text has, with its numbers of rows and of words in a
@@ -28,6 +28,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -368,16 +369,23 @@ def stages(args: argparse.Namespace) -> Iterator[tuple[str, Path, str]]:
 def main() -> None:
     """Measure all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--scale", type=float, default=0.01)
+    parser.add_argument("--folder", type=Path, help="where rows are kept; else they are made for this run only")
+    parser.add_argument("--scale", type=float, default=0.005)
     parser.add_argument("--tasks", default=",".join(TEXTS))
     parser.add_argument("--stages", default=",".join(STAGES))
-    parser.add_argument("--retrieve", default="10000,40000")
+    parser.add_argument("--retrieve", default="5000,10000")
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         child(args.child, args.tasks, args.folder)
         return
+    with tempfile.TemporaryDirectory() as made_for_this_run:
+        args.folder = args.folder or Path(made_for_this_run)
+        measure(args)
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Measure the stages that are asked for."""
     for name, folder, stage in stages(args):
 
         def tell(what: str, found: dict[str, Any], name: str = name) -> None:
