@@ -66,6 +66,7 @@ class Duc2004(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the test split below the folder, the others from Gigaword's folder."""
         bad_rows = self.bad_rows(split)
+        examples: Sequence[Example]
         if split == "test":
             examples, origin = read_test(folder, bad_rows)
         else:

@@ -91,7 +91,7 @@ def run(
     if quiet is None:
         quiet = not sys.stderr.isatty()
     with Progress(quiet) as progress, same_threads():
-        plan = make_plan(arguments, progress.say, progress.search)
+        plan = make_plan(arguments, progress.say, progress.rows)
         if not plan.cells:
             why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
             raise UsageError(f"nothing to run: {why}")

@@ -79,7 +79,7 @@ def run_grid(axes: Sequence[str], arguments: RunArguments, progress: Progress) -
         progress.say(f"grid {number} of {len(chosen)}: {', '.join(sets)}")
         tuning = (*sets, "evaluation.split=valid", "evaluation.rows=all")
         tuned = replace(arguments, sets=(*arguments.sets, *tuning), kinds=("likelihood",))
-        plan = make_plan(tuned, on_search=progress.search)
+        plan = make_plan(tuned, on_rows=progress.rows)
         outcome.add(execute(plan, arguments, progress))
         for name, cells in by_method(plan).items():
             tried.setdefault(name, []).append(valid_loss(sets, cells))
@@ -134,7 +134,7 @@ def picked_plans(
 ) -> list[Plan]:
     """Plan every method with what was picked for it; a control that reads another's cell takes that one's."""
     plans = []
-    whole = make_plan(arguments, progress.say, progress.search)
+    whole = make_plan(arguments, progress.say, progress.rows)
     methods = {(cell.config.task, cell.method.asked): cell.method for cell in whole.cells if cell.evaluations}
     for (task, asked), method in methods.items():
         combination = picked.get((task, method.trained_name))
@@ -145,7 +145,7 @@ def picked_plans(
             progress.warn(f"{task} · {asked}: no combination of the grid has a validation loss")
             continue
         picked_only = replace(arguments, tasks=(task,), methods=(asked,), sets=sets)
-        plans.append(make_plan(picked_only, on_search=progress.search))
+        plans.append(make_plan(picked_only, on_rows=progress.rows))
     return plans
 
 

@@ -16,6 +16,7 @@ from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
 from bench.tasks import find_task
+from bench.tasks.core.progress import OnRows, tell_nobody
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
 
@@ -53,8 +54,12 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
     }
 
 
-def cell_of(content: dict[str, Any]) -> Cell:
+def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
     """Make the cell that `content_of` described; its data is read from the same place.
+
+    Args:
+        content: of the cell.
+        on_rows: told how far work on the rows of its task is.
 
     Raises:
         BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
@@ -63,7 +68,7 @@ def cell_of(content: dict[str, Any]) -> Cell:
     kind: type[Task] = find_task(config.asked("task")).value
     task = kind(**config.task_options)
     source = Source(path_of(data["folder"]), data["why"])
-    task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"])
+    task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"], on_rows=on_rows)
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
     keys = key_or_none(cell.parent), key_or_none(cell.second)

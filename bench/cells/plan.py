@@ -29,7 +29,8 @@ from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
-from bench.tasks.core.task import OnSearch, Task
+from bench.tasks.core.progress import OnRows, tell_nobody
+from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
 
 
@@ -74,14 +75,14 @@ class Plan:
 def make_plan(
     arguments: RunArguments,
     say: Callable[[str], None] = lambda line: None,
-    on_search: OnSearch | None = None,
+    on_rows: OnRows = tell_nobody,
 ) -> Plan:
     """Look everything up that `bench run` was asked for; nothing is trained.
 
     Args:
         arguments: names and overrides.
         say: told where each task's data comes from, before it is read.
-        on_search: told, whenever a task searches exemplars, how many rows have theirs, of how many.
+        on_rows: told how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
 
     Raises:
         UsageError: a name or option is unknown, or nothing is left to run.
@@ -103,7 +104,7 @@ def make_plan(
             backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
             concerned.append(second)
     check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
-    builder = PlanBuilder(arguments, preset, given, tasks, say, on_search)
+    builder = PlanBuilder(arguments, preset, given, tasks, say, on_rows)
     for kind, method in itertools.product(kinds, methods):
         for seed in arguments.seeds:
             if reason := builder.add(kind, method, seed):
@@ -123,7 +124,7 @@ class PlanBuilder:
         given: the overrides, as `arguments.sets` says them.
         found: the tasks of the run, as they were looked up.
         say: told where data comes from.
-        on_search: told about searches for exemplars.
+        on_rows: told how far work on rows is.
     """
 
     def __init__(
@@ -133,11 +134,11 @@ class PlanBuilder:
         given: list[Override],
         found: Sequence[Loaded],
         say: Callable[[str], None],
-        on_search: OnSearch | None,
+        on_rows: OnRows,
     ) -> None:
         self.arguments, self.preset, self.given = arguments, preset, given
         self.found = {task.name: task for task in found}
-        self.say, self.on_search = say, on_search
+        self.say, self.on_rows = say, on_rows
         self.plan = Plan(preset)
         self.store = Store(arguments.results_folder)
         self.tasks: dict[str, Task] = {}
@@ -265,7 +266,7 @@ class PlanBuilder:
             fetch = kind.fetch
         task = kind(**config.task_options)
         source = resolve(kind.name, data_dir, fetch, kind.info.folders)
-        task.load(source, config.trainer.limit, on_bad_row=self.arguments.on_bad_row, on_search=self.on_search)
+        task.load(source, config.trainer.limit, on_bad_row=self.arguments.on_bad_row, on_rows=self.on_rows)
         self.say(f"{kind.name}: data from {task.source.why}")
         used = [task.split(name) for name in ("train", config.evaluation.split)]
         counts = ", ".join(f"{split.name} {len(split.examples):,} ({split.status})" for split in used)

@@ -67,7 +67,7 @@ class Progress:
             disable=not self.live,
         )
         self.task = self.bar.add_task("", total=1, note="")
-        self.rows: dict[str, TaskID] = {}
+        self.cells_shown: dict[str, TaskID] = {}
         self.label = ""
         self.started = time.monotonic()
 
@@ -113,16 +113,19 @@ class Progress:
         Args:
             cells: by label: steps done and wanted, 0 where there are none, and what it is doing.
         """
-        for label in set(self.rows) - set(cells):
-            self.bar.remove_task(self.rows.pop(label))
+        for label in set(self.cells_shown) - set(cells):
+            self.bar.remove_task(self.cells_shown.pop(label))
         for label, (step, steps, note) in cells.items():
-            if label not in self.rows:
-                self.rows[label] = self.bar.add_task(f"  {safe(label)}", note="")
-            self.bar.update(self.rows[label], completed=step, total=steps or None, note=safe(note))
+            if label not in self.cells_shown:
+                self.cells_shown[label] = self.bar.add_task(f"  {safe(label)}", note="")
+            self.bar.update(self.cells_shown[label], completed=step, total=steps or None, note=safe(note))
 
-    def search(self, done: int, of: int) -> None:
-        """Advance the search for exemplars."""
-        self.bar.update(self.task, completed=done, total=of, note=f"exemplars {done:,} of {of:,}")
+    def rows(self, what: str, done: int, of: int) -> None:
+        """Advance work on the rows of a task; `of` is 0 where nobody knows how many there are."""
+        note = f"{what} {done:,}"
+        if of:
+            note += f" of {of:,}"
+        self.bar.update(self.task, completed=done, total=of or None, note=note)
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training."""

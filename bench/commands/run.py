@@ -207,7 +207,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
             from bench.cells.grid import run_grid
 
             return ended(*run_grid(axes, arguments, progress), arguments, given.json)
-        plan = make_plan(arguments, progress.say, progress.search)
+        plan = make_plan(arguments, progress.say, progress.rows)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:

@@ -57,14 +57,14 @@ def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
 
     arguments = watched_by_worker(RunArguments.from_dict(job["arguments"]))
     heartbeat("reading the data")
+    progress = ProgressFile(Path(job["progress"]), heartbeat)
     try:
-        cell = cell_of(job["cell"])
+        cell = cell_of(job["cell"], progress.rows)
     except Exception as error:  # other code, or data that is not here: another worker may be able to
         traceback.print_exc()
         print(f"{type(error).__name__}: {error}", flush=True)
         return REFUSED
     use_threads(threads_of(cell.config.preset, arguments) or int(os.environ.get("OMP_NUM_THREADS") or 0))
-    progress = ProgressFile(Path(job["progress"]), heartbeat)
     outcome = Outcome()
     if job["broken"]:
         outcome.broken[cell.folder.path] = job["broken"]

@@ -61,6 +61,12 @@ class ProgressFile:
         if time.monotonic() - self.written >= EVERY_S or step == steps:
             self.write(step, steps)
 
+    def rows(self, what: str, done: int, of: int) -> None:
+        """Advance work on the rows of a task, which may take long before a stage begins and within one."""
+        self.beat(what, done)
+        if time.monotonic() - self.written >= EVERY_S:
+            self.write(done, of, what)
+
     def done(self, how: str) -> None:
         """Keep how the cell ended."""
         self.how = how
@@ -74,13 +80,20 @@ class ProgressFile:
         """Since the child began."""
         return time.monotonic() - self.started
 
-    def write(self, step: int, steps: int) -> None:
-        """Write the file; a full disk does not matter."""
+    def write(self, step: int, steps: int, within: str = "") -> None:
+        """Write the file; a full disk does not matter.
+
+        Args:
+            step: done.
+            steps: wanted.
+            within: what they are of, where that is a part of a stage only; how long it takes is not known.
+        """
         self.written = time.monotonic()
         left = None
-        if step:
+        if step and not within:
             left = round((self.written - self.stage_started) * (steps - step) / step, 1)
-        content = {"stage": self.name, "step": step, "of": steps, "elapsed_s": round(self.seconds, 1), "left_s": left}
+        stage, elapsed = within or self.name, round(self.seconds, 1)
+        content = {"stage": stage, "step": step, "of": steps, "elapsed_s": elapsed, "left_s": left}
         beside = self.path.with_name(f"{self.path.name}.new")
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any, Literal
 
+import numpy as np
+
+from bench.metrics.diversity.ngrams import n_grams
+from bench.metrics.overlap.clipped_matches import clipped_matches, code_points
 from bench.metrics.overlap.table_bleu import check_pairs
 from bench.metrics.score import Gold, Row, Score, ordered, score_of_sums, texts_and_references
 from bench.metrics.sums import bleu
@@ -116,9 +119,56 @@ def text_counts(
     """
     if not check_pairs(hypotheses, references):
         return []
-    streams = [list(stream) for stream in zip_longest(*references)]  # None where a text has fewer references
-    counts: list[list[int]] = _metric(name, tokenizer)._extract_corpus_statistics(list(hypotheses), streams)
+    if name == "chrf":
+        return _chrf_counts(hypotheses, references)
+    return _bleu_counts(_metric(name, tokenizer), hypotheses, references)
+
+
+def _bleu_counts(metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Count the words that sacrebleu's tokenizer makes; an n-gram counts as in the reference that has it most often."""
+    numbers: dict[str, int] = {}
+
+    def tokens(text: str) -> list[int]:
+        return [numbers.setdefault(word, len(numbers)) for word in metric._preprocess_segment(text).split()]
+
+    of_references = [[tokens(text) for text in texts] for texts in references]
+    found = clipped_matches([tokens(text) for text in hypotheses], of_references, BLEU_ORDER)
+    lengths = found.texts  # [texts]
+    farther = np.abs(found.references - lengths[found.owners])  # [references]
+    order = np.lexsort((found.references, farther, found.owners))
+    nearest = found.references[order[np.unique(found.owners[order], return_index=True)[1]]]  # [texts]: the shorter wins
+    totals = np.stack([n_grams(lengths, n) for n in range(1, BLEU_ORDER + 1)], 1)  # [texts, orders]
+    counts: list[list[int]] = np.column_stack((lengths, nearest, found.by_text, totals)).tolist()
     return counts
+
+
+def _chrf_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Count characters that are no white space, beside the first of the references that a text scores best with."""
+    metric = _metric("chrf")
+    of_references = [[_characters(text) for text in texts] for texts in references]
+    found = clipped_matches([_characters(text) for text in hypotheses], of_references, metric.char_order)
+    counts = np.zeros((len(found.owners), metric.char_order, 3), np.int64)  # [references, orders, 3]
+    for n in range(1, metric.char_order + 1):
+        of_reference = n_grams(found.references, n)
+        # An order that the reference is too short for does not count against the text.
+        counts[:, n - 1, 0] = n_grams(found.texts, n)[found.owners] * (of_reference > 0)
+        counts[:, n - 1, 1] = of_reference
+    counts[:, :, 2] = found.by_reference
+    every = counts.reshape(len(counts), -1).tolist()
+    best: list[list[int]] = []
+    at = 0
+    for texts in references:
+        mine = every[at : at + len(texts)]
+        at += len(texts)
+        best.append(mine[0])
+        if len(mine) > 1:
+            best[-1] = max(mine, key=metric._compute_f_score)  # the first of equally good ones
+    return best
+
+
+def _characters(text: str) -> Sequence[int]:
+    codes: list[int] = code_points("".join(text.split())).tolist()
+    return codes
 
 
 def score_of_counts(name: Name, counts: Sequence[int]) -> float:

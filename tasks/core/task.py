@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,6 +16,8 @@ from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
+from bench.tasks.core.mapped_examples import held, remove
+from bench.tasks.core.progress import OnRows, counted, tell_nobody
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
@@ -74,10 +77,6 @@ class TaskInfo:
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
-OnSearch = Callable[[int, int], None]
-"""Told how many rows have their exemplar, and of how many."""
-
-
 class Task(Fed, ABC):
     """A text-generation task.
 
@@ -124,7 +123,7 @@ class Task(Fed, ABC):
         self.limit: int | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
-        self.on_search: OnSearch | None = None
+        self.on_rows: OnRows = tell_nobody
         self._exemplars: dict[tuple[str, bool], Exemplars] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
@@ -193,7 +192,7 @@ class Task(Fed, ABC):
         limit: int | None = None,
         *,
         on_bad_row: OnBadRow = "fail",
-        on_search: OnSearch | None = None,
+        on_rows: OnRows = tell_nobody,
     ) -> None:
         """Say where rows come from; they are read when they are first asked for.
 
@@ -201,10 +200,10 @@ class Task(Fed, ABC):
             source: a folder, or the built-in sample.
             limit: keeps the first rows of each split, for debugging only.
             on_bad_row: what becomes of training rows that cannot be used.
-            on_search: told how a search for exemplars goes on.
+            on_rows: told how work on many rows goes on.
         """
         self.source, self.limit = self.source_from(source), limit
-        self.on_bad_row, self.on_search = on_bad_row, on_search
+        self.on_bad_row, self.on_rows = on_bad_row, on_rows
 
     def split(self, name: str) -> Split:
         """Return a split, read when it is first asked for."""
@@ -215,14 +214,20 @@ class Task(Fed, ABC):
                 split = as_published(self.name, self.read(self.source.folder, name))
                 if not (split.examples or split.skipped or self.may_be_empty):
                     raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
-            split = replace(split, examples=split.examples[: self.limit])
-            refuse_credentials(self.name, split)
+            split = replace(split, examples=held(split.examples[: self.limit]))
+            try:
+                refuse_credentials(self.name, split)
+            except DataError:
+                remove(split.examples)
+                raise
             self._splits[name] = split
         return self._splits[name]
 
     def bad_rows(self, split: str) -> BadRows:
         """Return what bad rows of a split are told to."""
-        return BadRows(split, self.on_bad_row, cache_folder() / "quarantine" / self.name / f"{split}.jsonl")
+        quarantine = cache_folder() / "quarantine" / self.name / f"{split}.jsonl"
+        of = self.info.sizes.get(split, 0)
+        return BadRows(split, self.on_bad_row, quarantine, on_row=lambda row: self.on_rows("rows read", row, of))
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
@@ -243,18 +248,20 @@ class Task(Fed, ABC):
     def manifest(self, split: str) -> Manifest:
         """Count and hash a split, once."""
         if split not in self._manifests:
-            self._manifests[split] = self.split(split).manifest()
+            rows = self.split(split)
+            examples = counted(rows.examples, "rows hashed", len(rows.examples), self.on_rows)
+            self._manifests[split] = rows.manifest(examples)
         return self._manifests[split]
 
-    def training_texts(self) -> list[str]:
-        """Return source and target of every training row; a tokenizer learns from them."""
+    def training_texts(self) -> Iterator[str]:
+        """Yield source and target of every training row; a tokenizer learns from them."""
         examples = self.split("train").examples
-        if self.stream is not None:
-            return [example.target for example in examples]
-        texts = []
-        for example in examples:
-            texts += [self.plain_source(example), " " + example.target]
-        return texts
+        for example in counted(examples, "rows for a tokenizer", len(examples), self.on_rows):
+            if self.stream is not None:
+                yield example.target
+            else:
+                yield self.plain_source(example)
+                yield " " + example.target
 
     def target_tokens(self) -> float:
         """Return about how many tokens a training target has on average: a quarter of its bytes."""
@@ -285,15 +292,19 @@ class Task(Fed, ABC):
     def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
         from bench.tasks.exemplars.retrieve import retrieve
 
-        train, rows = self.split("train").examples, self.split(split).examples
+        train = self.split("train").examples
+        train_sources = [self.plain_source(row) for row in train]
+        sources = train_sources
+        if split != "train":
+            sources = [self.plain_source(row) for row in self.split(split).examples]
         return retrieve(
-            [self.plain_source(row) for row in train],
+            train_sources,
             [row.target for row in train],
-            [self.plain_source(row) for row in rows],
+            sources,
             own=split == "train",
             equal_targets=equal_targets,
             cache=cache_folder() / "exemplars",
-            progress=self.on_search,
+            progress=partial(self.on_rows, "exemplars"),
         )
 
     def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:

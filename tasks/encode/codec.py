@@ -90,14 +90,25 @@ class Codec:
             before, after = self.frame
             whole, labels = [*before, *source, *after], [*before, *target]
         else:
-            whole, labels = [self.tokenizer.bos_token_id, *source], [*target]
-        eos = self.tokenizer.eos_token_id
+            whole, labels = [self.bos, *source], [*target]
         if ends:
-            labels.append(eos)
+            labels.append(self.eos)
         read = None
         if exemplar is not None:
-            read = (*exemplar[: self.max_target], eos)
+            read = (*exemplar[: self.max_target], self.eos)
         return Encoded(name, tuple(whole), tuple(labels), truncated + over, read, n_words, n_bytes)
+
+    @cached_property
+    def bos(self) -> int:
+        """The token that begins a row; the library looks it up anew each time it is asked, and a row asks."""
+        token: int = self.tokenizer.bos_token_id
+        return token
+
+    @cached_property
+    def eos(self) -> int:
+        """The token that ends a target."""
+        token: int = self.tokenizer.eos_token_id
+        return token
 
     @cached_property
     def pad(self) -> int:

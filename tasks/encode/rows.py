@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -10,6 +10,8 @@ from bench.base.keys import key_of
 from bench.errors import StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split
+from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, size_of
+from bench.tasks.core.progress import OnRows
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
@@ -17,8 +19,9 @@ from bench.tasks.fetch.sources import cache_folder
 
 __all__ = ["rows_of"]
 
-MOST_IN_MEMORY = 1 << 24
-"""Characters of a split whose tokens need no file."""
+
+ROWS = 1_024  # made at a time
+DOCUMENTS = 64  # of running text; one may be as long as a thousand rows
 
 
 class EncodableTask(Protocol):
@@ -28,6 +31,7 @@ class EncodableTask(Protocol):
     version: ClassVar[int]
     given: Mapping[str, Any]
     stream: Stream | None
+    on_rows: OnRows
 
     def split(self, name: str, /) -> Split:
         """Return the rows of a split."""
@@ -67,7 +71,7 @@ def rows_of(
         exemplars: text by row id, for methods that read exemplars.
     """
     if task.stream is not None:
-        documents = _stored(task, split, codec, partial(_documents, task, split, codec), ["documents"])
+        documents = _stored(task, split, codec, partial(_documents, task, split, codec), ["documents"], DOCUMENTS)
         if prompts:
             return windows(documents, split, codec, task.stream)
         return blocks(documents, split, codec)
@@ -99,12 +103,20 @@ def _documents(task: EncodableTask, split: str, codec: Codec, start: int, stop: 
     return documents
 
 
+def _made(make: Callable[[int, int], Sequence[Encoded]], n: int, chunk: int, on_rows: OnRows) -> Iterator[Encoded]:
+    """Yield n rows, made some at a time."""
+    for start in range(0, n, chunk):
+        yield from make(start, min(start + chunk, n))
+        on_rows("rows encoded", min(start + chunk, n), n)
+
+
 def _stored(
     task: EncodableTask,
     split: str,
     codec: Codec,
     make: Callable[[int, int], Sequence[Encoded]],
     content: list[Any],
+    chunk: int = 0,
 ) -> TokenStore:
     """Make rows in memory, or in the cache where they are many.
 
@@ -114,15 +126,17 @@ def _stored(
         codec: of the backbone.
         make: makes rows start to stop.
         content: what else decides the rows; a part of the cache's key.
+        chunk: rows made at a time; 0 for all that stay in memory, and a thousand of others.
     """
     examples = task.split(split).examples
-    if sum(len(example.source) + len(example.target) for example in examples) <= MOST_IN_MEMORY:
-        return TokenStore.of(make(0, len(examples)))
+    if size_of(examples) <= MOST_IN_MEMORY:
+        return TokenStore.of(_made(make, len(examples), chunk or max(1, len(examples)), task.on_rows))
     manifest = task.manifest(split)
     key = key_of([FORMAT, task.name, task.version, task.given, manifest.sha256, codec.identity, content])
     folder = cache_folder() / "bins" / f"{task.name}-{split}-{key}"
     try:
-        return TokenStore.stored(folder, Wanted(len(examples), make, len(codec.tokenizer)))
+        wanted = Wanted(len(examples), make, len(codec.tokenizer))
+        return TokenStore.stored(folder, wanted, chunk or ROWS, task.on_rows)
     except OSError as error:
         raise StoreError(
             f"cannot keep tokens in '{folder}' ({error.strerror or error}); free space there or choose another folder "

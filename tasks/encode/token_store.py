@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
+from bench.tasks.core.progress import OnRows, tell_nobody
 from bench.tasks.encode.encoded import Encoded
 
 __all__ = ["FORMAT", "Array", "EncodedRows", "Part", "TokenStore", "Wanted", "gathered"]
@@ -142,17 +143,18 @@ class TokenStore(Sequence[Encoded]):
         return cls(np.array(flat, np.int32), _table(index), _names(names))
 
     @classmethod
-    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024) -> TokenStore:
+    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024, on_rows: OnRows = tell_nobody) -> TokenStore:
         """Map rows from a folder, writing it first if it is not there or is not what is wanted.
 
         Args:
             folder: named by everything that decides the rows.
             wanted: how to make them.
             chunk: rows made at a time.
+            on_rows: told how many are made.
         """
         store = cls._mapped(folder)
         if store is None or not store._is(wanted):
-            _write(folder, wanted, chunk)
+            _write(folder, wanted, chunk, on_rows)
             store = cls._mapped(folder)
         if store is None:
             raise OSError(f"{folder}: expected the tokens just written, found none; is another process removing them?")
@@ -283,13 +285,13 @@ def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     return np.asarray(np.memmap(path, dtype, "r", shape=shape))
 
 
-def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
+def _write(folder: Path, wanted: Wanted, chunk: int, on_rows: OnRows) -> None:
     """Write a folder whole or not at all; of several writers the first wins, unless what it left is not wanted."""
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     try:
-        _fill(unfinished, wanted, chunk)
+        _fill(unfinished, wanted, chunk, on_rows)
         store = TokenStore._mapped(folder)
         if store is not None and store._is(wanted):
             return
@@ -302,7 +304,7 @@ def _write(folder: Path, wanted: Wanted, chunk: int) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
+def _fill(folder: Path, wanted: Wanted, chunk: int, on_rows: OnRows) -> None:
     """Write the files of a folder; ids of a small vocabulary take two bytes each."""
     dtype: np.dtype[Any] = np.dtype(np.uint32)
     if wanted.vocabulary <= 1 << 16:
@@ -317,6 +319,7 @@ def _fill(folder: Path, wanted: Wanted, chunk: int) -> None:
             tokens.write(store.tokens.astype(dtype).tobytes())
             index.write(store.table.tobytes())
             names += [row.id for row in rows]
+            on_rows("rows encoded", len(names), wanted.n)
     table = _names(names)
     (folder / "names.bin").write_bytes(table.tobytes())
     about = {"format": FORMAT, "rows": len(names), "tokens": size, "dtype": dtype.str, "names": table.dtype.str}

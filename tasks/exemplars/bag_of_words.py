@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bench.errors import DataError
 
-__all__ = ["Bags", "bags_of", "words"]
+__all__ = ["Bags", "bags_of", "rows_of_bags", "words"]
 
 # Who changes which words a bag has raises VERSION in retrieve.py.
 CHUNK = 8_192  # texts counted at once
@@ -73,6 +73,22 @@ def bags_of(texts: Sequence[str], vocabulary: dict[str, int], grow: bool) -> Bag
     terms = _joined([part.terms for part in parts], np.int32)
     counts = _joined([part.counts for part in parts], np.int32)
     return Bags(starts, terms, counts, _joined([part.squared for part in parts], np.int64))
+
+
+def rows_of_bags(bags: Bags, rows: npt.NDArray[np.int64]) -> Bags:
+    """Return the bags of some texts; the same object for all of them in their order."""
+    if len(rows) == len(bags.squared):
+        return bags
+    lengths = bags.starts[rows + 1] - bags.starts[rows]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    terms, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    for first in range(0, len(rows), CHUNK):
+        stop = min(first + CHUNK, len(rows))
+        begin, end = starts[first], starts[stop]
+        moved = np.repeat(bags.starts[rows[first:stop]] - starts[first:stop], lengths[first:stop])  # [entries]
+        places = np.arange(begin, end) + moved
+        terms[begin:end], counts[begin:end] = bags.terms[places], bags.counts[places]
+    return Bags(starts, terms, counts, bags.squared[rows])
 
 
 def _joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.integer]) -> npt.NDArray[Any]:

@@ -63,17 +63,22 @@ class Kept:
         self._write(self._path(), range(self.rows), indices, cosines)
         self._clean()
 
-    def read_blocks(self) -> tuple[Integers, Floats, list[range]]:
-        """Return indices and cosines [rows] with the kept blocks filled in, and the blocks that are missing."""
-        indices, cosines, missing = np.zeros(self.rows, np.int64), np.zeros(self.rows), []
-        for start in range(0, self.rows, ROWS):
-            block = range(start, min(start + ROWS, self.rows))
+    def read_blocks(self) -> tuple[Integers, Floats, int]:
+        """Return indices and cosines [rows] with the kept blocks filled in, and the first row that is missing.
+
+        Blocks are made in their order. What stands behind a missing one is made again.
+        """
+        indices, cosines = np.zeros(self.rows, np.int64), np.zeros(self.rows)
+        for block in self.blocks_from(0):
             part = self._read(self._path(block), block)
             if part is None:
-                missing.append(block)
-            else:
-                indices[start : block.stop], cosines[start : block.stop] = part
-        return indices, cosines, missing
+                return indices, cosines, block.start
+            indices[block.start : block.stop], cosines[block.start : block.stop] = part
+        return indices, cosines, self.rows
+
+    def blocks_from(self, start: int) -> list[range]:
+        """Return the blocks from a row on, with which one begins."""
+        return [range(first, min(first + ROWS, self.rows)) for first in range(start, self.rows, ROWS)]
 
     def write_block(self, block: range, indices: Integers, cosines: Floats) -> None:
         """Keep some of all rows, unless they are all.

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from bench.tasks.exemplars.bag_of_words import Bags
 
-__all__ = ["Index", "index_of", "nearest"]
+__all__ = ["Best", "Index", "index_of", "nearest", "none_of", "take_nearer"]
 
 BLOCK = 8_192  # documents whose sums are held at once: they stay in a core's first cache
 STRIP = 256  # of these, documents compared together
 COMMON = 24  # a word in more than every 24th document is kept as a row over all of them, if a count is one byte
 SHORT = 2**15  # with all squared lengths below, sums fit 16 bits, for dot <= length * length
 SLACK = 1e-5  # far above the rounding of the 32-bit screen
+ANY = 1e-30  # below every cosine that is not 0
 
 Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,9 +82,35 @@ def index_of(bags: Bags, terms: int, longest: int) -> Index:
     return Index(starts, columns, counts, rows, common, bags.squared, scales, longest >= SHORT)
 
 
+class Best(NamedTuple):
+    """The nearest document of each row, as far as it is known.
+
+    Args:
+        documents: their numbers, int64 [rows]; -1 for none.
+        dots: their dot products with the rows, int64 [rows].
+        screens: what 32-bit cosines must reach to be worth a comparison, float32 [rows]; see `_screen`.
+    """
+
+    documents: npt.NDArray[np.int64]
+    dots: npt.NDArray[np.int64]
+    screens: npt.NDArray[np.float32]
+
+
+def none_of(rows: int) -> Best:
+    """Return that nothing is known of some rows."""
+    return Best(np.full(rows, -1, np.int64), np.zeros(rows, np.int64), np.full(rows, ANY, np.float32))
+
+
 def nearest(
-    index: Index, queries: Bags, first: int, stop: int, groups: Array, query_groups: Array
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    index: Index,
+    queries: Bags,
+    first: int,
+    stop: int,
+    groups: Array,
+    query_groups: Array,
+    documents: range | None = None,
+    back: Best | None = None,
+) -> Best:
     """Find the documents nearest to queries `first` to `stop` by cosine; the lowest number wins a tie.
 
     Cosines are compared as fractions of integers, so a tie is a tie and nothing else is one. Releases the interpreter's
@@ -96,16 +123,38 @@ def nearest(
         stop: one past the last.
         groups: [k, documents] numbers; a document that has a number of the query's in its row is left out.
         query_groups: [k, queries] numbers, negative where nothing is left out.
+        documents: which of them are searched; None for all.
+        back: where the queries are the documents, what is known of these: each query is then offered to every later
+            document, and only later ones are offered to it. So each pair is worked out once. Queries must come in
+            rising order, and no two threads may search the same documents.
 
     Returns:
-        The documents' numbers and their dot products with the queries [stop - first]; -1 and 0 for a query that shares
-        no word with a document that is not left out.
+        What was found for the queries, [stop - first]; -1 and 0 for a query that shares no word with a document that
+        is not left out.
     """
+    if documents is None:
+        documents = range(len(index.squared))
     dtype = np.int32 if index.wide else np.int16
     sums = np.zeros(BLOCK, dtype)
-    best, dots = np.full(stop - first, -1, np.int64), np.zeros(stop - first, np.int64)
-    _search(index, queries, first, groups, query_groups, sums, best, dots)
-    return best, dots
+    found = none_of(stop - first)
+    _search(
+        index,
+        queries,
+        first,
+        groups,
+        query_groups,
+        sums,
+        found,
+        documents.start,
+        documents.stop,
+        back or none_of(0),
+    )
+    return found
+
+
+def take_nearer(best: Best, first: int, found: Best, index: Index) -> None:
+    """Put what was found for the rows from `first` on into what is known, where it is nearer, or lower and as near."""
+    _take_nearer(best, first, found, index.squared)
 
 
 @_compiled
@@ -123,26 +172,60 @@ def _turn(bags: Bags, rows: Array, places: Array, documents: Array, counts: Arra
 
 @_compiled
 def _search(
-    index: Index, queries: Bags, first: int, groups: Array, query_groups: Array, sums: Array, best: Array, dots: Array
+    index: Index,
+    queries: Bags,
+    first: int,
+    groups: Array,
+    query_groups: Array,
+    sums: Array,
+    found: Best,
+    start: int,
+    stop: int,
+    back: Best,
 ) -> None:
     """Go through the documents in blocks; `places` says how far the queries' words have been followed."""
     offset = queries.starts[first]
-    places = index.starts[queries.terms[offset : queries.starts[first + len(best)]]]
-    for low in range(0, len(index.squared), len(sums)):
-        high = min(low + len(sums), len(index.squared))
-        for i in range(len(best)):
-            for entry in range(queries.starts[first + i], queries.starts[first + i + 1]):
-                term, weight = queries.terms[entry], queries.counts[entry]
-                if index.rows[term] >= 0:
-                    _add(sums, index.common[index.rows[term], low:high], weight)
-                    continue
-                place, end = places[entry - offset], index.starts[term + 1]
-                while place < end and index.documents[place] < high:
-                    sums[index.documents[place] - low] += weight * index.counts[place]
-                    place += 1
-                places[entry - offset] = place
-            left_out = query_groups[:, first + i]
-            best[i], dots[i] = _take(sums[: high - low], low, index, groups, left_out, best[i], dots[i])
+    places = _places(index, queries.terms[offset : queries.starts[first + len(found.dots)]], start)
+    for low in range(start, stop, len(sums)):
+        high = min(low + len(sums), stop)
+        block = sums[: high - low]
+        for i in range(len(found.dots)):
+            query = first + i
+            _add_up(block, low, index, queries, query, places[queries.starts[query] - offset :])
+            left_out = query_groups[:, query]
+            if len(back.dots) > 0:
+                block[: max(0, query + 1 - low)] = 0
+                _offer(block, low, index, groups, left_out, query, back)
+            _take(block, low, index, groups, left_out, found, i)
+            block[:] = 0
+
+
+@_compiled
+def _places(index: Index, terms: Array, start: int) -> Array:
+    """Return where the documents from `start` on begin, for each word."""
+    places = index.starts[terms]
+    if start > 0:
+        for entry in range(len(terms)):
+            low, high = places[entry], index.starts[terms[entry] + 1]
+            places[entry] = low + np.searchsorted(index.documents[low:high], start)
+    return places
+
+
+@_compiled
+def _add_up(sums: Array, low: int, index: Index, queries: Bags, query: int, places: Array) -> None:
+    """Add the dot products of a query with the documents of a block to `sums`, which are 0."""
+    high = low + len(sums)
+    first, stop = queries.starts[query], queries.starts[query + 1]
+    for entry in range(first, stop):
+        term, weight = queries.terms[entry], queries.counts[entry]
+        if index.rows[term] >= 0:
+            _add(sums, index.common[index.rows[term], low:high], weight)
+            continue
+        place, end = places[entry - first], index.starts[term + 1]
+        while place < end and index.documents[place] < high:
+            sums[index.documents[place] - low] += weight * index.counts[place]
+            place += 1
+        places[entry - first] = place
 
 
 @_compiled
@@ -152,32 +235,67 @@ def _add(sums: Array, row: Array, weight: int) -> None:
 
 
 @_compiled
-def _take(sums: Array, low: int, index: Index, groups: Array, left_out: Array, best: Any, dot: Any) -> tuple[Any, Any]:
-    """Return the better of `best` and the documents from `low` on; the sums become 0."""
-    screen = _screen(index, best, dot)
+def _take(sums: Array, low: int, index: Index, groups: Array, left_out: Array, found: Best, i: int) -> None:
+    """Take the nearest of a block of documents for the i-th query, if it is nearer than what was found before."""
+    best, dot, screen = found.documents[i], found.dots[i], found.screens[i]
     for start in range(0, len(sums), STRIP):
         strip, scales = sums[start : start + STRIP], index.scales[low + start : low + start + STRIP]
         above = False
-        for i in range(len(strip)):
-            above |= np.float32(strip[i]) * scales[i] >= screen
+        for j in range(len(strip)):
+            above |= np.float32(strip[j]) * scales[j] >= screen
         if above:
-            for i in range(len(strip)):
-                if np.float32(strip[i]) * scales[i] >= screen:
-                    document = low + start + i
+            for j in range(len(strip)):
+                if np.float32(strip[j]) * scales[j] >= screen:
+                    document = low + start + j
                     if _allowed(document, groups, left_out) and (
-                        best < 0 or _nearer(strip[i], index.squared[document], dot, index.squared[best])
+                        best < 0 or _nearer(strip[j], index.squared[document], dot, index.squared[best])
                     ):
-                        best, dot = document, np.int64(strip[i])
+                        best, dot = document, np.int64(strip[j])
                         screen = _screen(index, best, dot)
-        strip[:] = 0
-    return best, dot
+    found.documents[i], found.dots[i], found.screens[i] = best, dot, screen
 
 
 @_compiled
-def _screen(index: Index, best: int, dot: int) -> Any:
+def _offer(sums: Array, low: int, index: Index, groups: Array, left_out: Array, query: int, back: Best) -> None:
+    """Offer a query, which is a document too, to a block of documents."""
+    scale = index.scales[query]
+    for start in range(0, len(sums), STRIP):
+        strip, screens = sums[start : start + STRIP], back.screens[low + start : low + start + STRIP]
+        above = False
+        for j in range(len(strip)):
+            above |= np.float32(strip[j]) * scale >= screens[j]
+        if above:
+            for j in range(len(strip)):
+                document = low + start + j
+                if np.float32(strip[j]) * scale >= screens[j] and _allowed(document, groups, left_out):
+                    best = back.documents[document]
+                    if best < 0 or _nearer(strip[j], index.squared[query], back.dots[document], index.squared[best]):
+                        back.documents[document], back.dots[document] = query, strip[j]
+                        screens[j] = _screen(index, query, strip[j])
+
+
+@_compiled
+def _take_nearer(best: Best, first: int, found: Best, squared: Array) -> None:
+    for i in range(len(found.dots)):
+        other, old = found.documents[i], best.documents[first + i]
+        if other < 0:
+            continue
+        better = old < 0
+        if not better:
+            dot, old_dot = found.dots[i], best.dots[first + i]
+            better = _nearer(dot, squared[other], old_dot, squared[old]) or (
+                other < old and not _nearer(old_dot, squared[old], dot, squared[other])
+            )
+        if better:
+            best.documents[first + i], best.dots[first + i] = other, found.dots[i]
+            best.screens[first + i] = found.screens[i]
+
+
+@_compiled
+def _screen(index: Index, best: int, dot: Any) -> Any:
     """Return what 32-bit cosines times the query's length must reach to be worth a comparison."""
     if best < 0:
-        return np.float32(1e-30)
+        return np.float32(ANY)
     return np.float32(np.float32(dot) * index.scales[best] * np.float32(1 - SLACK))
 
 

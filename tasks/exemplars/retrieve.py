@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,14 @@ from bench.base.seeds import seed_of
 from bench.errors import DataError, UsageError
 from bench.tasks.exemplars.bag_of_words import bags_of
 from bench.tasks.exemplars.files import Kept
+from bench.tasks.exemplars.groups import groups_of, plain
+
+if TYPE_CHECKING:
+    from bench.tasks.exemplars.search import Search
 
 __all__ = ["VERSION", "Exemplars", "gold_share", "leak", "retrieve", "swapped"]
 
 VERSION = 1  # of the retrieval; raise it when a row's exemplar changes
-
-BATCH = 128  # rows a thread searches for at once; without effect on the result
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -66,8 +68,8 @@ def retrieve(
     shares no word with any training row it may have gets the lowest of these, with cosine 0. Texts are equal when they
     differ in white space only. The words of a bag are those of `bag_of_words.words`.
 
-    Time grows with rows times training rows (measured: 0.3 ms a row for 200,000 training rows of 31 words, on one
-    core), memory with the number of words. Millions of rows may be killed and go on where they were.
+    Time grows with rows times training rows (tests/benchmarks/full_size.py), memory with the number of words. Millions
+    of rows may be killed and go on where they were. A GPU is used where there is one and rows are many.
 
     Args:
         train_sources: sources of the training rows.
@@ -110,7 +112,7 @@ def retrieve(
     kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
     result = kept.read()
     if result is None:
-        groups, row_groups = _groups(train_sources, sources, own, equal_sources, both_targets)
+        groups, row_groups = groups_of(train_sources, sources, own, equal_sources, both_targets)
         search = _searcher(train_sources, sources, own, groups, row_groups)
         result = _all(search, kept, progress, threads or _cores())
     elif progress:
@@ -125,7 +127,7 @@ def gold_share(exemplars: Exemplars, train_targets: Sequence[str], targets: Sequ
     if not targets:
         return float("nan")
     pairs = zip(exemplars.indices.tolist(), targets, strict=True)
-    return sum(_plain(train_targets[at]) == _plain(target) for at, target in pairs) / len(targets)
+    return sum(plain(train_targets[at]) == plain(target) for at, target in pairs) / len(targets)
 
 
 def leak(train_share: float, test_share: float) -> str | None:
@@ -174,106 +176,39 @@ def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
 
 # One search ---------------------------------------------------------------------------------------------------------
 
-Search = Callable[[int, int], tuple[Integers, Floats]]  # first row, one past the last -> indices, cosines
-
 
 def _searcher(
     train_sources: Sequence[str], sources: Sequence[str], own: bool, groups: Integers, row_groups: Integers
 ) -> Search:
-    from bench.tasks.exemplars.nearest import index_of, nearest  # compiles: some seconds that only a search should cost
+    from bench.tasks.exemplars.search import Search  # compiles: some seconds that only a search should cost
 
     vocabulary: dict[str, int] = {}
     bags = bags_of(train_sources, vocabulary, grow=True)
     rows = bags
     if not own:
         rows = bags_of(sources, vocabulary, grow=False)
-    index = index_of(bags, len(vocabulary), int(max(bags.squared.max(), rows.squared.max(initial=0))))
-    del vocabulary
-    lowest = _lowest(groups)
-
-    def search(first: int, stop: int) -> tuple[Integers, Floats]:
-        indices, dots = nearest(index, rows, first, stop, groups, row_groups)
-        for at in np.flatnonzero(indices < 0):
-            free = (groups[:, lowest] != row_groups[:, first + at, None]).all(0)
-            if not free.any():
-                why = "each is the row itself or has its source or its target"
-                raise DataError(f"row {first + at} has no exemplar among {len(train_sources)} training rows: {why}")
-            indices[at] = lowest[free.argmax()]
-        lengths = np.sqrt(rows.squared[first:stop].astype(np.float64) * bags.squared[indices])
-        return indices, dots / np.maximum(lengths, 1)
-
-    return search
+    return Search(bags, rows, len(vocabulary), groups, row_groups)
 
 
 def _all(search: Search, kept: Kept, progress: Progress | None, threads: int) -> tuple[Integers, Floats]:
     """Search for all rows that are not in the cache, in blocks that go there when they are done."""
-    indices, cosines, missing = kept.read_blocks()
-    starts = [start for block in missing for start in range(block.start, block.stop, BATCH)]
-    ends = {block.stop: block for block in missing}
-    done = kept.rows - sum(map(len, missing))
+    indices, cosines, begun = kept.read_blocks()
+    search.begin(begun, indices, cosines)
     with ThreadPoolExecutor(threads) as pool:
         try:
-            batches = pool.map(lambda start: search(start, min(start + BATCH, kept.rows)), starts)
-            for start, batch in zip(starts, batches, strict=True):
-                stop = start + len(batch[0])
-                indices[start:stop], cosines[start:stop] = batch
-                done += stop - start
-                if stop in ends:
-                    kept.write_block(ends[stop], indices, cosines)
+            for block in kept.blocks_from(begun):
+                for start in range(block.start, block.stop, search.batch):
+                    stop = min(start + search.batch, block.stop)
+                    search.go_on(stop, pool, threads)
+                    if progress and stop < block.stop:
+                        progress(stop, kept.rows)
+                kept.write_block(block, indices, cosines)
                 if progress:
-                    progress(done, kept.rows)
+                    progress(block.stop, kept.rows)
         finally:
             pool.shutdown(cancel_futures=True)
     kept.write(indices, cosines)
     return indices, cosines
-
-
-def _groups(
-    train_sources: Sequence[str],
-    sources: Sequence[str],
-    own: bool,
-    equal_sources: bool,
-    targets: tuple[Sequence[str], Sequence[str]] | None,
-) -> tuple[Integers, Integers]:
-    """Return numbers [k, training rows] and [k, rows]: a training row with a number of the row's is excluded."""
-    pairs: list[tuple[Integers, Integers]] = []
-    if not equal_sources:
-        pairs.append(_numbers(train_sources, sources, own))
-    elif own:
-        pairs.append((np.arange(len(sources)), np.arange(len(sources))))
-    if targets is not None:
-        pairs.append(_numbers(*targets, own))
-    if not pairs:
-        return np.zeros((0, len(train_sources)), np.int64), np.zeros((0, len(sources)), np.int64)
-    return np.stack([groups for groups, _ in pairs]), np.stack([rows for _, rows in pairs])
-
-
-def _numbers(train: Sequence[str], rows: Sequence[str], own: bool) -> tuple[Integers, Integers]:
-    """Return a number for each training text and each row's, the same for equal texts, [training rows] and [rows]."""
-    digests = (hashlib.blake2b(_bytes(_plain(text)), digest_size=16).digest() for text in _both(train, rows, own))
-    _, numbers = np.unique(np.frombuffer(b"".join(digests), "S16"), return_inverse=True)
-    if own:
-        return numbers, numbers
-    return numbers[: len(train)], numbers[len(train) :]
-
-
-def _lowest(groups: Integers) -> Integers:
-    """Return a few training rows, rising: the lowest that any row may have is among them.
-
-    For k = 2: if row 0 is excluded by one number, the answer is the first row that differs from it there (a), or, if a
-    is excluded too, by its second number, the first that differs from row 0 in the first and from a in the second.
-    """
-    lowest = {0}
-    for k in range(len(groups)):
-        differs = groups[k] != groups[k, 0]  # [training rows]
-        if differs.any():
-            second = int(differs.argmax())
-            lowest.add(second)
-            for m in range(len(groups)):
-                third = differs & (groups[m] != groups[m, second])
-                if m != k and third.any():
-                    lowest.add(int(third.argmax()))
-    return np.array(sorted(lowest))
 
 
 # Texts --------------------------------------------------------------------------------------------------------------
@@ -304,24 +239,10 @@ def _check(
         raise UsageError(f"expected threads >= 0 (0 for all cores), got {threads}")
 
 
-def _both(train: Sequence[str], rows: Sequence[str], own: bool) -> Iterator[str]:
-    yield from train
-    if not own:
-        yield from rows
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _sha256(texts: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for text in texts:
-        data = _bytes(text)
+        data = text.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,6 +19,9 @@ OnBadRow = Literal["fail", "skip", "quarantine"]
 
 LONGEST_KEPT = 1000
 """Characters of a bad row that are kept in quarantine."""
+
+
+EVERY = 1_024  # rows
 
 
 class BadRow(ValueError):
@@ -43,6 +47,7 @@ class BadRows:
         split: `train`, `valid` or `test`.
         policy: `fail` refuses the file, `skip` leaves the row out, `quarantine` leaves it out and keeps it in a file.
         quarantine: that file.
+        on_row: told now and then which row of a file a reader has reached.
 
     >>> bad_rows = BadRows("train", "skip")
     >>> bad_rows.add(Path("my.jsonl"), "line 3", "has no field 'text'")
@@ -54,7 +59,13 @@ class BadRows:
     policy: OnBadRow = "fail"
     quarantine: Path | None = None
     skipped: list[Skipped] = field(default_factory=list)
+    on_row: Callable[[int], None] | None = None
     _kept: list[str] = field(default_factory=list)
+
+    def reached(self, row: int) -> None:
+        """Take that a reader has come to a row of its file, counted from 1."""
+        if row % EVERY == 0 and self.on_row is not None:
+            self.on_row(row)
 
     def add(self, file: Path, row: str, reason: str, text: str = "") -> None:
         """Refuse a row that cannot be used, or leave it out and count it.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
+from bench.tasks.core.mapped_examples import held
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
@@ -54,7 +55,7 @@ def split_pair(folder: Path, split: str) -> tuple[Path, Path] | None:
     return None
 
 
-def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[list[Example], str]:
+def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Example], str]:
     """Read sentences and headlines, `UNK` written `<unk>`; evaluated rows have their headline as reference.
 
     Returns:
@@ -74,14 +75,17 @@ def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[list[Exampl
     else:
         origin = pair[0]
         rows = aligned(*pair, bad_rows)
-    examples = []
+    return held(_examples(split, rows)), str(origin)
+
+
+def _examples(split: str, rows: Iterable[tuple[int, str, str]]) -> Iterator[Example]:
+    """Yield rows, given their number from 1, sentence and headline."""
     for number, sentence, headline in rows:
         headline = one_unknown(headline)
         references: tuple[str, ...] = ()
         if split != "train":
             references = (headline,)
-        examples.append(Example(f"{split}/{number - 1}", one_unknown(sentence), headline, references, NO_FIELDS))
-    return examples, str(origin)
+        yield Example(f"{split}/{number - 1}", one_unknown(sentence), headline, references, NO_FIELDS)
 
 
 def sample_pairs(split: str) -> list[Example]:

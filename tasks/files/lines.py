@@ -35,6 +35,7 @@ def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LI
         DataError: it is damaged, or a line may not be skipped; the message names file and line.
     """
     for number, line in numbered(path, longest):
+        bad_rows.reached(number)
         try:
             text = decoded(line, longest, first=number == 1)
         except BadRow as problem:
@@ -50,6 +51,7 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
         DataError: one file has more lines than the other, or a line may not be skipped.
     """
     for number, pair in enumerate(_line_pairs(sources, targets), 1):
+        bad_rows.reached(number)
         texts = []
         for path, line in zip((sources, targets), pair, strict=True):
             try:

@@ -76,6 +76,7 @@ def read_records(
     else:
         rows = _rows(path, bad_rows)
     for number, row, values in rows:
+        bad_rows.reached(number + 1)
         try:
             texts = {}
             for name, column in columns.items():

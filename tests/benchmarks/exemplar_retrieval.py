@@ -34,7 +34,8 @@ import numpy as np
 from bench.perf.memory import peak_megabytes
 from bench.tasks.exemplars.bag_of_words import Bags, bags_of
 from bench.tasks.exemplars.nearest import index_of, nearest
-from bench.tasks.exemplars.retrieve import BATCH, gold_share, leak, retrieve
+from bench.tasks.exemplars.retrieve import gold_share, leak, retrieve
+from bench.tasks.exemplars.search import BATCH
 
 TYPES = 100_000
 Best = tuple[Any, Any]  # document and cosine of each query
@@ -59,7 +60,7 @@ def searcher(documents: Bags, queries: Bags, terms: int, threads: int) -> Callab
         with ThreadPoolExecutor(threads) as pool:
             starts = range(0, n, BATCH)
             found = list(pool.map(lambda s: nearest(index, queries, s, min(s + BATCH, n), groups, groups), starts))
-        best, dots = (np.concatenate(part) for part in zip(*found, strict=True))
+        best, dots, _ = (np.concatenate(part) for part in zip(*found, strict=True))
         return best, dots / np.sqrt(queries.squared * documents.squared[best])
 
     return search

@@ -125,7 +125,8 @@ def scratch_folder(results: Path, cell: Cell) -> Iterator[Path]:
 def do_share(job: dict[str, Any], rank: Rank) -> None:
     """Do one process' share of a job."""
     rank.heartbeat("reading the data")
-    do_work(cell_of(job["cell"]), job, rank.number, rank.world, rank.scratch, rank.heartbeat)
+    cell = cell_of(job["cell"], lambda what, done, of: rank.heartbeat(what, done))
+    do_work(cell, job, rank.number, rank.world, rank.scratch, rank.heartbeat)
 
 
 def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Path, on_beat: OnBeat) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.tasks.exemplars import nearest as module
 from bench.tasks.exemplars.bag_of_words import Bags
-from bench.tasks.exemplars.nearest import _nearer, index_of, nearest
+from bench.tasks.exemplars.nearest import _nearer, index_of, nearest, none_of, take_nearer
 
 TERMS = 40
 
@@ -67,15 +67,39 @@ def test_the_nearest_row_is_that_of_an_obvious_search(
     assert (index.counts.dtype, index.wide) == (np.uint8 if most < 256 else np.int32, most > 60)
     assert (len(index.common) == 0) == (common == 0)
     found = [nearest(index, asked, first, min(first + 7, 40), groups, left_out) for first in range(0, 40, 7)]
-    for i, (best, dot) in enumerate(zip(*(np.concatenate(part) for part in zip(*found, strict=True)), strict=True)):
+    for i, (best, dot, _) in enumerate(zip(*(np.concatenate(part) for part in zip(*found, strict=True)), strict=True)):
         allowed = [d for d in range(300) if (groups[:, d] != left_out[:, i]).all()]
         assert (best, dot) == obvious(rows, queries[i], allowed)
+
+
+@pytest.mark.parametrize("most", [3, 9_000])
+@pytest.mark.parametrize("known", [0, 61])
+@pytest.mark.parametrize("part", [10, 150])
+def test_each_pair_may_be_worked_out_once(monkeypatch: pytest.MonkeyPatch, most: int, known: int, part: int) -> None:
+    monkeypatch.setattr(module, "BLOCK", 16)
+    draw = random.Random(f"{most} {known} {part}")
+    rows = random_rows(draw, 150, most)
+    groups = np.array([[draw.randrange(9) for _ in rows], [draw.randrange(90) for _ in rows]])
+    documents = bags(rows)
+    index = index_of(documents, TERMS, int(documents.squared.max()))
+    best = none_of(150)
+    for first in range(known, 150, 7):
+        stop, found = min(first + 7, 150), []
+        for start in range(first, 150, part):
+            some = range(start, min(start + part, 150))
+            found.append(nearest(index, documents, first, stop, groups, groups, some, best))
+        found.append(nearest(index, documents, first, stop, groups, groups, range(known)))
+        for one in found:
+            take_nearer(best, first, one, index)
+    for i in range(known, 150):
+        allowed = [d for d in range(150) if (groups[:, d] != groups[:, i]).all()]
+        assert (best.documents[i], best.dots[i]) == obvious(rows, rows[i], allowed)
 
 
 def test_nothing_is_left_out_without_groups() -> None:
     documents = bags([{}, {0: 1}, {0: 2}])
     none = np.zeros((0, 3), np.int64)
-    best, dots = nearest(index_of(documents, 1, 4), documents, 0, 3, none, none)
+    best, dots, _ = nearest(index_of(documents, 1, 4), documents, 0, 3, none, none)
     assert (best.tolist(), dots.tolist()) == ([-1, 1, 1], [0, 1, 2])
 
 

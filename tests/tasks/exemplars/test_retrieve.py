@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from bench.base.files import signature
 from bench.errors import DataError, StoreError, UsageError
+from bench.tasks.exemplars import dense, search
 from bench.tasks.exemplars import files as exemplar_files
 from bench.tasks.exemplars import retrieve as exemplars
 from bench.tasks.exemplars.bag_of_words import words
@@ -89,6 +91,34 @@ def test_it_is_what_an_obvious_search_finds(seed: int, equal_sources: bool, equa
         found = retrieve(*train, rows[0], targets=None if own else rows[1], threads=threads, **options)
         assert found.indices.tolist() == indices
         assert found.cosines == pytest.approx(cosines, abs=1e-15)
+
+
+@pytest.fixture
+def on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search as on a GPU, with tensors of the CPU, few columns and small tiles."""
+    monkeypatch.setattr(search, "PAIRS", 0)
+    monkeypatch.setattr(search, "DENSE_BATCH", 7)
+    monkeypatch.setattr(dense, "device_for", lambda longest, documents: "cpu")
+    monkeypatch.setattr(dense, "TILE", 16)
+
+
+@pytest.mark.usefixtures("on_a_device")
+@pytest.mark.parametrize("words", [0, 3, 100])
+@pytest.mark.parametrize("equal_targets", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_device_finds_the_same(monkeypatch: pytest.MonkeyPatch, words: int, equal_targets: bool, own: bool) -> None:
+    made = dense.DenseSearch.__init__
+    monkeypatch.setattr(dense.DenseSearch, "__init__", partialmethod(made, words=words))
+    train = corpus(5, 150)
+    rows = train if own else corpus(105, 60)
+    indices, cosines = obvious(train, rows, own, equal_targets=equal_targets)
+    found = retrieve(*train, rows[0], targets=None if own else rows[1], own=own, equal_targets=equal_targets)
+    assert found.indices.tolist() == indices
+    assert found.cosines == pytest.approx(cosines, abs=1e-15)
+
+
+def test_a_device_is_not_asked_for_what_it_cannot_say_exactly() -> None:
+    assert dense.device_for(dense.LONGEST + 1, 1) is None
 
 
 def test_ties_go_to_the_lowest_row_and_only_white_space_makes_no_difference() -> None:
@@ -174,7 +204,7 @@ def ask(
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exemplars, "BATCH", 8)
+    monkeypatch.setattr(search, "BATCH", 8)
     monkeypatch.setattr(exemplar_files, "ROWS", 32)
 
 

@@ -1,0 +1,70 @@
+"""Progress on rows: reading, hashing, a tokenizer, encoding and exemplars tell how far they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.cells.progress import Progress
+from bench.queue.progress_file import ProgressFile, read_progress
+from bench.tasks.core import progress
+from bench.tasks.core.progress import counted
+from bench.tasks.encode import rows as encode_rows
+from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.sources import Source
+from bench.tasks.files import bad_rows
+from bench.tasks.gigaword import SIZES, Gigaword
+
+Told = list[tuple[str, int, int]]
+
+
+def test_rows_are_told_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", 4)
+    told: Told = []
+    assert list(counted(range(10), "rows", 10, lambda *row: told.append(row))) == list(range(10))
+    assert told == [("rows", 4, 10), ("rows", 8, 10), ("rows", 10, 10)]
+    told.clear()
+    assert list(counted(range(8), "rows", 8, lambda *row: told.append(row))) == list(range(8))
+    assert told == [("rows", 4, 8), ("rows", 8, 8)]
+    assert list(counted([], "rows", 0, lambda *row: told.append(row))) == []
+
+
+def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", 8)
+    monkeypatch.setattr(bad_rows, "EVERY", 8)
+    monkeypatch.setattr(encode_rows, "MOST_IN_MEMORY", 10)
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "train.article.txt").write_text("".join(f"the river {i} is long .\n" for i in range(20)))
+    (tmp_path / "train.title.txt").write_text("".join(f"river {i}\n" for i in range(20)))
+    told: Told = []
+    task = Gigaword()
+    task.load(Source(tmp_path, "test"), on_rows=lambda *row: told.append(row))
+    codec = Codec(task.tokenizer(300), "encoder-decoder", 20, 10)
+    task.manifest("train")
+    task.encoded("train", codec)
+    task.exemplars("train")
+    assert [row for row in told if row[0] == "rows read"] == [("rows read", n, SIZES["train"]) for n in (8, 16)]
+    for what in ("rows for a tokenizer", "rows hashed", "rows encoded", "exemplars"):
+        assert (what, 20, 20) in told
+
+
+def test_it_is_shown_and_is_a_sign_of_life(tmp_path: Path) -> None:
+    beats: list[tuple[str, int]] = []
+    file = ProgressFile(tmp_path / "p", lambda stage, step=0: beats.append((stage, step)))
+    file.stage("training")
+    file.written -= 10
+    file.rows("rows encoded", 5, 9)
+    assert beats == [("training", 0), ("rows encoded", 5)]
+    found = read_progress(tmp_path / "p")
+    assert found is not None
+    assert (found["stage"], found["step"], found["of"], found["left_s"]) == ("rows encoded", 5, 9, None)
+    file.step(3, 3, {})
+    found = read_progress(tmp_path / "p")
+    assert found is not None
+    assert found["stage"] == "training"
+    bar = Progress(quiet=True)
+    bar.rows("rows read", 1024, 0)
+    assert bar.bar.tasks[0].fields["note"] == "rows read 1,024"
+    bar.rows("rows read", 1024, 3000)
+    assert bar.bar.tasks[0].fields["note"] == "rows read 1,024 of 3,000"
