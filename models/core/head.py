@@ -9,7 +9,9 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Protocol
 
@@ -41,6 +43,23 @@ LARGE = 2**30
 """Bytes of the logits of one slice on any other device, where a slice should keep thousands of cores busy."""
 
 
+_PLANNED_FOR: ContextVar[str] = ContextVar("planned_for", default="")
+
+
+@contextmanager
+def sliced_as_on(kind: str) -> Iterator[None]:
+    """Slices have the size that they have on a kind of device, for plans that are made on another one.
+
+    Args:
+        kind: such as `cpu` or `cuda`.
+    """
+    token = _PLANNED_FOR.set(kind)
+    try:
+        yield
+    finally:
+        _PLANNED_FOR.reset(token)
+
+
 def slice_size(embedding: Tensor) -> int:
     """Return how many positions a slice has: a power of two, a function of vocabulary, precision and kind of device.
 
@@ -53,7 +72,8 @@ def slice_size(embedding: Tensor) -> int:
     bytes_each = sum_dtype(embedding).itemsize
     if product_dtype(embedding) != sum_dtype(embedding):
         bytes_each += product_dtype(embedding).itemsize  # a copy for the products
-    return positions_in(BUDGET.get(embedding.device.type, LARGE), len(embedding) * bytes_each)
+    kind = _PLANNED_FOR.get() or embedding.device.type
+    return positions_in(BUDGET.get(kind, LARGE), len(embedding) * bytes_each)
 
 
 def positions_in(budget: int, bytes_each: int) -> int:
