@@ -77,8 +77,9 @@ def plan(method: str, length: int, precision: str, rows: int) -> dict[str, float
 
     from bench.config.resolve import find_method
     from bench.cost.blank import BlankWords, objective_over
-    from bench.cost.memory import Lengths, peak_bytes, traced
+    from bench.cost.memory import Lengths, peak_bytes
     from bench.cost.parameters import count
+    from bench.cost.passes import Where, backbone_passes, traced
     from bench.models.backbones.causal import Causal
 
     started = time.monotonic()
@@ -87,7 +88,8 @@ def plan(method: str, length: int, precision: str, rows: int) -> dict[str, float
         backbone = Causal(GPT2LMHeadModel(GPT2Config()), BlankWords(50257))
     found = find_method(method)
     objective = objective_over(found, found.values("method"), backbone, fake)
-    memory = traced(objective, fake, Lengths(1, length - 1), rows, precision, "cpu")
+    where = Where(fake, precision, "cpu")
+    memory = traced(objective, where, backbone_passes(backbone, where, Lengths(1, length - 1), rows))
     peak = max(peak_bytes(memory, count(objective), rows, 1, "cpu").values())
     return {"bytes": peak, "seconds": time.monotonic() - started}
 
@@ -101,7 +103,8 @@ def train(method: str, length: int, precision: str, rows: int) -> dict[str, floa
 
     from bench.config.config import TrainerConfig
     from bench.config.resolve import find_method
-    from bench.cost.memory import Lengths, batch_of
+    from bench.cost.memory import Lengths
+    from bench.cost.passes import batch_of
     from bench.models.backbones.causal import Causal
     from bench.models.core.run_context import Optimiser, RunContext
     from bench.training.training import quiet, settings_of
