@@ -103,7 +103,8 @@ def work(
             callbacks=[Beats(on_beat)],
         )
         if rank == 0:
-            how = {"world": world, "accumulate": accumulate}
+            how: dict[str, Any] = {"world": world, "accumulate": accumulate}
+            how["float32_products"] = cell.config.trainer.float32_products
             if out_of_memory:
                 how["out_of_memory"] = True
             store_trained(cell, objective, codec, result, how, started)

@@ -20,6 +20,7 @@ from bench.cli_options import (
     set_option,
 )
 from bench.config.arguments import RunArguments
+from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 
@@ -38,9 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="PAPER/TABLE",
         help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
     )
-    parser.add_argument(
-        "--preset", choices=["auto", "small", "paper"], default="auto", help="auto: small without a CUDA GPU"
-    )
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
@@ -67,12 +66,11 @@ def run(given: argparse.Namespace) -> int:
     if not given.tables:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
         return 0
-    from bench.cells.plan import chosen_preset
     from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
-    tables, preset = chosen(given.tables), chosen_preset(given.preset)
+    tables, preset = chosen(given.tables), given.preset
     if given.study and not any(map(is_human_table, tables)):
         raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
     studies = [answered(folder) for folder in given.study]

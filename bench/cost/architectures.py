@@ -21,8 +21,13 @@ PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "facebook/bart-base": (
         "BartConfig",
         {
-            "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12,
-            "decoder_attention_heads": 12, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072,
+            "d_model": 768,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "encoder_attention_heads": 12,
+            "decoder_attention_heads": 12,
+            "encoder_ffn_dim": 3072,
+            "decoder_ffn_dim": 3072,
         },  # fmt: skip
     ),
     "facebook/bart-large": ("BartConfig", {}),

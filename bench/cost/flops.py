@@ -58,7 +58,9 @@ def products_of(backbone: Backbone) -> Products:
     config = backbone.model.config
     is_pair = backbone.architecture == "encoder-decoder"
     layers, heads = int(getattr(config, "num_hidden_layers", 0)), int(getattr(config, "num_attention_heads", 0))
+    encoder_layers = 0
     if is_pair and layers:
+        encoder_layers = int(getattr(config, "encoder_layers", 0) or layers)
         layers = int(getattr(config, "decoder_layers", 0) or getattr(config, "num_decoder_layers", 0) or layers)
     width = int(getattr(config, "head_dim", 0) or 0) * heads or backbone.width
     embeddings = {id(part.weight) for part in backbone.modules() if isinstance(part, nn.Embedding)}
@@ -76,7 +78,7 @@ def products_of(backbone: Backbone) -> Products:
         target=target,
         head=backbone.vocabulary_size * backbone.width,
         layers=layers,
-        encoder_layers=int(getattr(config, "encoder_layers", 0) or (is_pair and layers)),
+        encoder_layers=encoder_layers,
         width=width,
     )
 

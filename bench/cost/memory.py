@@ -100,7 +100,9 @@ def peak_bytes(memory: Memory, parameters: Parameters, rows: int, accumulate: in
     }
 
 
-def largest_micro_batch(batch_size: int, world: int, peak: Callable[[int, int], float], available: float) -> int | None:
+def largest_micro_batch(
+    batch_size: int, world: int, peak: Callable[[int, int], float], available: float, least: int = 1
+) -> int | None:
     """Return the fewest micro-batches of a step that fit, or None where not even one row does.
 
     Args:
@@ -108,8 +110,9 @@ def largest_micro_batch(batch_size: int, world: int, peak: Callable[[int, int], 
         world: processes that share it.
         peak: bytes, given rows of a micro-batch and micro-batches of a step.
         available: bytes.
+        least: fewest micro-batches of a step.
     """
-    accumulate = 1
+    accumulate = least
     while accumulate * world <= batch_size:
         rows = math.ceil(batch_size / (accumulate * world))
         if MARGIN * peak(rows, accumulate) <= available:

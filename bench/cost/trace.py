@@ -88,11 +88,14 @@ class Tracer:
         Raises:
             MissingError: the sizes of its backbone are not known here.
         """
-        asked = {**backbone_content(cell, lengths, most, self.kind), **method_content(cell)}
-        key = trace_key(asked)
+        key = self.key(cell, lengths, most)
         if key not in self._known:
             self._known[key] = self._found(key, cell, lengths, most)
         return self._known[key]
+
+    def key(self, cell: Cell, lengths: Lengths, most: int) -> str:
+        """Return the hash of what decides a trace; arguments as for `trace`."""
+        return trace_key({**backbone_content(cell, lengths, most, self.kind), **method_content(cell)})
 
     def _found(self, key: str, cell: Cell, lengths: Lengths, most: int) -> Trace:
         """Return a trace that is kept, or make and keep it."""

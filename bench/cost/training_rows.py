@@ -48,7 +48,9 @@ def training_rows(cell: Cell) -> TrainingRows:
     if task.source.folder is None and cell.config.preset == "paper":
         published = task.info.sizes.get("train", 0)
         if task.stream is not None:
-            return TrainingRows(0, most, "unknown: the text is not here")
+            return TrainingRows(0, most, "unknown without the text, which is not here")
+        if not published:
+            return TrainingRows(0, most, "unknown without the data, whose size is not published")
         return TrainingRows(published, most, "published rows, each as long as the recipe allows")
     average, examples = average_lengths(cell, most), task.split("train").examples
     if task.stream is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import Strategy
 
@@ -86,7 +87,7 @@ def train(
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
-        with quiet(), between_steps(), interrupts_get_out():
+        with quiet(), between_steps(), interrupts_get_out(), float32_products(config.float32_products):
             trainer = Trainer(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
@@ -128,6 +129,17 @@ def validation_of(batches: int) -> dict[str, Any]:
     if not batches:
         return {"limit_val_batches": 0}
     return {"val_check_interval": batches, "check_val_every_n_epoch": None}
+
+
+@contextmanager
+def float32_products(kind: str) -> Iterator[None]:
+    """Multiply float32 matrices so, as `torch.set_float32_matmul_precision` names it; afterwards as before."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(kind)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

@@ -139,7 +139,8 @@ def main(words: list[str]) -> int:
         return 0
     cases = FEW if words == ["--few"] else tuple(itertools.product(METHODS, LENGTHS, PRECISIONS))
     print(f"GPT-2 small, {ROWS} rows, CPU; goal: within {GOAL:.0%}")
-    print(f"{'method':<10} {'length':>6} {'precision':<10} {'planned GB':>10} {'measured GB':>11} {'off':>7} {'plan s':>7}")
+    heads = ("length", "precision", "planned GB", "measured GB", "off", "plan s")
+    print("method     {:>6} {:<10} {:>10} {:>11} {:>7} {:>7}".format(*heads))
     missed = 0
     for case in cases:
         found = measure(*case)
