@@ -6,7 +6,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bench.cost.live_bytes import AsOnGPU, LiveBytes
-from bench.cost.memory import MARGIN, Memory, largest_micro_batch, peak_bytes
+from bench.cost.memory import HEAP, MARGIN, Memory, largest_micro_batch, peak_bytes
 from bench.cost.parameters import Parameters, count
 
 KB = 1024  # bytes of 256 numbers of float32
@@ -81,13 +81,15 @@ def test_phases_of_a_step():
     parameters = Parameters(trained=100, frozen=10, largest=40)
     held = 4 * 110 + 8 * 100
     assert peak_bytes(MEMORY, parameters, 1, 1, "cpu") == {
-        "forward": held + 400 + 10,
-        "loss": held + 400 + 8 + 6,
-        "backward": held + 2 + 20,
+        "forward": held + 400 + 10 + HEAP * 8,
+        "loss": held + 400 + 8 + 6 + HEAP * 8,
+        "backward": held + 2 + 20 + HEAP * 8,
         "optimiser": held + 400 + 2 * 4 * 40,
     }
-    assert peak_bytes(MEMORY, parameters, 1, 2, "cpu")["backward"] == held + 2 + 400 + 8 + 4 * 40
-    assert peak_bytes(MEMORY, parameters, 1, 1, "cuda")["optimiser"] == held + 400 + 400
+    on_gpu = peak_bytes(MEMORY, parameters, 1, 2, "cuda")
+    assert on_gpu["backward"] == held + 2 + 400 + 8 + 4 * 40  # gradients of the micro-batch before stay
+    assert on_gpu["optimiser"] == held + 400 + 400
+    assert on_gpu["forward"] == held + 400 + 10
 
 
 @pytest.mark.parametrize(("available", "wanted"), [(64, 1), (63, 2), (16, 4), (4, 16), (3, None)])
