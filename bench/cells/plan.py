@@ -365,4 +365,4 @@ def check_precision(config: CellConfig) -> None:
 def check_preset(preset: str) -> None:
     """Refuse a preset that there is not."""
     if preset not in PRESETS:
-        raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}; known are {', '.join(PRESETS)}")
+        raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}")

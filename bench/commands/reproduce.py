@@ -151,7 +151,7 @@ class Made:
         self.limited = self.limited or arguments.limit is not None
         with Progress(self.given.quiet or not running) as progress:
             try:
-                plan = make_plan(arguments, progress.say)
+                plan = make_plan(arguments, progress.say, costs_only=not running)
             except MissingError as error:
                 self.missing(need, str(error), running)
                 return
@@ -188,6 +188,17 @@ class Made:
         """Note the keys of a plan, and why cells have no number."""
         from bench.commands.run import plan_content, plan_text
 
+        cost: dict[str, Any] = {}
+        text = plan_text(plan)
+        if self.given.dry_run:
+            from bench.cost.devices import this_machine
+            from bench.cost.plan_costs import costs_of_plan
+            from bench.cost.text import cost_text
+
+            found = costs_of_plan(plan, this_machine())
+            cost = {"cost": found.content()}
+            if found.cells:
+                text = f"{text}\n{cost_text(found)}"
         for cell in plan.cells:
             key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
@@ -195,7 +206,7 @@ class Made:
             if why := why_none(cell):
                 self.reasons[key] = why
         about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
-        self.plans.append({**about, "decodings": list(need.decodings), "text": plan_text(plan), **plan_content(plan)})
+        self.plans.append({**about, "decodings": list(need.decodings), "text": text, **plan_content(plan), **cost})
 
     def text(self) -> str:
         """Return all plans for people."""

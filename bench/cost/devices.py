@@ -147,7 +147,7 @@ def device_asked(name: str | None, memory: str | None, threads: int = 0) -> Devi
         device = DEVICES[name]
     else:
         known = (*DEVICES, "cpu")
-        raise UsageError(f"no device '{name}'{did_you_mean(name, known)}; known are {', '.join(known)}")
+        raise UsageError(f"no device '{name}'{did_you_mean(name, known)}")
     if memory is None:
         return device
     return replace(device, memory=memory_bytes(memory))
