@@ -69,6 +69,7 @@ class AmbiguousTemplate(Task):
         },
         "paper": {  # HistAlign Table 8, A.1
             "backbone": "gpt2",
+            "methods": "mle,trime,histalign",
             "backbone.freeze_embeddings": "true",
             "trainer.epochs": 5,
             "trainer.validate": 1,
@@ -79,7 +80,6 @@ class AmbiguousTemplate(Task):
             "trainer.max_source": 64,
             "trainer.max_target": 16,
             "trainer.precision": "bf16-mixed",
-            "llama2-7b:trainer.precision": "bf16-true",
             "evaluation.batch_size": 250,
         },
     }

@@ -67,6 +67,7 @@ class LogicNLG(Task):
         # HistAlign Table 8 and A.4; weight decay and the precision of `released` from the authors' script.
         "paper": {
             "backbone": "bart-large",
+            "methods": "mle,trime,histalign",
             "decode": "beam=4",
             "trainer.epochs": 10,
             "trainer.batch_size": 64,

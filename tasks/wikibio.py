@@ -57,6 +57,7 @@ class Wikibio(Task):
                 max_source=400,
                 max_target=40,
                 select="rouge-4",
+                methods="seq2seq,attexp,adadec,adadec_attexp",
             ),
             "bilstm:backbone.tokens": "words",
             "bilstm:backbone.tied": False,

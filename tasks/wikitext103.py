@@ -20,7 +20,7 @@ from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.stream_recipes import small
+from bench.tasks.core.stream_recipes import F2_METHODS, small
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
@@ -72,6 +72,7 @@ class WikiText103(Task):
         # F2-Softmax Tables 6 and 7; its epochs are not given.
         "paper": {
             "backbone": "f2-decoder",
+            "methods": F2_METHODS,
             "decode": "topk=3+max_new_tokens=100,greedy+max_new_tokens=100",
             "backbone.vocabulary": 30000,
             "trainer.epochs": 10,

@@ -108,9 +108,11 @@ class WritingPrompts(Task):
         # has 1,024 output tokens, A.2 and the script have blocks of 512.
         "paper": {
             "backbone": "gpt2",
+            "methods": "mle,trime,histalign",
             "decode": "nucleus=0.95+max_new_tokens=256",
             "trainer.epochs": 3,
             "trainer.batch_size": 512,
+            "trainer.precision": "bf16-mixed",  # "we use mixed precision", appendix A; theirs was fp16
             "trainer.lr": 5e-5,
             "trainer.warmup": 0.2,
             "trainer.weight_decay": 0.1,

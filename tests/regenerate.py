@@ -3,6 +3,7 @@
     python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
+    python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -143,6 +144,11 @@ def main() -> None:
         from tests.models.backbones import families
 
         families.PAGE.write_text(families.page(), encoding="utf-8")
+        return
+    if sys.argv[1:2] == ["costs"]:
+        from tests.bench.cost import kept
+
+        kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
     if sys.argv[1:2] == ["keep"]:
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")

@@ -32,6 +32,8 @@ ALLOWED = {
     "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
     + ("bench.decodings",)
     + ("bench.store", "bench.tasks", "bench.models", "bench.metrics", *GROUND),
+    "bench.cost": ("bench.cost", "bench.cells", "bench.config", "bench.store", "bench.leaderboards.published")
+    + ("bench.tasks", "bench.models", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
@@ -48,6 +50,7 @@ EXTRA = {
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
+    "bench.leaderboards.published.training_times": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
 }

@@ -2,7 +2,8 @@
 
 A plan reads names, options and facts from the classes of methods and tasks. Those are Lightning classes, and importing
 Lightning takes longer than the whole rest of a dry run. So the program calls `stand_in` before it imports them, in a
-process that makes no model: tasks can be made and read, objectives cannot be made.
+process that trains no model: tasks can be made and read; objectives can be made, to count what they hold, and have no
+trainer.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def __getattr__(name: str) -> Any:
     if name not in ("LightningModule", "LightningDataModule"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if _STANDS_IN:
-        chosen = {"LightningModule": PlannedModule, "LightningDataModule": PlannedDataModule}
+        chosen = {"LightningModule": planned_module(), "LightningDataModule": PlannedDataModule}
     else:
         from lightning import pytorch
 
@@ -41,11 +42,21 @@ def __getattr__(name: str) -> Any:
     return chosen[name]
 
 
-class PlannedModule:
-    """In place of LightningModule where nothing is trained."""
+def planned_module() -> type:
+    """Return what stands in for LightningModule where nothing is trained: a module of torch without a trainer."""
+    import torch
 
-    def __init__(self) -> None:
-        raise RuntimeError(f"{type(self).__name__} cannot be made here: this process only plans, without Lightning")
+    class PlannedModule(torch.nn.Module):
+        """In place of LightningModule; its tensors are on the CPU, or nowhere."""
+
+        device = torch.device("cpu")
+
+        @property
+        def trainer(self) -> Any:
+            """There is none."""
+            raise RuntimeError(f"{type(self).__name__} has no trainer: this process only plans, without Lightning")
+
+    return PlannedModule
 
 
 class PlannedDataModule:

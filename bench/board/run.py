@@ -32,7 +32,7 @@ def run(
     method: str | type[Objective] | Iterable[str | type[Objective]] = "all",
     *,
     seeds: int | Iterable[int] = (0,),
-    preset: Literal["small", "paper", "auto"] = "small",
+    preset: Literal["small", "paper"] = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
     decode: Decode | Iterable[Decode] | None = None,
@@ -51,7 +51,7 @@ def run(
         task: names, `all`, globs, `module:Class`, or classes that can be imported.
         method: names, `all`, globs, `module:Class`, or classes that can be imported.
         seeds: one cell each.
-        preset: `small`, `paper` or `auto` (small without a CUDA GPU).
+        preset: `small` or `paper`.
         backbone: name, hub id or folder; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
         decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; the task's own for None.

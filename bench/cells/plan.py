@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
+from bench.cells.paper_preset import PAPER, why_unpublished, why_without_data
 from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, Override, parse_sets
@@ -24,7 +25,7 @@ from bench.config.resolve import (
     own_part,
 )
 from bench.config.second import checkable, second_backbone, second_config, second_of
-from bench.errors import UsageError, did_you_mean
+from bench.errors import MissingError, UsageError, did_you_mean
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.core.objective import Objective, Place
 from bench.store.store import Store
@@ -76,6 +77,8 @@ def make_plan(
     arguments: RunArguments,
     say: Callable[[str], None] = lambda line: None,
     on_rows: OnRows = tell_nobody,
+    *,
+    costs_only: bool = False,
 ) -> Plan:
     """Look everything up that `bench run` was asked for; nothing is trained.
 
@@ -83,12 +86,14 @@ def make_plan(
         arguments: names and overrides.
         say: told where each task's data comes from, before it is read.
         on_rows: told how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
+        costs_only: nobody will run the plan: the preset `paper` is planned without its data too.
 
     Raises:
         UsageError: a name or option is unknown, or nothing is left to run.
         MissingError: data that was asked for is not there.
     """
-    preset = chosen_preset(arguments.preset)
+    preset = arguments.preset
+    check_preset(preset)
     given = parse_sets(arguments.sets)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
     kinds: list[type[Task]] = [task.value for task in tasks]
@@ -105,6 +110,7 @@ def make_plan(
             concerned.append(second)
     check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
     builder = PlanBuilder(arguments, preset, given, tasks, say, on_rows)
+    builder.costs_only = costs_only
     for kind, method in itertools.product(kinds, methods):
         for seed in arguments.seeds:
             if reason := builder.add(kind, method, seed):
@@ -112,6 +118,8 @@ def make_plan(
                 break
     if not builder.plan.cells and not builder.plan.skips:
         raise UsageError("nothing to run")
+    if not builder.plan.cells and builder.without_data:
+        raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
     return builder.plan
 
 
@@ -142,10 +150,14 @@ class PlanBuilder:
         self.plan = Plan(preset)
         self.store = Store(arguments.results_folder)
         self.tasks: dict[str, Task] = {}
+        self.costs_only = False
+        self.without_data: dict[str, str] = {}
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one cell and, where they are missing, those it is fine-tuned from; return why not, or None."""
         asked = self.arguments.backbone
+        if self.preset == PAPER and (reason := why_unpublished(kind, method)):
+            return reason
         if method.own_backbone and asked not in (None, method.own_backbone):
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
@@ -154,6 +166,9 @@ class PlanBuilder:
             check_shares(config, self.arguments)
             check_room(config)
             check_strategy(config, self.arguments)
+            check_precision(config)
+            if reason := self.lacks_data(kind, config):
+                return reason
             self.check_validation(kind, relative, config)
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
@@ -207,6 +222,15 @@ class PlanBuilder:
             own["task"] = own_part(self.found[kind.name])
         return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
 
+    def lacks_data(self, kind: type[Task], config: CellConfig) -> str | None:
+        """Return why there is nothing to train on, or None."""
+        if self.preset != PAPER or self.costs_only:
+            return None
+        reason = why_without_data(self.task(kind, config))
+        if reason is not None:
+            self.without_data[kind.name] = reason
+        return reason
+
     def check_validation(self, kind: type[Task], method: Method, config: CellConfig) -> None:
         """Refuse a validation that could not be measured; most cells have none."""
         trainer = config.trainer
@@ -243,6 +267,7 @@ class PlanBuilder:
             return None
         second, own = found
         check_shares(own, self.arguments)
+        check_precision(own)
         reason = self.misfit(kind, second, own)
         if reason is None and architecture_of(own) != architecture_of(config):
             reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"
@@ -377,12 +402,21 @@ def unshardable(method: Method, arguments: RunArguments) -> str | None:
     return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
 
 
-def chosen_preset(preset: str) -> str:
-    """Turn `auto` into `paper` where there is a CUDA GPU, else `small`."""
+def check_precision(config: CellConfig) -> None:
+    """Refuse weights in a type that AdamW cannot train.
+
+    Raises:
+        UsageError: they would be bfloat16.
+    """
+    if config.trainer.precision == "bf16-true":
+        raise UsageError(
+            f"trainer.precision=bf16-true of {config.task} has weights of 8 bits, and most steps of AdamW are smaller "
+            f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "
+            f"weights and multiplies in bfloat16"
+        )
+
+
+def check_preset(preset: str) -> None:
+    """Refuse a preset that there is not."""
     if preset not in PRESETS:
         raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}")
-    if preset != "auto":
-        return preset
-    import torch
-
-    return "paper" if torch.cuda.is_available() else "small"

@@ -128,6 +128,7 @@ def train_cell(
         )
     if rank == 0:
         recorded = how.recorded(world, cell.config.trainer.batch_size)
+        recorded["float32_products"] = cell.config.trainer.float32_products
         store_trained(cell, objective, codec, result, recorded, started)
         StateFiles(cell.folder.path / STATE).remove()
 

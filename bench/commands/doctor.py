@@ -119,8 +119,8 @@ def device() -> list[Finding]:
 
     if torch.cuda.is_available():
         name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}"
-        return [Finding("ok", "gpu", f"{name}; --preset auto is paper")]
-    return [Finding("ok", "cpu", f"{os.cpu_count()} cores, no CUDA GPU; --preset auto is small")]
+        return [Finding("ok", "gpu", name)]
+    return [Finding("ok", "cpu", f"{os.cpu_count()} cores, no CUDA GPU")]
 
 
 def data() -> list[Finding]:

@@ -22,6 +22,8 @@ def run(given: argparse.Namespace) -> int:
     """Write the plan of what is missing; nothing is trained."""
     if given.grid or given.dry_run or given.json or given.jobs > 1:
         raise UsageError("bench plan takes no --grid, --dry-run, --json or --jobs; start bench work several times")
+    if given.device or given.memory:
+        raise UsageError("--device and --memory are for bench run --dry-run, which states costs")
     arguments = collect(given)
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress

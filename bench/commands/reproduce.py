@@ -20,6 +20,7 @@ from bench.cli_options import (
     set_option,
 )
 from bench.config.arguments import RunArguments
+from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.paper_files import Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
@@ -39,9 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="PAPER/TABLE",
         help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
     )
-    parser.add_argument(
-        "--preset", choices=["auto", "small", "paper"], default="auto", help="auto: small without a CUDA GPU"
-    )
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
@@ -68,12 +67,11 @@ def run(given: argparse.Namespace) -> int:
     if not given.tables:
         print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
         return 0
-    from bench.cells.plan import chosen_preset
     from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
-    tables, preset = chosen(given.tables), chosen_preset(given.preset)
+    tables, preset = chosen(given.tables), given.preset
     if given.study and not any(map(is_human_table, tables)):
         raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
     studies = [answered(folder) for folder in given.study]
@@ -154,7 +152,7 @@ class Made:
         self.limited = self.limited or arguments.limit is not None
         with Progress(self.given.quiet or not running) as progress:
             try:
-                plan = make_plan(arguments, progress.say)
+                plan = make_plan(arguments, progress.say, costs_only=not running)
             except MissingError as error:
                 self.missing(need, str(error), running)
                 return
@@ -191,6 +189,17 @@ class Made:
         """Note the keys of a plan, and why cells have no number."""
         from bench.commands.run import plan_content, plan_text
 
+        cost: dict[str, Any] = {}
+        text = plan_text(plan)
+        if self.given.dry_run:
+            from bench.cost.devices import this_machine
+            from bench.cost.plan_costs import costs_of_plan
+            from bench.cost.text import cost_text
+
+            found = costs_of_plan(plan, this_machine())
+            cost = {"cost": found.content()}
+            if found.cells:
+                text = f"{text}\n{cost_text(found)}"
         for cell in plan.cells:
             key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
@@ -198,7 +207,7 @@ class Made:
             if why := why_none(cell):
                 self.reasons[key] = why
         about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
-        self.plans.append({**about, "decodings": list(need.decodings), "text": plan_text(plan), **plan_content(plan)})
+        self.plans.append({**about, "decodings": list(need.decodings), "text": text, **plan_content(plan), **cost})
 
     def text(self) -> str:
         """Return all plans for people."""

@@ -21,6 +21,7 @@ from bench.cli_options import (
     whole,
 )
 from bench.config.arguments import AUTO, RunArguments, collect
+from bench.config.config import PRESETS
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
@@ -41,7 +42,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--seeds", metavar="N,N", help="default 0")
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
     group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
-    group.add_argument("--preset", choices=["auto", "small", "paper"], help="auto: small without a CUDA GPU")
+    group.add_argument("--preset", choices=PRESETS, help="default small; paper: as published, on real data")
     set_option(group, "section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50")
     group.add_argument(
         "--grid",
@@ -136,7 +137,9 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     results_option(group)
     group.add_argument("--wandb", action="store_true", help="copy to Weights & Biases too")
     group.add_argument("--wandb-project", default="objective-bench", metavar="NAME", help="default objective-bench")
-    group.add_argument("--dry-run", action="store_true", help="show the plan with what is skipped and why")
+    group.add_argument("--dry-run", action="store_true", help="show the plan, what is skipped, what it costs")
+    group.add_argument("--device", metavar="NAME", help="with --dry-run: what it costs on an h100, a100-40gb, cpu, ...")
+    group.add_argument("--memory", metavar="AMOUNT", help="with --dry-run: such as 80GB, in place of the device's")
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
 
@@ -197,6 +200,8 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
 
     options = slurm_options(given)
     with Progress(given.quiet) as progress:
+        if (given.device or given.memory) and not given.dry_run:
+            raise UsageError("--device and --memory go with --dry-run, which states costs; a run takes what is there")
         if axes := [axis for axes in given.grid for axis in axes]:
             if given.jobs > 1:
                 raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
@@ -207,11 +212,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
             from bench.cells.grid import run_grid
 
             return ended(*run_grid(axes, arguments, progress), arguments, given.json)
-        plan = make_plan(arguments, progress.say, progress.rows)
+        plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:
-            print(dry_text(plan, arguments, options, given.json))
+            print(dry_text(plan, arguments, options, given))
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         if given.dry_run:
@@ -246,15 +251,24 @@ def slurm_options(given: argparse.Namespace) -> SlurmOptions | None:
     return None
 
 
-def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, as_json: bool) -> str:
-    """Return what a run would do: its plan, or the script that Slurm would be given."""
-    if as_json:
-        return json.dumps(plan_content(plan), indent=1)
-    if options is None:
-        return plan_text(plan)
-    from bench.engines.run import script_of
+def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, given: argparse.Namespace) -> str:
+    """Return what `--dry-run` says: the plan and what it costs, or the script that Slurm would be given."""
+    if options is not None and not given.json:
+        from bench.engines.run import script_of
 
-    return script_of(plan, arguments, options).rstrip("\n")
+        return script_of(plan, arguments, options).rstrip("\n")
+    from bench.config.arguments import threads_of
+    from bench.cost.devices import device_asked
+    from bench.cost.plan_costs import costs_of_plan
+    from bench.cost.text import cost_text
+
+    device = device_asked(given.device, given.memory, threads_of(plan.preset, arguments))
+    costs = costs_of_plan(plan, device, arguments.devices, arguments.accumulate)
+    if given.json:
+        return json.dumps({**plan_content(plan), "cost": costs.content()}, indent=1)
+    if not costs.cells:
+        return plan_text(plan)
+    return f"{plan_text(plan)}\n\n{cost_text(costs)}"
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:

@@ -29,7 +29,7 @@ class RunArguments:
         methods: names, `all`, globs, `module:Class` or `file.py:Class`; tasks, backbone and metrics likewise.
         seeds: one cell each.
         backbone: overrides the task's own.
-        preset: `small`, `paper` or `auto` (small without a CUDA GPU).
+        preset: `small` or `paper`.
         sets: `section.name=value`.
         decode: decodings, as `bench.config.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
@@ -54,7 +54,7 @@ class RunArguments:
     methods: tuple[str, ...]
     seeds: tuple[int, ...] = (0,)
     backbone: str | None = None
-    preset: str = "auto"
+    preset: str = "small"
     sets: tuple[str, ...] = ()
     decode: str | None = None
     limit: int | None = None
@@ -159,7 +159,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["all"]),
         seeds=whole_numbers(seeds),
         backbone=given.backbone or file.get("backbone") or None,
-        preset=given.preset or file.get("preset") or "auto",
+        preset=given.preset or file.get("preset") or "small",
         sets=tuple(sets),
         decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
         limit=given.limit,

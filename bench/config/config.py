@@ -13,7 +13,7 @@ from bench.config.suggestions import did_you_mean_option, places_of, suggested
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean, nearest
 
-PRESETS = ("auto", "small", "paper")
+PRESETS = ("small", "paper")
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
 ALIASES = {
     "task.eval_rows": "evaluation.rows",
@@ -35,7 +35,7 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
 
 
-LATER = ("validate", "validate_rows", "watch", "select", "patience", "decay", "decay_epochs")
+LATER = ("validate", "validate_rows", "watch", "select", "patience", "decay", "decay_epochs", "float32_products")
 """Options of a trainer that came after 0.2: cells that do not use them keep their keys."""
 
 
@@ -64,6 +64,7 @@ class TrainerConfig:
         weight_decay: of AdamW, on tensors of two dimensions or more.
         clip: largest norm of a step's gradient; 0 for no bound.
         precision: of the computation, in the words of Lightning.
+        float32_products: of float32 matrices while training; `high` lets a GPU use TF32, with 10 bits of each factor.
         max_source: most source tokens.
         max_target: most target tokens, and most new tokens when decoding.
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
@@ -98,6 +99,7 @@ class TrainerConfig:
     patience: Annotated[int, Range(0)] = 0
     decay: Amount = 1.0
     decay_epochs: Amount = 0.0
+    float32_products: Literal["highest", "high"] = "highest"
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows; 0 for no training."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import Strategy
 
@@ -98,7 +99,13 @@ def train(
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
-        with quiet(), between_steps(), interrupts_get_out(), recomputed(objective.backbone, activation_checkpointing):
+        with (
+            quiet(),
+            between_steps(),
+            interrupts_get_out(),
+            float32_products(config.float32_products),
+            recomputed(objective.backbone, activation_checkpointing),
+        ):
             trainer = Trainer(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
@@ -149,6 +156,17 @@ def strategy_of(name: str | Strategy | None, world: int, timeout: float) -> str 
     if name == "fsdp":
         return ShardedStrategy(timeout=timedelta(seconds=timeout or GROUP_TIMEOUT_S))
     return name
+
+
+@contextmanager
+def float32_products(kind: str) -> Iterator[None]:
+    """Multiply float32 matrices so, as `torch.set_float32_matmul_precision` names it; afterwards as before."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(kind)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

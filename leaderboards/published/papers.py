@@ -9,8 +9,18 @@ from importlib import resources
 
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable, read
+from bench.leaderboards.published.training_times import TrainingTime
 
-__all__ = ["Paper", "Published", "PublishedCell", "PublishedTable", "paper_table", "papers", "published"]
+__all__ = [
+    "Paper",
+    "Published",
+    "PublishedCell",
+    "PublishedTable",
+    "paper_table",
+    "papers",
+    "published",
+    "published_times",
+]
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,13 @@ def paper_table(address: str) -> PublishedTable:
     if address.lower() not in known:
         raise UsageError(f"no published table '{address}'{did_you_mean(address.lower(), known)}")
     return known[address.lower()]
+
+
+def published_times(task: str, method: str, backbone: str) -> list[TrainingTime]:
+    """Return what papers say of the hours and hardware of a training; of a variant, what they say of its method."""
+    wanted = (task, method.partition(".")[0], backbone)
+    every = [time for paper in papers() for time in paper.training]
+    return [time for time in every if (time.task, time.method, time.backbone) == wanted]
 
 
 def published(task: str) -> Sequence[Published]:

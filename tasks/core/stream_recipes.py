@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["f2_korean", "small"]
+__all__ = ["F2_METHODS", "f2_korean", "small"]
+
+F2_METHODS = "mle,face,ul_token,ul_token_seq,f2softmax"
+"""What F2-Softmax trains (Tables 1 and 2)."""
 
 
 def small() -> Mapping[str, Any]:
@@ -39,6 +42,7 @@ def f2_korean() -> Mapping[str, Any]:
     """
     return {
         "backbone": "f2-decoder",
+        "methods": F2_METHODS,
         "decode": "topk=20+max_new_tokens=100,greedy+max_new_tokens=100",
         "backbone.vocabulary": 40000,
         "f2-decoder:backbone.context": 512,

@@ -42,7 +42,7 @@ def keys(*sets, **others):
 TRAINER = {"steps": "7", "epochs": "0.5", "batch_size": "16", "lr": "0.5", "warmup": "0.5", "schedule": "constant",
            "weight_decay": "0.5", "clip": "0.5", "precision": "bf16-mixed", "max_source": "30", "max_target": "7",
            "limit": "7", "validate": "0.5", "validate_rows": "7", "watch": "table_bleu", "select": "ppl",
-           "patience": "3", "decay": "0.5", "decay_epochs": "2.0"}  # fmt: skip
+           "patience": "3", "decay": "0.5", "decay_epochs": "2.0", "float32_products": "high"}  # fmt: skip
 HISTALIGN = {"variant": "released", "base": "trime", "reduction": "sum", "rank_scope": "sequence", "alpha": "0.5",
              "margin": "0.5"}  # fmt: skip
 SMALL = {"vocabulary": "300", "width": "64", "layers": "1", "heads": "2", "context": "128", "dropout": "0.5",
@@ -423,13 +423,21 @@ def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypat
         plan()
 
 
-@pytest.mark.parametrize(("there", "preset"), [(True, "paper"), (False, "small")])
-def test_auto_is_paper_with_a_gpu_and_small_without(monkeypatch, there, preset):
-    from bench.cells.plan import chosen_preset
-
+@pytest.mark.parametrize("there", [True, False])
+def test_the_preset_is_small_with_a_gpu_too(monkeypatch, there):
     monkeypatch.setattr("torch.cuda.is_available", lambda: there)
-    assert chosen_preset("auto") == preset
-    assert [chosen_preset(name) for name in ("small", "paper")] == ["small", "paper"]
+    assert make_plan(RunArguments(("ambiguous_template",), ("mle",))).preset == "small"
+    with pytest.raises(UsageError, match="no preset 'auto'; there are: paper, small"):
+        plan(preset="auto")
+
+
+def test_weights_of_bfloat16_are_refused():
+    with pytest.raises(UsageError, match="bf16-true.*take bf16-mixed, which keeps float32 weights"):
+        plan(sets=("trainer.precision=bf16-true",))
+
+
+def test_exact_float32_products_are_not_in_the_key():
+    assert keys("trainer.float32_products=highest")[0] == keys()[0]
 
 
 def test_a_task_names_its_evaluations():

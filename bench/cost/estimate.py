@@ -1,0 +1,183 @@
+"""Estimate: what one cell will cost on one device, from its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bench.cells.cell import Cell
+from bench.cost.devices import Device
+from bench.cost.disk import disk_of
+from bench.cost.flops import flops_of_row
+from bench.cost.hours import assumed, hours_of, measured
+from bench.cost.memory import MARGIN, largest_micro_batch, peak_bytes
+from bench.cost.trace import Trace, Tracer
+from bench.cost.training_rows import longest, training_rows
+from bench.errors import BenchError
+
+__all__ = ["Cost", "estimate", "sums"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a cell will cost.
+
+    Args:
+        key, label: of the cell.
+        parameters: of the objective, and of them those that are trained.
+        trained_parameters: likewise.
+        memory_bytes: peak of a process; of one row a micro-batch where not even that fits.
+        phase: of the step in which the peak is.
+        micro_batch: rows.
+        accumulate: micro-batches of a step on each process.
+        fits: whether it fits the device, with a margin.
+        advice: what to try where it does not; else empty.
+        steps: of the optimiser; None where nobody knows.
+        flops: of the whole training; None where nobody knows.
+        mfu: share of the device's peak that hours count with.
+        mfu_from: whether that is assumed, or what it was measured on.
+        hours: of training, on all devices of the run at once; None where nobody knows.
+        device_hours: hours times devices.
+        checkpoint_bytes, state_bytes, row_bytes: on disk; states only while it is trained.
+        rows_from: where the number of training rows and their length are from.
+        unknown: why nothing is known of the cell; else empty.
+        note: what a reader must know; may be empty.
+        published: what papers say of the hours and hardware of this training.
+    """
+
+    key: str
+    label: str
+    parameters: int = 0
+    trained_parameters: int = 0
+    memory_bytes: int = 0
+    phase: str = ""
+    micro_batch: int = 0
+    accumulate: int = 0
+    fits: bool = True
+    advice: str = ""
+    steps: int | None = None
+    flops: float | None = None
+    mfu: float = 0.0
+    mfu_from: str = ""
+    hours: float | None = None
+    device_hours: float | None = None
+    checkpoint_bytes: int = 0
+    state_bytes: int = 0
+    row_bytes: int = 0
+    rows_from: str = ""
+    unknown: str = ""
+    note: str = ""
+    published: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content."""
+        return asdict(self)
+
+
+def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumulate: int = 1) -> Cost:
+    """Return the cost of one cell.
+
+    Args:
+        cell: a planned one.
+        device: that it would be trained on.
+        tracer: of this kind of device.
+        world: processes that share it.
+        accumulate: micro-batches of a step that were asked for.
+    """
+    trainer = cell.config.trainer
+    try:
+        trace = tracer.trace(cell, longest(cell), trainer.batch_size)
+    except (BenchError, RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        return Cost(cell.key, cell.label, unknown=" ".join(str(error).split())[:300])
+    parameters = trace.parameters
+    if cell.second is not None:
+        second = tracer.trace(cell.second, longest(cell.second), cell.second.config.trainer.batch_size)
+        parameters = parameters.with_frozen(second.parameters.total)
+    rows = training_rows(cell)
+    fitted = _fitted(trace, cell, device, world, accumulate)
+    utilisation = measured(cell, trace.products, rows, device) or assumed(device, trainer.precision)
+    disk = disk_of(cell, parameters)
+    steps = flops = hours = None
+    if rows.rows or trainer.steps:
+        steps = trainer.n_steps(rows.rows)
+        flops = steps * trainer.batch_size * flops_of_row(trace.products, rows.average)
+        hours = hours_of(flops, utilisation, device, cell, world)
+    return Cost(
+        key=cell.key,
+        label=cell.label,
+        parameters=parameters.total,
+        trained_parameters=parameters.trained,
+        **fitted,
+        steps=steps,
+        flops=flops,
+        mfu=utilisation.share,
+        mfu_from=utilisation.why,
+        hours=hours,
+        device_hours=None if hours is None else hours * world,
+        checkpoint_bytes=disk.checkpoint,
+        state_bytes=disk.states,
+        row_bytes=disk.rows,
+        rows_from=rows.why,
+        note=trace.note,
+    )
+
+
+def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) -> dict[str, Any]:
+    """Return peak memory with the largest micro-batch that fits, or with one row where none does."""
+
+    def phases(rows: int, accumulate: int) -> dict[str, float]:
+        return peak_bytes(trace.memory, trace.parameters, rows, accumulate, device.kind)
+
+    def peak(rows: int, accumulate: int) -> float:
+        return max(phases(rows, accumulate).values())
+
+    size, available = cell.config.trainer.batch_size, float(device.memory)
+    if device.kind == "cpu":
+        available /= world  # processes of one machine share its memory
+    accumulate = largest_micro_batch(size, world, peak, available, asked)
+    fits = accumulate is not None
+    if accumulate is None:
+        accumulate = max(1, size // world)
+    rows = -(-size // (world * accumulate))
+    found = phases(rows, accumulate)
+    phase = max(found, key=lambda name: found[name])
+    return {
+        "memory_bytes": int(found[phase]),
+        "phase": phase,
+        "micro_batch": rows,
+        "accumulate": accumulate,
+        "fits": fits,
+        "advice": "" if fits else _advice(found, cell, available),
+    }
+
+
+def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
+    """Return what to try where not even one row fits."""
+    most = longest(cell)
+    needed, free = MARGIN * max(phases.values()) / 1e9, available / 1e9
+    tries = ["a device with more memory"]
+    if MARGIN * phases["optimiser"] < available:
+        tries.append(f"a smaller trainer.max_source or trainer.max_target than {most.source:.0f} and {most.target:.0f}")
+    else:
+        tries.append("a smaller backbone; weights, moments and gradients alone are too large")
+    if cell.config.trainer.precision == "32-true":
+        tries.append("--precision bf16-mixed")
+    return f"does not fit: one row takes {needed:.1f} GB with the margin, of {free:.1f}; try {', '.join(tries)}"
+
+
+def sums(costs: Sequence[Cost]) -> dict[str, Any]:
+    """Return the sums of a run; states are those of the largest cell, since they go when it is done."""
+    known = [cost for cost in costs if not cost.unknown]
+    return {
+        "cells": len(costs),
+        "unknown": len(costs) - len(known),
+        "do_not_fit": sum(not cost.fits for cost in known),
+        "flops": sum(cost.flops or 0.0 for cost in known),
+        "hours": sum(cost.hours or 0.0 for cost in known),
+        "device_hours": sum(cost.device_hours or 0.0 for cost in known),
+        "without_hours": sum(cost.hours is None for cost in known),
+        "disk_bytes": sum(cost.checkpoint_bytes + cost.row_bytes for cost in known),
+        "state_bytes": max((cost.state_bytes for cost in known), default=0),
+        "peak_memory_bytes": max((cost.memory_bytes for cost in known), default=0),
+    }

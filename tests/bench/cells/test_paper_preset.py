@@ -1,0 +1,83 @@
+"""The preset `paper`: published data only, and the methods that papers train, as their tables say."""
+
+import pytest
+
+from bench.cells.paper_preset import why_unpublished
+from bench.cells.plan import make_plan
+from bench.config.arguments import RunArguments
+from bench.config.resolve import find_method
+from bench.errors import MissingError
+from bench.leaderboards.published.papers import papers
+from bench.tasks import TASKS
+from tests.bench.own import FOCAL
+
+pytestmark = pytest.mark.usefixtures("sample_data")
+
+
+def plan(*tasks, methods=("mle",), **others):
+    return make_plan(RunArguments(tasks, methods, preset="paper", **others))
+
+
+def test_built_in_rows_are_refused_with_what_to_do():
+    with pytest.raises(MissingError, match="--preset paper is to train on the published data of xsum.*--data-dir"):
+        plan("xsum", backbone="small-encdec")
+
+
+def test_a_trial_of_few_rows_may_be_of_built_in_ones():
+    assert len(plan("xsum", backbone="small-encdec", limit=4).cells) == 1
+
+
+def test_costs_are_planned_without_data():
+    arguments = RunArguments(("xsum",), ("mle",), preset="paper")
+    assert len(make_plan(arguments, costs_only=True).cells) == 1
+
+
+def test_methods_without_a_recipe_are_left_out_with_how_to_run_them():
+    found = plan("logicnlg", methods=("mle", "f2softmax"), limit=4, backbone="small-encdec")
+    assert [cell.method.name for cell in found.cells] == ["mle"]
+    (skip,) = found.skips
+    assert skip.reason.startswith("has no recipe of a paper on logicnlg, where papers train mle, trime, histalign;")
+    assert "--preset small" in skip.reason
+
+
+def test_a_method_of_ones_own_runs_by_the_recipe(own):
+    own.write("my_losses", FOCAL)
+    found = plan("logicnlg", methods=("my_losses:Focal",), limit=4, backbone="small-encdec")
+    assert [cell.method.name for cell in found.cells] == ["focal"]
+
+
+@pytest.mark.parametrize(
+    ("task", "method", "runs"),
+    [
+        ("xsum", "histalign.released", True),
+        ("xsum", "mle.decoupled", False),
+        ("xsum", "lead", True),
+        ("wikitext103", "mle.decoupled", True),
+        ("wikitext103", "mle.continued", True),
+        ("wikitext103", "ul_seq", False),
+        ("gigaword", "adadec.const", True),
+        ("gigaword", "adadec_attexp", False),
+        ("wikibio", "adadec_attexp", True),
+        ("pairs", "f2softmax", True),
+    ],
+)
+def test_variants_and_controls_follow_their_methods(task, method, runs):
+    assert (why_unpublished(TASKS[task].load(), find_method(method)) is None) == runs
+
+
+def test_recipes_name_what_papers_have_in_their_tables():
+    trained = {}
+    for paper in papers():
+        for cell in [cell for table in paper.tables for row in table.rows for cell in row]:
+            if cell.method and cell.task and not cell.task.startswith("human/") and not cell.than:
+                trained.setdefault(cell.task, set()).add(cell.method.partition(".")[0])
+    for task, methods in trained.items():
+        named = set(TASKS[task].load().recipes["paper"]["methods"].split(","))
+        assert named == methods, task
+
+
+def test_mixed_precision_where_the_paper_says_so():
+    for task in ("ambiguous_template", "writingprompts", "xsum", "cnndm", "logicnlg"):
+        assert TASKS[task].load().recipes["paper"]["trainer.precision"] == "bf16-mixed"
+    for task in ("wikitext103", "lyrics", "gigaword", "nyt", "wikibio"):  # neither paper says anything of it
+        assert "trainer.precision" not in TASKS[task].load().recipes["paper"]
