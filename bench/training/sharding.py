@@ -75,7 +75,7 @@ class ShardedStrategy(DDPStrategy):
 
     def on_train_end(self) -> None:
         """Make the objective a plain one again, with whole weights on the CPU of every rank."""
-        self.optimizers = []
+        self.optimizers, self.lr_scheduler_configs = [], []  # their moments make room for whole weights
         self.shards.undo()
 
 
