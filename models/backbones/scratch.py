@@ -11,6 +11,7 @@ import torch
 from bench.base.options import checked
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
+from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
@@ -44,7 +45,7 @@ def scratch(
     """
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-    config = published_config(name.removesuffix(SUFFIX))
+    config = published_config(BACKBONES[name.removesuffix(SUFFIX)].hub)
     words = bpe_tokenizer(texts, config.vocab_size, tokenizer)
     if len(words) > config.vocab_size:
         raise UsageError(

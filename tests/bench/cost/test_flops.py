@@ -15,7 +15,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from bench.cost.architectures import PUBLISHED, configuration
+from bench.cost.architectures import configuration
 from bench.cost.blank import BlankWords
 from bench.cost.flops import flops_of_row, products_of
 from bench.cost.memory import Lengths
@@ -23,6 +23,7 @@ from bench.cost.parameters import count
 from bench.cost.passes import batch_of
 from bench.errors import MissingError
 from bench.models.backbones.hub import adapter_of
+from bench.models.backbones.published_sizes import PUBLISHED
 
 EAGER = {"attn_implementation": "eager"}  # torch's counter does not know the fused kernel of a CPU
 SMALL_BART = {

@@ -1,0 +1,61 @@
+"""models/backbones/scratch.py: published sizes with random weights and a tokenizer of the task's own text."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from bench.errors import UsageError
+from bench.models.backbones import BACKBONES, scratch
+from bench.models.backbones.published_sizes import PUBLISHED, published_config
+from bench.models.backbones.scratch import SUFFIX
+from bench.tasks.fetch.sources import Source
+from bench.tasks.logicnlg import LogicNLG
+
+MILLIONS = {"gpt2": 124.4, "gpt2-large": 774.0, "bart-large": 406.3, "llama2-7b": 6738.4}
+TINY = {"vocab_size": 900, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+
+
+@pytest.fixture
+def task() -> LogicNLG:
+    """Built-in rows."""
+    task = LogicNLG(style="compact")
+    task.load(Source(None, "built-in"), None)
+    return task
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPT-2 is tiny."""
+    monkeypatch.setitem(PUBLISHED, BACKBONES["gpt2"].hub, ("GPT2Config", TINY))
+
+
+def test_each_has_a_pretrained_one_of_the_published_size() -> None:
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    names = [name for name in BACKBONES if name.endswith(SUFFIX)]
+    assert names == [f"{name}{SUFFIX}" for name in MILLIONS]
+    for name, millions in MILLIONS.items():
+        config = published_config(BACKBONES[name].hub)
+        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        with torch.device("meta"):
+            model = kind.from_config(config)
+        assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.05)
+        assert BACKBONES[f"{name}{SUFFIX}"].architecture == BACKBONES[name].architecture
+
+
+def test_weights_come_from_the_seed_and_rows_are_those_published(task: LogicNLG, tiny: None) -> None:
+    first, again, other = (scratch.scratch("gpt2-scratch", task, seed) for seed in (0, 0, 1))
+    assert first.vocabulary_size == 900 >= len(first.tokenizer)
+    assert torch.equal(first.embedding(), again.embedding())
+    assert not torch.equal(first.embedding(), other.embedding())
+    assert first.embedding().requires_grad
+    frozen = scratch.scratch("gpt2-scratch", task, 0, freeze_embeddings=True)
+    assert not frozen.embedding().requires_grad
+    assert any(p.requires_grad for p in frozen.parameters())
+
+
+def test_too_many_tokens_are_refused(task: LogicNLG, tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "bpe_tokenizer", lambda *given: range(901))
+    with pytest.raises(UsageError, match="'gpt2-scratch' has 900 tokens, its tokenizer 901"):
+        scratch.scratch("gpt2-scratch", task, 0)
