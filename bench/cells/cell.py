@@ -106,6 +106,8 @@ def trained_key_of(
         "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
+    if not config.trainer.steps and not config.trainer.epochs:
+        content["training"] = "none"  # before 0.3 it was one step
     if config.own:
         content["own"] = config.own_code()
     if parent_key:
