@@ -106,6 +106,8 @@ def trained_key_of(
         "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
+    if not config.trainer.steps and not config.trainer.epochs:
+        content["training"] = "none"  # before 0.3 it was one step
     if config.own:
         content["own"] = config.own_code()
     if parent_key:
@@ -170,6 +172,10 @@ def checkpoint_of(donor: CellFolder | None) -> str:
     return digest
 
 
+DROPOUT = "configured"
+"""How pretrained backbones are trained since 0.3; before it they were trained in evaluation mode, without dropout."""
+
+
 def weights(config: CellConfig) -> dict[str, Any]:
     """Return what a pretrained backbone is; nothing for one trained from scratch, or one's own, whose code says it."""
     if "backbone" in config.own or not is_pretrained(config.backbone):
@@ -177,4 +183,5 @@ def weights(config: CellConfig) -> dict[str, Any]:
     from bench.models.backbones.hub import identity
 
     options = config.backbone_options
-    return {"weights": identity(config.backbone, options["path"], options["revision"])}
+    found = identity(config.backbone, options["path"], options["revision"])
+    return {"weights": {**found, "dropout": DROPOUT}}

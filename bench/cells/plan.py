@@ -162,7 +162,7 @@ class PlanBuilder:
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
-            check_steps(config)
+            check_steps(relative, config)
             check_shares(config, self.arguments)
             check_room(config)
             check_strategy(config, self.arguments)
@@ -365,14 +365,16 @@ def check_room(config: CellConfig) -> None:
             )
 
 
-def check_steps(config: CellConfig) -> None:
+def check_steps(method: Method, config: CellConfig) -> None:
     """Refuse no training where there are no weights that could be read without it.
 
     Raises:
         UsageError: naming the backbone.
     """
     trainer = config.trainer
-    if trainer.steps or trainer.epochs or trainer.init_from or is_pretrained(config.asked("backbone")):
+    if trainer.steps or trainer.epochs or trainer.init_from or method.parent or method.is_baseline:
+        return
+    if is_pretrained(config.asked("backbone")):
         return
     raise UsageError(
         f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "

@@ -43,10 +43,12 @@ def hub(
 ) -> Backbone:
     """Load a pretrained model and its tokenizer; the task's markers become tokens of their own.
 
+    It is trained with the dropout of its configuration, as the papers' scripts do.
+
     Args:
         name: a name of `BACKBONES`, a hub id, or a folder.
         texts: the task.
-        seed: of adapters; all other weights are given.
+        seed: of the vectors of markers and of adapters; all other weights are given.
         path: a local folder to use in place of the hub.
         revision: of the hub repository; `main` is the pinned one where the name has one.
         freeze_embeddings: keep token embeddings and head fixed, as HistAlign A.1 does.
@@ -72,8 +74,7 @@ def hub(
         model = kind.from_pretrained(place, dtype=torch.float32, **options)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
-    if lora_rank:  # the vectors of markers are in no checkpoint then, and have to be drawn again
-        torch.manual_seed(seed_of(seed, "weights"))
+    torch.manual_seed(seed_of(seed, "weights"))
     if texts.markers:
         tokenizer.add_tokens(list(texts.markers), special_tokens=True)
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
@@ -84,8 +85,8 @@ def hub(
         lora = adapt(model, Lora(lora_rank, lora_alpha, lora_dropout, lora_targets))
     backbone = adapter_of(model)(model, tokenizer)
     backbone.pretrained = weights
+    model.train()  # the library gives it without dropout, and a trainer leaves it as it comes
     if lora is not None:
-        model.train()  # or no dropout is drawn
         backbone.lora = lora
         backbone.given = frozenset(
             name for name, p in backbone.named_parameters(remove_duplicate=False) if not p.requires_grad

@@ -117,7 +117,8 @@ def test_wrong_values_are_refused_before_anything_is_trained(kind, values, says)
 def test_steps_come_from_epochs_when_none_are_given():
     assert TrainerConfig(steps=7, epochs=3, batch_size=4).n_steps(10) == 7
     assert TrainerConfig(epochs=3, batch_size=4).n_steps(10) == 8
-    assert TrainerConfig().n_steps(10) == 0  # a pretrained model is read as it is
+    assert TrainerConfig(epochs=0.01, batch_size=4).n_steps(10) == 1
+    assert TrainerConfig().n_steps(10) == 0, "weights are read as they are given"
 
 
 # YAML -------------------------------------------------------------------------------------------------------------
