@@ -84,6 +84,26 @@ def test_markers_become_one_token_each(folders: dict[str, Path]) -> None:
     assert backbone.model.final_logits_bias.shape[-1] == backbone.vocabulary_size
 
 
+def test_vectors_of_markers_come_from_the_seed(folders: dict[str, Path]) -> None:
+    """Whatever was drawn before; those of the model's own tokens are as they were."""
+    found = []
+    for seed in (0, 0, 1):
+        torch.rand(3)
+        found.append(hub(str(folders["gpt2"]), Words(), seed).embedding().detach())
+    first, again, other = found
+    assert torch.equal(first, again)
+    added = len(Words.markers)
+    assert torch.equal(first[:-added], other[:-added])
+    assert not torch.equal(first[-added:], other[-added:])
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_it_is_trained_with_its_dropout(name: str, folders: dict[str, Path]) -> None:
+    """The library gives models in evaluation mode, in which none would be drawn."""
+    backbone = hub(str(folders[name]), Words(), 0)
+    assert all(part.training for part in backbone.modules())
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_freezing_fixes_input_and_output_embeddings_and_nothing_else(name: str, folders: dict[str, Path]) -> None:
     backbone = hub(str(folders[name]), Words(), 0, freeze_embeddings=True)
