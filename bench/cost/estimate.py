@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import torch
+
 from bench.cells.cell import Cell
-from bench.cost.devices import Device
+from bench.cost.devices import Device, this_machine
 from bench.cost.disk import disk_of
 from bench.cost.flops import flops_of_row
 from bench.cost.hours import assumed, hours_of, measured
@@ -16,7 +18,7 @@ from bench.cost.trace import Trace, Tracer
 from bench.cost.training_rows import longest, training_rows
 from bench.errors import BenchError
 
-__all__ = ["Cost", "estimate", "sums"]
+__all__ = ["Cost", "estimate", "micro_batches", "sums"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,21 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
         rows_from=rows.why,
         note=trace.note,
     )
+
+
+def micro_batches(cell: Cell, world: int, device: Device | None = None) -> int | None:
+    """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`; None where nobody can tell.
+
+    Args:
+        cell: to be trained.
+        world: processes that share it, each with the whole model; what `--strategy fsdp` saves is not counted.
+        device: in place of this machine's.
+    """
+    device = device or this_machine(torch.get_num_threads())
+    cost = estimate(cell, device, Tracer(device.kind), world)
+    if cost.unknown or not cost.fits:
+        return None
+    return cost.accumulate
 
 
 def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) -> dict[str, Any]:

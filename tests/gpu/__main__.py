@@ -59,6 +59,8 @@ def machine() -> dict[str, Any]:
     """Return what is measured on, and when."""
     import torch
 
+    from bench.cost.devices import named_device
+
     facts: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "python": sys.version.split()[0],
@@ -69,6 +71,9 @@ def machine() -> dict[str, Any]:
     }
     if torch.cuda.is_available():
         facts["gpu"] = torch.cuda.get_device_name(0)
+        known = named_device(facts["gpu"])
+        if known is not None:
+            facts["peak_flops"] = known.peak("bf16-mixed")
         facts["memory_gb"] = round(torch.cuda.get_device_properties(0).total_memory / 1e9)
     return facts
 

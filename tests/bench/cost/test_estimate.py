@@ -1,13 +1,16 @@
 """Estimates of cells: every method has one, `--dry-run` states and sums them, and what does not fit is said."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from bench.cells.plan import make_plan
+from bench.cells.shared.memory import known_estimate
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.cost.devices import DEVICES, device_asked
+from bench.cost.estimate import micro_batches
 from bench.cost.plan_costs import costs_of_plan
 from bench.cost.text import cost_text
 from bench.cost.trace import MLE_NOTE, Tracer, kept_traces
@@ -176,3 +179,15 @@ def test_small_recipes_need_no_library_of_models():
     lengths, rows = longest(cell), cell.config.trainer.batch_size
     assert tracer.key(cell, lengths, rows) in kept_traces()
     assert tracer.trace(cell, lengths, rows) == tracer.make(cell, lengths, rows)
+
+
+def test_auto_takes_what_fits(tmp_path):
+    """As many micro-batches as the estimate has; nothing where not one row fits, so that the run tries and says."""
+    (cell,) = plan("logicnlg", "mle", sets=(*TINY, "trainer.batch_size=64"), results=str(tmp_path)).cells
+    cpu = device_asked("cpu", None, 1)
+    assert micro_batches(cell, 1, cpu) == 1
+    whole = costs_of_plan(plan("logicnlg", "mle", sets=(*TINY, "trainer.batch_size=64")), cpu).cells[0]
+    one = replace(cpu, memory=int(0.8 * whole.memory_bytes))
+    assert micro_batches(cell, 1, one) > 1
+    assert micro_batches(cell, 1, replace(cpu, memory=1000)) is None
+    assert known_estimate() is micro_batches
