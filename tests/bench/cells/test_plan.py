@@ -437,6 +437,7 @@ def test_weights_of_bfloat16_are_refused():
 
 
 def test_exact_float32_products_are_not_in_the_key():
+    assert "float32_products" not in cell().config.as_dict()["trainer"]  # keys of before stay
     assert keys("trainer.float32_products=highest")[0] == keys()[0]
 
 
