@@ -44,7 +44,7 @@ def _lines(cost: Cost) -> list[str]:
     disk = f"{amount(cost.checkpoint_bytes + cost.row_bytes, 'B')} on disk (+{amount(cost.state_bytes, 'B')} of states)"
     lines = [" · ".join([parameters, memory, f"micro-batch {cost.micro_batch} x {cost.accumulate}", disk])]
     if cost.flops is None or cost.hours is None:
-        lines.append(f"hours {cost.rows_from}")
+        lines.append(f"hours unknown: {cost.rows_from}")
     else:
         spent = f"{amount(cost.flops, 'FLOP')} in {cost.steps:,} steps · {duration(cost.hours)}"
         lines.append(f"{spent} at MFU {cost.mfu:.0%} ({cost.mfu_from}) · {cost.rows_from}")

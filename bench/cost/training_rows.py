@@ -48,9 +48,9 @@ def training_rows(cell: Cell) -> TrainingRows:
     if task.source.folder is None and cell.config.preset == "paper":
         published = task.info.sizes.get("train", 0)
         if task.stream is not None:
-            return TrainingRows(0, most, "unknown without the text, which is not here")
+            return TrainingRows(0, most, "rows as long as the recipe allows; without the text nobody knows how many")
         if not published:
-            return TrainingRows(0, most, "unknown without the data, whose size is not published")
+            return TrainingRows(0, most, "rows as long as the recipe allows; without the data nobody knows how many")
         return TrainingRows(published, most, "published rows, each as long as the recipe allows")
     average, examples = average_lengths(cell, most), task.split("train").examples
     if task.stream is None:
