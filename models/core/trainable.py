@@ -30,6 +30,10 @@ MADE_OF = "objective"
 """Where a Lightning checkpoint says what its objective is made of."""
 
 
+PARTS = ("states", "head", "embedding")
+"""What tells a backbone from a bare model: it has one of these."""
+
+
 class Trainable(LightningModule):
     """Steps of training, validation, test and prediction, the optimiser, and checkpoints that can be loaded alone.
 
@@ -63,13 +67,14 @@ class Trainable(LightningModule):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        if backbone is not None and not callable(getattr(backbone, "states", None)):  # none, to try a `row_loss` alone
+        known = backbone is None or any(hasattr(backbone, name) for name in PARTS)  # None: to try a `row_loss` alone
+        if not known:
             raise UsageError(
                 f"{type(self).__name__} takes a bench.Backbone, not {type(backbone).__name__}; bench.make makes both "
                 f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"
             )
         self.backbone = backbone
-        if backbone.given:
+        if getattr(backbone, "given", None):
             self.strict_loading = False  # a checkpoint does not hold what is given
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts

@@ -141,7 +141,7 @@ def held(examples: Iterable[Example]) -> Sequence[Example]:
     coming = iter(examples)
     for example in coming:
         rows.append(example)
-        size += len(example.source) + len(example.target)
+        size += sum(len(text) for text in (example.source, example.target) if isinstance(text, str))
         if size > MOST_IN_MEMORY and not any(row.fields for row in rows):
             return _mapped(rows, coming)
     return rows

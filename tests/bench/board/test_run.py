@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -88,7 +89,8 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
         bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
 
 
-def test_what_is_refused(results: Path) -> None:
+def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
     in_script = type("InScript", (MLE,), {"name": "in_script", "__module__": "__main__"})
     for options, said in (
