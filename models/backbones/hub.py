@@ -23,6 +23,10 @@ from bench.models.backbones.pretrained import Pretrained, resolved
 MAIN = "main"
 """The branch that is taken where no revision is asked for."""
 
+NO_SEARCH = {"local_files_only": True}
+"""Where `peft` is installed, `transformers` looks for adapters beside a model's weights; the hub is not asked for them,
+which would take 12 s of trying again where it is out of reach."""
+
 CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
 
@@ -71,7 +75,7 @@ def hub(
         config, options = _configuration(place, _download_options(place, weights))
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        model = kind.from_pretrained(place, dtype=torch.float32, **options)
+        model = kind.from_pretrained(place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, **options)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     torch.manual_seed(seed_of(seed, "weights"))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.store.store import Store
 
 LACKING = ("datasets", "wandb", "nltk", "rouge_score", "rouge_score_rs", "spacy", "mauve", "peft", "jsonargparse")
@@ -38,6 +40,7 @@ def test_a_cell_is_trained_and_scored(tmp_path: Path) -> None:
     assert None in values.values()  # no verifier here
 
 
+@pytest.mark.slow
 def test_speed_is_measured(tmp_path: Path) -> None:
     tiny = ["--batch", "1", "--positions", "4", "--width", "64", "--vocabulary", "50", "--repeats", "1"]
     more = ["--layers", "1", "--samples", "1", "--tokens", "2"]

@@ -110,6 +110,7 @@ def test_the_paper_s_cells_are_planned() -> None:
     assert {cell.config.trainer.lr for cell in cells} == {1e-5}
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_are_planned(bench: Bench) -> None:
     text = (ROOT / "docs" / "large_models.md").read_text(encoding="utf-8").replace("\\\n", " ")
     commands = [line.partition("#")[0].split() for line in text.splitlines() if line.startswith("bench run")]

@@ -32,7 +32,7 @@ def costs(*asked, device="cpu", memory=None, **others):
     return costs_of_plan(plan(*asked, **others), device_asked(device, memory, 1)).cells
 
 
-@pytest.mark.parametrize("task", ["logicnlg", "text"])
+@pytest.mark.parametrize("task", [pytest.param("logicnlg", marks=pytest.mark.slow), "text"])
 def test_every_method_has_a_cost(task, tmp_path):
     methods = [name for name, entry in METHODS.items() if not entry.baseline]
     asked = plan(task, *methods, results=str(tmp_path))
