@@ -18,6 +18,7 @@ from bench.cells.plan import make_plan
 from bench.cells.progress import Progress
 from bench.cells.run import execute
 from bench.config.arguments import RunArguments
+from bench.config.resolve import find_method
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.scratch import SUFFIX
 from bench.tasks import TASKS, find_task
@@ -44,7 +45,9 @@ def at_size(backbone: str) -> str:
 def arguments(task: str, method: str, backbone: str, results: Path) -> RunArguments:
     """Return a run of two steps of two rows, with the recipe's lengths and precision."""
     sets = (f"trainer.steps={STEPS}", "trainer.epochs=0", f"trainer.batch_size={ROWS}", "trainer.warmup=0")
-    more = ("trainer.validate=0", "trainer.select=last", f"finetuned:trainer.steps={STEPS}", f"evaluation.rows={ROWS}")
+    more = [f"evaluation.rows={ROWS}"]
+    if find_method(method).parent:
+        more.append(f"finetuned:trainer.steps={STEPS}")
     return RunArguments(
         tasks=(task,),
         methods=(method,),
