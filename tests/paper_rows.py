@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.base.signals import EXIT_CODES
+from bench.config.resolve import find_method
 from bench.tasks import find_task
 
 TRY_AGAIN = EXIT_CODES[signal.SIGUSR1]
@@ -71,17 +72,17 @@ def command(rows: Rows, given: argparse.Namespace) -> list[str]:
     if backbone == "gpt2" and given.weights:
         sets.append(f"backbone.path={given.weights}")
     if given.scale != 1:
-        sets += scaled(rows.task, given.scale)
+        sets += scaled(rows.task, given.method or rows.methods, given.scale)
     if sets:
         words += ["--set", *sets]
     return words
 
 
-def scaled(task: str, scale: float) -> list[str]:
+def scaled(task: str, methods: str, scale: float) -> list[str]:
     """Return settings for a share of the recipe's steps."""
     recipe = find_task(task).value.recipes["paper"]
     sets = [f"trainer.epochs={recipe['trainer.epochs'] * scale}"]
-    if "finetuned:trainer.steps" in recipe:
+    if "finetuned:trainer.steps" in recipe and any(find_method(name).parent for name in methods.split(",")):
         sets.append(f"finetuned:trainer.steps={max(1, round(recipe['finetuned:trainer.steps'] * scale))}")
     return sets
 

@@ -44,10 +44,12 @@ def test_weights_scratch_and_a_share_of_the_steps(asked: list[list[str]], tmp_pa
     main(["histalign/table1", "--weights", str(tmp_path)])
     main(["histalign/table1", "--scratch", "--scale", "0.01", "--seeds", "42", "--method", "mle"])
     main(["f2softmax/table1", "--scale", "0.01", "--set", "trainer.batch_size=2"])
-    weights, scratch, decoder = [" ".join(words) for words in asked]
+    main(["f2softmax/table1", "--scale", "0.01", "--method", "mle"])  # nothing in it is fine-tuned
+    weights, scratch, decoder, alone = [" ".join(words) for words in asked]
     assert f"--set backbone.path={tmp_path}" in weights
     assert "--backbone gpt2-scratch --set trainer.epochs=0.05 " in scratch
     assert "--seeds 42" in scratch
+    assert "finetuned" not in alone
     assert "--set trainer.batch_size=2 trainer.epochs=0.1 finetuned:trainer.steps=15" in decoder
 
 
