@@ -73,7 +73,7 @@ def test_slices_end_as_one_run(tmp_path: Path) -> None:
     """GPT-2's architecture, a hundredth of the steps, two methods: cut into slices, the same weights and scores."""
     tiny = ["trainer.steps=8", "trainer.batch_size=8", "evaluation.rows=8"]
     options = ["histalign/table1", "--scratch", "--seeds", "0", "--method", "mle,histalign.released", "--set", *tiny]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "BENCH_CACHE": str(tmp_path / "cache")}
+    environment = {**os.environ, "BENCH_DATA": DATA, "OMP_NUM_THREADS": "2", "BENCH_CACHE": str(tmp_path / "cache")}
     codes = {}
     for name, seconds in (("whole", "3000"), ("sliced", "60")):
         codes[name] = [TRY_AGAIN]
