@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,14 @@ from torch.nn import functional
 from bench.cells.evaluators import autocast
 from bench.config.resolve import find_method
 from bench.config.second import second_of
+from bench.cost.flops import flops_of_row, products_of
+from bench.cost.memory import Lengths
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.perf.heads import Run, Size, zipf
 
-__all__ = ["PEERS", "Place", "objective_over_body", "peer_step", "step_flops", "step_of", "step_runs"]
+__all__ = ["PEERS", "Place", "objective_over_body", "peer_step", "step_flops", "step_of"]
 
 HEAD_WIDTH = 64
 """Width of one head of attention, as in every GPT-2."""
@@ -36,11 +38,6 @@ class Place:
 
     device: torch.device
     precision: str = "32-true"
-
-
-def step_runs(names: Sequence[str], size: Size, layers: int, place: Place) -> dict[str, Run]:
-    """Return one training step of each method by name."""
-    return {name: step_of(name, size, layers, place) for name in names}
 
 
 def step_of(name: str, size: Size, layers: int, place: Place) -> Run:
@@ -125,17 +122,11 @@ if importlib.util.find_spec("liger_kernel"):
     PEERS["Liger"] = _liger
 
 
-def step_flops(size: Size, layers: int) -> int:
-    """Return the floating-point operations of the products in one forward and backward pass of MLE.
-
-    A layer has 12 D^2 weights, the head V D; each is used for one multiplication and one addition a token. Attention
-    multiplies queries with keys and weights with values, T D each a token, counted whole, as if nothing were masked.
-    The backward pass takes twice the forward pass.
-    """
-    weights = 12 * layers * size.width**2 + size.vocabulary * size.width
-    attention = 2 * layers * size.positions * size.width
-    forward = 2 * (weights + attention)
-    return 3 * forward * size.batch * size.positions
+def step_flops(size: Size, layers: int) -> float:
+    """Return the floating-point operations of one forward and backward pass of MLE, as costs of cells count them."""
+    with torch.device("meta"):
+        products = products_of(_body(size, layers, seed=0))
+    return size.batch * flops_of_row(products, Lengths(source=0, target=size.positions))
 
 
 def objective_over_body(name: str, size: Size, layers: int, place: Place) -> Objective:

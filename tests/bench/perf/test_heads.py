@@ -11,7 +11,7 @@ import torch
 from bench.config.resolve import method_names
 from bench.perf.heads import Size, differences, forms, objective_of, peak_above_gradients, peers
 from bench.perf.measure import has_head
-from bench.perf.steps import Place, step_runs
+from bench.perf.steps import Place, step_of
 from tests.bench.own import Own
 from tests.conftest import Ended
 
@@ -81,7 +81,7 @@ def test_a_method_with_a_second_model(own: Own) -> None:
     for run in forms(objective).values():
         assert max(differences(run(), expected)) < 1e-4
     assert all(parameter.grad is None for parameter in objective.second_model.parameters())
-    assert torch.isfinite(step_runs([name], SMALL, 1, Place(CPU))[name]()[0])
+    assert torch.isfinite(step_of(name, SMALL, 1, Place(CPU))()[0])
 
 
 def test_the_command(bench: Callable[..., Ended]) -> None:

@@ -16,7 +16,7 @@ from bench.perf.heads import Size, interleaved
 from bench.perf.measure import device, has_head, measure_step
 from bench.perf.operations import on_device
 from bench.perf.samples import measure_samples
-from bench.perf.steps import PEERS, Place, objective_over_body, peer_step, step_flops, step_of, step_runs
+from bench.perf.steps import PEERS, Place, objective_over_body, peer_step, step_flops, step_of
 from tests.conftest import Ended
 
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
@@ -27,9 +27,9 @@ MIXED = Place(torch.device("cpu"), "bf16-mixed")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_learn(name: str) -> None:
-    runs = step_runs([name], SMALL, 1, CPU)
-    assert torch.isfinite(runs[name]()[0])
-    assert interleaved(runs, 1)[name] > 0
+    run = step_of(name, SMALL, 1, CPU)
+    assert torch.isfinite(run()[0])
+    assert interleaved({name: run}, 1)[name] > 0
 
 
 def test_a_peer_takes_the_step_of_mle() -> None:
