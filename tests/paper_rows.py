@@ -103,18 +103,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("tables", nargs="*", help=f"default: {', '.join(rows.table for rows in ROWS)}")
     parser.add_argument("--weights", default="", help="a folder with GPT-2's weights and tokenizer")
     parser.add_argument("--scratch", action="store_true", help="GPT-2's architecture with random weights")
-    parser.add_argument("--seconds", type=float, default=540, help="of a slice; default 540")
+    parser.add_argument("--seconds", type=float, default=540, help="of a slice of one table; default 540")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the recipe's steps, to try it out")
     parser.add_argument("--method", default="", help="some of the methods")
     parser.add_argument("--seeds", default="", help="some of the seeds, so that machines share a table")
     parser.add_argument("--results", default="paper-rows", help="the store; default paper-rows")
     parser.add_argument("--set", action="append", nargs="+", default=[], dest="sets", metavar="KEY=VALUE")
     given = parser.parse_args(arguments)
+    unknown = set(given.tables) - {rows.table for rows in ROWS}
+    if unknown:
+        there = ", ".join(rows.table for rows in ROWS)
+        parser.error(f"no such table as {', '.join(sorted(unknown))}; there are: {there}")
+    if given.weights and given.scratch:
+        parser.error("--weights and --scratch exclude each other")
     wanted = [rows for rows in ROWS if not given.tables or rows.table in given.tables]
     if given.weights and not Path(given.weights).is_dir():
         parser.error(f"--weights names no folder: '{given.weights}'")
-    if not wanted:
-        parser.error(f"no such table; there are: {', '.join(rows.table for rows in ROWS)}")
     for rows in wanted:
         code = slice_of(command(rows, given), given.seconds)
         if code == TRY_AGAIN:

@@ -6,6 +6,7 @@ Run by `python -m tests.chaos.precision [METHOD ...]`.
 from __future__ import annotations
 
 import io
+import math
 import sys
 import tempfile
 import warnings
@@ -61,6 +62,9 @@ def main() -> int:
             if column not in values or column not in mixed.get(method, {}):
                 continue
             difference = abs(mixed[method][column] - values[column])
+            if not math.isfinite(difference):
+                print(f"{method} · {column}: {values[column]} in fp32, {mixed[method][column]} in bf16-mixed")
+                return 1
             if column.startswith("ppl"):
                 difference /= values[column]
                 worst_ppl = max(worst_ppl, difference)
@@ -71,7 +75,10 @@ def main() -> int:
     for method, values in sorted(exact.items()):
         print(f"{method}: ppl/token {values['ppl/token']:.2f} in fp32, {mixed[method]['ppl/token']:.2f} in bf16-mixed")
     print(f"bf16-mixed of {len(mixed)} methods · goal: ppl within {GOAL:.0%} · measured: {worst_ppl:.2%}")
-    return int(worst_ppl > GOAL or set(mixed) != set(exact))
+    lacking = len(methods) - min(len(exact), len(mixed))
+    if lacking:
+        print(f"{lacking} of {len(methods)} methods have no numbers in one precision")
+    return int(worst_ppl > GOAL or set(mixed) != set(exact) or lacking > 0)
 
 
 if __name__ == "__main__":

@@ -54,10 +54,15 @@ def test_weights_scratch_and_a_share_of_the_steps(asked: list[list[str]], tmp_pa
 
 
 def test_what_cannot_be_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for arguments in (["histalign/table2"], ["--weights", str(tmp_path / "no")]):
+    for arguments, said in (
+        (["histalign/table2"], "no such table as histalign/table2; there are: histalign/table1, f2softmax/table1"),
+        (["histalign/table1", "typo"], "no such table as typo"),
+        (["--weights", str(tmp_path / "no")], "--weights names no folder"),
+        (["--weights", str(tmp_path), "--scratch"], "exclude each other"),
+    ):
         with pytest.raises(SystemExit):
             main(arguments)
-    assert "no such table; there are: histalign/table1, f2softmax/table1" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
 
 
 def test_a_slice_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

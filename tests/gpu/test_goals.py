@@ -23,6 +23,7 @@ def record(of_mle: float = 1.0, waits: int = 0, seconds: float = 30.0, peak: flo
         "steps": {"ended": "well", "content": {"step": step}},
         "texts": {"ended": "well", "content": {"samples": texts}},
         "tests": {"ended": "well", "content": None},
+        "precision": {"ended": "well", "content": None},
     }
     return {"machine": {"peak_flops": peak}, "parts": parts}
 
@@ -50,10 +51,37 @@ def test_what_is_missed_is_named(change: dict[str, Any], what: str) -> None:
     assert missed(record(**change)) == [what]
 
 
-def test_a_part_without_numbers_is_missed() -> None:
+@pytest.mark.parametrize(
+    "part",
+    [
+        None,
+        {"ended": "not within 150 s", "content": None},
+        {"ended": "well", "content": None},
+        {"ended": "with code 1", "content": {"step": [], "samples": []}},
+        {"ended": "well", "content": {"step": [{"what": "mle"}], "samples": [{"what": "mle"}]}},
+    ],
+)
+@pytest.mark.parametrize(("name", "what"), [("steps", "steps of methods"), ("texts", "texts of methods")])
+def test_a_part_without_numbers_is_missed(name: str, what: str, part: dict[str, Any] | None) -> None:
+    """Not run, too late, silent, failed, or with nothing but what all is divided by."""
     given = record()
-    given["parts"]["steps"] = {"ended": "not within 150 s", "content": None}
-    assert missed(given) == ["part steps"]
+    given["parts"][name] = part
+    if part is None:
+        del given["parts"][name]
+    well = part is not None and part["ended"] == "well" and bool(part["content"])
+    assert missed(given) == [*[f"part {name}"] * (not well), what]
+
+
+def test_a_part_that_was_not_run_is_missed() -> None:
+    given = record()
+    del given["parts"]["precision"]
+    assert missed(given) == ["part precision"]
+
+
+def test_tests_of_which_none_passed_have_not_ended_well() -> None:
+    """All may have been skipped, with the code 0."""
+    none = program.run("tests", ["json.tool", "--help"], 20.0, False)
+    assert none["ended"] == "without a test that passed"
 
 
 def test_parts_that_end_badly_or_late(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -78,7 +106,7 @@ def test_what_was_seen_is_said_and_nothing_else() -> None:
     whole["rehearsal"] = False
     whole["machine"] |= {"gpu": "NVIDIA H200", "torch": "2.13.0", "date": "2026-11-22"}
     assert seen.line(whole) == (
-        "bf16: seen on NVIDIA H200 (torch 2.13.0, 2026-11-22); 4 of 5 goals met; several GPUs: not seen. "
+        "bf16: seen on NVIDIA H200 (torch 2.13.0, 2026-11-22); 7 of 8 goals met; several GPUs: not seen. "
         "Missed: step of trime."
     )
     assert "| step of trime | <= 1.10 x mle | 2.000 x |" in seen.table(whole)

@@ -37,6 +37,9 @@ def trained(method: str, device: torch.device, folder: Path, state: Path | None 
     """Return the weights after some steps of a small training, from a state if one is given."""
     given = {"trainer.batch_size": 4, "trainer.steps": STEPS}
     objective, task = bench.make("logicnlg", method, set=given, limit=32, results=folder / "results")
+    if state is not None:  # or a training that forgets the state would end with the same weights
+        torch.nn.init.zeros_(objective.backbone.embedding())
+    begun = {name: tensor.detach().cpu().clone() for name, tensor in objective.state_dict().items()}
     settings: dict[str, Any] = {
         "max_steps": STEPS,
         "accelerator": device.type,
@@ -49,7 +52,9 @@ def trained(method: str, device: torch.device, folder: Path, state: Path | None 
         "enable_checkpointing": False,
     }
     Trainer(**{**settings, **options}).fit(objective, task, ckpt_path=state)
-    return {name: tensor.detach().cpu().clone() for name, tensor in objective.state_dict().items()}
+    ended = {name: tensor.detach().cpu().clone() for name, tensor in objective.state_dict().items()}
+    assert largest_difference(begun, ended) > 0
+    return ended
 
 
 def largest_difference(first: Weights, second: Weights) -> float:
