@@ -59,11 +59,19 @@ class Fed(LightningDataModule):
         super().__init__()
         self._feed: Feed | None = None
         self._fed: dict[str, EncodedRows] = {}
+        self._training: Epoch | None = None
 
     def setup_run(self, feed: Feed | None) -> None:
         """Take over how a trainer is fed, in place of what was known before; None lets go of the rows."""
+        self.teardown("fit")
         self._feed = feed
         self._fed = {}
+
+    def teardown(self, stage: str) -> None:
+        """End the processes that make training batches; a trainer calls it at its end."""
+        if self._training is not None:
+            self._training.close()
+        self._training = None
 
     @property
     def feed(self) -> Feed:
@@ -106,7 +114,9 @@ class Fed(LightningDataModule):
         lengths = None if self.info.open_ended else rows.lengths
         order = Order(len(rows), feed.batch, feed.seed, lengths)
         batches = MicroBatches(rows, order, feed.codec.picked, rank=rank, world=world, accumulate=accumulate)
-        return Epoch(batches, max(1, round(len(rows) / feed.batch)), self._steps_reached, feed.workers)
+        steps = max(1, round(len(rows) / feed.batch))
+        self._training = Epoch(batches, steps, self._steps_reached, feed.workers)
+        return self._training
 
     def _steps_reached(self) -> int:
         """Return how many optimiser steps the trainer has done."""

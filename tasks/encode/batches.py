@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -122,6 +123,9 @@ class Epoch:
     It is no DataLoader, so Lightning does not put a sampler of its own into it. Order and content are a function of the
     item alone, so a training that is resumed asks for the items it would have had.
 
+    The processes of all its epochs are the same, forked before the first batch. A fork beside threads that start or
+    end, as those of an epoch before do, may never return in Python 3.11.9 and older (CPython issue 112275).
+
     Args:
         batches: of this rank.
         steps: optimiser steps of an epoch.
@@ -131,6 +135,8 @@ class Epoch:
 
     def __init__(self, batches: MicroBatches, steps: int, reached: Callable[[], int], workers: int = 0) -> None:
         self.batches, self.steps, self.reached, self.workers = batches, steps, reached, workers
+        self.ahead: Iterator[dict[str, Any]] | None = None  # what the processes make, without an end
+        self.next_item = -1  # the first one that `ahead` will give
 
     def __len__(self) -> int:
         return self.steps * self.batches.accumulate
@@ -141,10 +147,24 @@ class Epoch:
         items = range(step * self.batches.accumulate, end * self.batches.accumulate)
         if not self.workers:
             return map(self.batches.__getitem__, items)
-        loader = DataLoader(
-            self.batches, batch_size=None, sampler=items, num_workers=self.workers, collate_fn=unchanged
-        )
-        return iter(loader)
+        return self._made_ahead(items)
+
+    def _made_ahead(self, items: range) -> Iterator[dict[str, Any]]:
+        """Yield items that processes make; those of the last epoch go on where they were."""
+        if self.ahead is None or self.next_item != items.start:
+            self.close()
+            endless: Any = count(items.start)
+            loader = DataLoader(
+                self.batches, batch_size=None, sampler=endless, num_workers=self.workers, collate_fn=unchanged
+            )
+            self.ahead, self.next_item = iter(loader), items.start
+        for batch in islice(self.ahead, len(items)):
+            self.next_item += 1
+            yield batch
+
+    def close(self) -> None:
+        """End the processes that make batches."""
+        self.ahead = None
 
     def state_dict(self) -> dict[str, Any]:
         """Return nothing: the trainer's step is the whole state. Lightning asks it of what can be resumed."""
