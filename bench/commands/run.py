@@ -20,7 +20,7 @@ from bench.cli_options import (
     set_option,
     whole,
 )
-from bench.config.arguments import AUTO, RunArguments, collect
+from bench.config.arguments import KEPT_CHECKPOINTS, STRATEGIES, RunArguments, collect
 from bench.config.config import PRESETS
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
@@ -71,13 +71,12 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--accumulate", type=positive, default=1, metavar="N", help="micro-batches of a step")
     group.add_argument(
         "--micro-batch",
-        type=micro_batch,
         metavar="ROWS",
         help="most rows of a micro-batch; auto: as many as memory has room for. The batch of a step stays",
     )
     group.add_argument(
         "--strategy",
-        choices=["ddp", "fsdp"],
+        choices=STRATEGIES,
         default="ddp",
         help="each process has the whole model, or a share of weights, gradients and moments; default ddp",
     )
@@ -88,7 +87,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--keep-checkpoints",
-        choices=["all", "best", "none"],
+        choices=KEPT_CHECKPOINTS,
         default="all",
         help="of cells that are finished and scored: all, of those that differ in their seed the best one's, or none",
     )
@@ -142,17 +141,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--memory", metavar="AMOUNT", help="with --dry-run: such as 80GB, in place of the device's")
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
-
-
-def micro_batch(text: str) -> str:
-    """Read the rows of a micro-batch: a number from 1, or `auto`.
-
-    Raises:
-        argparse.ArgumentTypeError: it is neither.
-    """
-    if text == AUTO:
-        return text
-    return str(positive(text))
 
 
 def engine_options(group: argparse._ArgumentGroup) -> None:
