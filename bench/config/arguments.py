@@ -116,6 +116,21 @@ class RunArguments:
         values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
         return RunArguments(**values)
 
+    def check_world(self, world: int) -> None:
+        """Refuse shares of a model where one process works on a cell.
+
+        Args:
+            world: processes that share a cell, on all its nodes.
+
+        Raises:
+            UsageError: there is one, and the strategy is `fsdp`.
+        """
+        if self.strategy == "fsdp" and world == 1:
+            raise UsageError(
+                "--strategy fsdp shares a model among processes, and a cell has one here: give --devices 2 or more, "
+                "or --nodes 2 with --engine slurm, or start several processes by torchrun"
+            )
+
     @property
     def results_folder(self) -> Path:
         """Where the store lies."""
