@@ -68,9 +68,6 @@ def run(
         MissingError: data that was asked for is not there.
         RunError: cells failed, and `on_error` is `raise`; or no cell has a number, because they failed or diverged.
     """
-    from bench.cells.plan import make_plan
-    from bench.cells.progress import Progress
-
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
     arguments = RunArguments(
@@ -90,18 +87,40 @@ def run(
         _refuse_script((*arguments.tasks, *arguments.methods))
     if quiet is None:
         quiet = not sys.stderr.isatty()
+    plan, outcome = planned_and_executed(arguments, quiet)
+    if outcome.failed and on_error == "raise":
+        raise RunError(outcome.failed)
+    return board_of(plan, outcome, arguments)
+
+
+def planned_and_executed(arguments: RunArguments, quiet: bool) -> tuple[Plan, Outcome]:
+    """Plan a run and run it.
+
+    Raises:
+        UsageError: nothing fits together.
+        MissingError: data that was asked for is not there.
+    """
+    from bench.cells.plan import make_plan
+    from bench.cells.progress import Progress
+
     with Progress(quiet) as progress, same_threads():
         plan = make_plan(arguments, progress.say, progress.rows)
         if not plan.cells:
             why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
             raise UsageError(f"nothing to run: {why}")
-        outcome = executed(plan, arguments, progress)
-    if outcome.failed and on_error == "raise":
-        raise RunError(outcome.failed)
+        return plan, executed(plan, arguments, progress)
+
+
+def board_of(plan: Plan, outcome: Outcome, arguments: RunArguments) -> Board:
+    """Return the board of the tasks of a run.
+
+    Raises:
+        RunError: no cell has a number, because they failed or diverged.
+    """
     without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
     store, tasks = Store(arguments.results_folder), {cell.config.task for cell in plan.cells}
     try:
-        leaderboards = leaderboards_of(store, sorted(tasks), limited=limit is not None)
+        leaderboards = leaderboards_of(store, sorted(tasks), limited=arguments.limit is not None)
     except MissingError as error:
         if without_number:
             raise RunError(without_number) from error

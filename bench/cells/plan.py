@@ -11,9 +11,17 @@ from pathlib import Path
 from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
 from bench.cells.paper_preset import PAPER, why_unpublished, why_without_data
-from bench.cells.wanted import decodings_of
+from bench.cells.plan_checks import (
+    check_cell,
+    check_metrics,
+    check_precision,
+    check_preset,
+    check_shares,
+    undecodable,
+    unshardable,
+)
 from bench.config.arguments import RunArguments
-from bench.config.config import PRESETS, CellConfig, Override, parse_sets
+from bench.config.config import CellConfig, Override, parse_sets
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -25,9 +33,9 @@ from bench.config.resolve import (
     own_part,
 )
 from bench.config.second import checkable, second_backbone, second_config, second_of
-from bench.errors import MissingError, UsageError, did_you_mean
-from bench.models.backbones import find_backbone, is_pretrained
-from bench.models.core.objective import Objective, Place
+from bench.errors import MissingError, UsageError
+from bench.models.backbones import find_backbone
+from bench.models.core.objective import Place
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.progress import OnRows, tell_nobody
@@ -162,11 +170,7 @@ class PlanBuilder:
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
-            check_steps(relative, config)
-            check_shares(config, self.arguments)
-            check_room(config)
-            check_strategy(config, self.arguments)
-            check_precision(config)
+            check_cell(relative, config, self.arguments)
             if reason := self.lacks_data(kind, config):
                 return reason
             self.check_validation(kind, relative, config)
@@ -309,116 +313,3 @@ def architecture_of(config: CellConfig) -> str:
     from bench.models.backbones.hub import architecture
 
     return architecture(config.asked("backbone"), path)
-
-
-def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
-    """Refuse a metric beside those of the tasks that would read nothing.
-
-    Raises:
-        UsageError: it is none, or no task of the run has rows of its kind.
-        MissingError: its module or file is not there.
-    """
-    if not arguments.metrics:
-        return
-    from bench.metrics import find_metric
-
-    evaluations = {evaluation for kind in kinds for evaluation in kind.info.evaluations}
-    for name in arguments.metrics:
-        metric = find_metric(name)
-        if metric.value.kind not in evaluations:
-            raise UsageError(
-                f"--metrics names '{metric.name}', which reads {metric.value.kind} rows; no task of this run makes them"
-            )
-
-
-def undecodable(method: Method, config: CellConfig) -> str | None:
-    """Return why a method cannot decode as asked, or None."""
-    if not issubclass(method.kind, Objective):
-        return None
-    try:
-        for decoding in decodings_of(config, method.evaluation_variant):
-            method.kind.resolved(decoding)
-    except UsageError as error:
-        return f"cannot decode so: {error}"
-    return None
-
-
-def check_shares(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse more micro-batches than a batch has rows."""
-    if config.trainer.batch_size < arguments.devices * arguments.accumulate:
-        raise UsageError(
-            f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
-            f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
-        )
-
-
-def check_room(config: CellConfig) -> None:
-    """Refuse a decoding that may write more tokens than a backbone from scratch has positions for."""
-    room = config.backbone_options.get("context")
-    if room is None:
-        return
-    for decoding in config.decodings:
-        if decoding.max_new_tokens is not None and decoding.max_new_tokens > int(room):
-            raise UsageError(
-                f"{config.task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
-                f"backbone.context={room} has too few positions; lower max_new_tokens or give a larger context"
-            )
-
-
-def check_steps(method: Method, config: CellConfig) -> None:
-    """Refuse no training where there are no weights that could be read without it.
-
-    Raises:
-        UsageError: naming the backbone.
-    """
-    trainer = config.trainer
-    if trainer.steps or trainer.epochs or trainer.init_from or method.parent or method.is_baseline:
-        return
-    if is_pretrained(config.asked("backbone")):
-        return
-    raise UsageError(
-        f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "
-        f"weights: give one of them, or a pretrained backbone"
-    )
-
-
-def check_strategy(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse a precision that shares of a model cannot be trained in.
-
-    Raises:
-        UsageError: naming both.
-    """
-    if arguments.strategy == "fsdp" and config.trainer.precision == "16-mixed":
-        raise UsageError(
-            "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
-            "of the gradients; use bf16-mixed, or --strategy ddp"
-        )
-
-
-def unshardable(method: Method, arguments: RunArguments) -> str | None:
-    """Return why a method cannot be trained with a share of the model on each process, or None."""
-    if arguments.strategy != "fsdp" or method.is_baseline or not issubclass(method.kind, Objective):
-        return None
-    if method.kind.step_loss is Objective.step_loss:
-        return None
-    return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
-
-
-def check_precision(config: CellConfig) -> None:
-    """Refuse weights in a type that AdamW cannot train.
-
-    Raises:
-        UsageError: they would be bfloat16.
-    """
-    if config.trainer.precision == "bf16-true":
-        raise UsageError(
-            f"trainer.precision=bf16-true of {config.task} has weights of 8 bits, and most steps of AdamW are smaller "
-            f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "
-            f"weights and multiplies in bfloat16"
-        )
-
-
-def check_preset(preset: str) -> None:
-    """Refuse a preset that there is not."""
-    if preset not in PRESETS:
-        raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}")

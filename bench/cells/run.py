@@ -21,7 +21,7 @@ from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
 from bench.cells.work import OnStep, tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
-from bench.processes.member import membership
+from bench.processes.member import membership, world_of
 from bench.store.kept_board import files_at
 from bench.store.provenance import provenance
 
@@ -168,7 +168,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
 
     check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
-    make, world = attempt_of(cell, missing, arguments, progress, on_step), world_of(arguments)
+    make, world = attempt_of(cell, missing, arguments, progress, on_step), world_of(arguments.devices)
     within_memory(cell, world, micro_batches_of(cell, world, arguments), make, progress.warn)
     progress.stage(SCORING)
     scores = score_cell(cell, arguments.metrics)
@@ -177,14 +177,6 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     if is_new and (trained := cell.folder.trained()):
         live.curve(trained["train"]["curve"])
     live.scores(scores)
-
-
-def world_of(arguments: RunArguments) -> int:
-    """Return how many processes share a cell."""
-    member = membership()
-    if member is None:
-        return arguments.devices
-    return member.world
 
 
 def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, on_step: OnStep) -> Attempt:

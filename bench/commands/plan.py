@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.commands.run import how_options, what_options
 from bench.config.arguments import collect
 from bench.errors import UsageError
+from bench.run_options import how_options, refuse_keep_checkpoints, what_options
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,7 @@ def run(given: argparse.Namespace) -> int:
     if given.device or given.memory:
         raise UsageError("--device and --memory are for bench run --dry-run, which states costs")
     arguments = collect(given)
+    refuse_keep_checkpoints(arguments, "bench plan", "ends before a cell is trained")
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
     from bench.queue.plan_file import write_plan

@@ -146,6 +146,7 @@ class Made:
         from bench.cells.plan import make_plan
         from bench.cells.progress import Progress
         from bench.cells.run import execute
+        from bench.config.arguments import threads_of
 
         running = self.given.run and not self.given.dry_run
         arguments = self.arguments(need)
@@ -163,7 +164,7 @@ class Made:
                 for label, why in outcome.failed.items():
                     print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
                 self.code = max(self.code, outcome.exit_code)
-        self.note(need, plan)
+        self.note(need, plan, threads_of(plan.preset, arguments))
 
     def arguments(self, need: Any) -> RunArguments:
         """Return what `bench run` would be asked for."""
@@ -185,8 +186,8 @@ class Made:
             print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
             self.code = max(self.code, MissingError.exit_code)
 
-    def note(self, need: Any, plan: Any) -> None:
-        """Note the keys of a plan, and why cells have no number."""
+    def note(self, need: Any, plan: Any, threads: int) -> None:
+        """Note the keys of a plan, what it costs with so many threads, and why cells have no number."""
         from bench.commands.run import plan_content, plan_text
 
         cost: dict[str, Any] = {}
@@ -196,7 +197,7 @@ class Made:
             from bench.cost.plan_costs import costs_of_plan
             from bench.cost.text import cost_text
 
-            found = costs_of_plan(plan, this_machine())
+            found = costs_of_plan(plan, this_machine(threads))
             cost = {"cost": found.content()}
             if found.cells:
                 text = f"{text}\n{cost_text(found)}"

@@ -5,26 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
-from bench.cli_options import (
-    data_dir_option,
-    json_option,
-    limit_option,
-    positive,
-    results_option,
-    seconds,
-    set_option,
-    whole,
-)
 from bench.config.arguments import AUTO, RunArguments, collect
-from bench.config.config import PRESETS
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
-from bench.processes.member import membership
+from bench.processes.member import membership, world_of
+from bench.run_options import (
+    engine_options,
+    how_options,
+    refuse_as_member,
+    refuse_options,
+    slurm_options,
+    what_options,
+)
+
+if TYPE_CHECKING:
+    from bench.cells.plan import Plan
+    from bench.cells.progress import Progress
+    from bench.cells.run import Outcome
+
+SAVE_MEMORY = ("--activation-checkpointing", "--strategy fsdp")
+"""What makes a training smaller, and is in no estimate of its memory."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -34,181 +38,34 @@ def options(parser: argparse.ArgumentParser) -> None:
     engine_options(parser.add_argument_group("on a cluster (docs/cluster.md)"))
 
 
-def what_options(group: argparse._ArgumentGroup) -> None:
-    """Add the options that are in the keys of results."""
-    own = "module:Name or file.py:Name"
-    group.add_argument("--task", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
-    group.add_argument("--method", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
-    group.add_argument("--seeds", metavar="N,N", help="default 0")
-    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
-    group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
-    group.add_argument("--preset", choices=PRESETS, help="default small; paper: as published, on real data")
-    set_option(group, "section.name=value, e.g. method.alpha=0.5, trainer.steps=100, logicnlg:task.eval_rows=50")
-    group.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        nargs="+",
-        metavar="KEY=V,V",
-        help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
-    )
-    group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
-    group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
-    group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
-    group.add_argument(
-        "--no-controls",
-        action="store_false",
-        dest="controls",
-        help="leave out the rows that 'all' adds to explain gains away",
-    )
-    limit_option(group)
-
-
-def how_options(group: argparse._ArgumentGroup) -> None:
-    """Add the options that change speed and place, not results."""
-    group.add_argument("--jobs", type=positive, default=1, metavar="N", help="cells worked on at once, here")
-    group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
-    group.add_argument("--accumulate", type=positive, default=1, metavar="N", help="micro-batches of a step")
-    group.add_argument(
-        "--micro-batch",
-        type=micro_batch,
-        metavar="ROWS",
-        help="most rows of a micro-batch; auto: as many as memory has room for. The batch of a step stays",
-    )
-    group.add_argument(
-        "--strategy",
-        choices=["ddp", "fsdp"],
-        default="ddp",
-        help="each process has the whole model, or a share of weights, gradients and moments; default ddp",
-    )
-    group.add_argument(
-        "--activation-checkpointing",
-        action="store_true",
-        help="compute activations again in the backward pass: less memory, a second forward pass",
-    )
-    group.add_argument(
-        "--keep-checkpoints",
-        choices=["all", "best", "none"],
-        default="all",
-        help="of cells that are finished and scored: all, of those that differ in their seed the best one's, or none",
-    )
-    group.add_argument(
-        "--threads", type=positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
-    )
-    group.add_argument(
-        "--workers", type=whole, default=0, metavar="N", help="processes that prepare batches; default 0"
-    )
-    group.add_argument(
-        "--compile",
-        action="store_true",
-        help="compile the body of a model for its training: faster on a GPU after a slow start; last bits of a loss "
-        "move, and the record says so",
-    )
-    group.add_argument(
-        "--deterministic",
-        action="store_true",
-        help="only algorithms that give the same bits each time, where torch has them: slower on a GPU",
-    )
-    group.add_argument(
-        "--state-every",
-        type=seconds,
-        default=300.0,
-        metavar="SECONDS",
-        help="keep the state of a training so often, to go on from; 0 for after each step; default 300",
-    )
-    group.add_argument(
-        "--cell-timeout", type=seconds, default=0.0, metavar="SECONDS", help="a cell that takes longer fails"
-    )
-    group.add_argument(
-        "--stall-timeout",
-        type=seconds,
-        default=0.0,
-        metavar="SECONDS",
-        help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
-        "default with --devices or --jobs: 900, or 10 times the longest silence it came back from",
-    )
-    data_dir_option(group)
-    group.add_argument(
-        "--on-bad-row",
-        choices=["fail", "skip", "quarantine"],
-        default="fail",
-        help="what becomes of training rows that cannot be used; evaluated splits never skip",
-    )
-    results_option(group)
-    group.add_argument("--wandb", action="store_true", help="copy to Weights & Biases too")
-    group.add_argument("--wandb-project", default="objective-bench", metavar="NAME", help="default objective-bench")
-    group.add_argument("--dry-run", action="store_true", help="show the plan, what is skipped, what it costs")
-    group.add_argument("--device", metavar="NAME", help="with --dry-run: what it costs on an h100, a100-40gb, cpu, ...")
-    group.add_argument("--memory", metavar="AMOUNT", help="with --dry-run: such as 80GB, in place of the device's")
-    group.add_argument("--quiet", action="store_true", help="warnings and the table only")
-    json_option(group)
-
-
-def micro_batch(text: str) -> str:
-    """Read the rows of a micro-batch: a number from 1, or `auto`.
-
-    Raises:
-        argparse.ArgumentTypeError: it is neither.
-    """
-    if text == AUTO:
-        return text
-    return str(positive(text))
-
-
-def engine_options(group: argparse._ArgumentGroup) -> None:
-    """Add the options that say who starts the workers; those behind `--engine` are None where they were not typed."""
-    group.add_argument("--engine", choices=["local", "slurm"], default="local", help="slurm: one array of bench work")
-    group.add_argument("--max-workers", type=positive, metavar="N", help="workers at once; default 4")
-    group.add_argument("--nodes", type=positive, metavar="N", help="nodes that share a cell; default 1")
-    group.add_argument("--gpus", type=whole, metavar="N", help="GPUs of a worker on each of its nodes; default 0")
-    group.add_argument("--cpus", type=positive, metavar="N", help="CPUs of a worker on each of its nodes")
-    group.add_argument("--mem", metavar="SIZE", help="memory of a worker on each of its nodes, e.g. 32G")
-    group.add_argument("--time", metavar="LIMIT", help="e.g. 4:00:00; a worker that is over it goes on later")
-    group.add_argument("--notice", type=positive, metavar="SECONDS", help="told ahead of the limit; default 120")
-    group.add_argument("--partition", metavar="NAME", help="of the cluster")
-    group.add_argument("--account", metavar="NAME", help="that pays")
-    group.add_argument("--qos", metavar="NAME", help="quality of service")
-    group.add_argument(
-        "--sbatch", action="append", metavar="KEY=VALUE", dest="more", help="another option of sbatch, without '--'"
-    )
-
-
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
-    arguments = collect(given)
+    arguments, options = collect(given), slurm_options(given)
+    nodes = 1
+    if options is not None:
+        nodes = options.nodes
+    arguments.check_world(world_of(arguments.devices, nodes))
+    refuse_options(given, arguments, options)
     member = membership()
-    if arguments.strategy == "fsdp" and member is None and arguments.devices == 1:
-        raise UsageError("--strategy fsdp shares a model among processes: give --devices 2 or more, or use torchrun")
     if member is None:
-        return run_here(given, arguments)
-    if arguments.devices > 1 or arguments.jobs > 1 or given.engine != "local":
-        raise UsageError("torchrun has started the processes: leave --devices, --jobs and --engine out")
+        return run_here(given, arguments, options)
+    refuse_as_member(arguments, options)
     from bench.cells.shared.members import follow
 
     if member.rank:
         return follow(member)
     with member.leading() as end:
-        end.code = run_here(given, arguments)
+        end.code = run_here(given, arguments, options)
     return end.code
 
 
-def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
+def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmOptions | None) -> int:
     """Run what was asked for; return the exit code."""
-    from bench.board.run import executed
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
 
-    options = slurm_options(given)
     with Progress(given.quiet) as progress:
-        if (given.device or given.memory) and not given.dry_run:
-            raise UsageError("--device and --memory go with --dry-run, which states costs; a run takes what is there")
         if axes := [axis for axes in given.grid for axis in axes]:
-            if given.jobs > 1:
-                raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
-            if options is not None:
-                raise UsageError("--engine does not go with --grid, whose cells are picked one after another")
-            if given.dry_run:
-                raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
             from bench.cells.grid import run_grid
 
             return ended(*run_grid(axes, arguments, progress), arguments, given.json)
@@ -221,34 +78,22 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         if given.dry_run:
             return 0
-        if options is None:
-            outcome = executed(plan, arguments, progress)
-        else:
-            from bench.engines.run import run_on_slurm
-
-            outcome = run_on_slurm(plan, arguments, options, progress)
+        outcome = outcome_of(plan, arguments, options, progress)
     return ended(plan, outcome, arguments, given.json)
 
 
-def slurm_options(given: argparse.Namespace) -> SlurmOptions | None:
-    """Return what workers on Slurm have, or None where the cells are run here.
+def outcome_of(plan: Plan, arguments: RunArguments, options: SlurmOptions | None, progress: Progress) -> Outcome:
+    """Run a plan, here or on Slurm, and keep the checkpoints that the arguments say."""
+    if options is None:
+        from bench.board.run import executed
 
-    Raises:
-        UsageError: options do not go together.
-    """
-    typed = {}
-    for field in fields(SlurmOptions):
-        value = getattr(given, field.name)
-        if value is not None:
-            typed[field.name] = value
-    if given.engine == "slurm":
-        if given.jobs > 1:
-            raise UsageError("--jobs is for this machine: say --max-workers for Slurm")
-        return SlurmOptions(**{**typed, "more": tuple(typed.get("more", ()))})
-    if typed:
-        option = next(iter(typed)).replace("_", "-").replace("more", "sbatch")
-        raise UsageError(f"--{option} goes with --engine slurm")
-    return None
+        return executed(plan, arguments, progress)
+    from bench.board.checkpoints import drop_checkpoints
+    from bench.engines.run import run_on_slurm
+
+    outcome = run_on_slurm(plan, arguments, options, progress)
+    drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
+    return outcome
 
 
 def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, given: argparse.Namespace) -> str:
@@ -264,11 +109,31 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
 
     device = device_asked(given.device, given.memory, threads_of(plan.preset, arguments))
     costs = costs_of_plan(plan, device, arguments.devices, arguments.accumulate)
+    left_out = not_counted(arguments, options)
     if given.json:
-        return json.dumps({**plan_content(plan), "cost": costs.content()}, indent=1)
+        return json.dumps({**plan_content(plan), "cost": {**costs.content(), "not_counted": left_out}}, indent=1)
     if not costs.cells:
         return plan_text(plan)
-    return f"{plan_text(plan)}\n\n{cost_text(costs)}"
+    lines = [plan_text(plan), "", cost_text(costs)]
+    if left_out:
+        lines.append(f"not counted: {', '.join(left_out)}")
+    if not all(cost.fits for cost in costs.cells):
+        lines.append(f"a cell that does not fit may with {' or '.join(SAVE_MEMORY)}, not counted here")
+    return "\n".join(lines)
+
+
+def not_counted(arguments: RunArguments, options: SlurmOptions | None) -> list[str]:
+    """Return the options of a run that its costs leave out, as they were typed."""
+    found = []
+    if arguments.micro_batch not in ("", AUTO):  # `auto` begins with the micro-batch that costs are stated for
+        found.append(f"--micro-batch {arguments.micro_batch}")
+    if arguments.activation_checkpointing:
+        found.append("--activation-checkpointing")
+    if arguments.strategy != "ddp":
+        found.append(f"--strategy {arguments.strategy}")
+    if options is not None and options.nodes > 1:
+        found.append(f"--nodes {options.nodes}")
+    return found
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:

@@ -11,11 +11,17 @@ from typing import Any
 
 from bench.base.entries import split_names
 from bench.config.config import read_yaml, set_text
-from bench.errors import UsageError
+from bench.errors import UsageError, did_you_mean
 from bench.tasks.files.bad_rows import OnBadRow
 
 AUTO = "auto"
 """In place of the rows of a micro-batch: as many as memory has room for."""
+
+STRATEGIES = ("ddp", "fsdp")
+"""What each process of a cell has: the whole model, or a share of it."""
+
+KEPT_CHECKPOINTS = ("all", "best", "none")
+"""Which checkpoints of finished cells stay."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,8 @@ class RunArguments:
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
 
     Raises:
-        UsageError: a seed, the limit or the number of jobs is no such number.
+        UsageError: a seed, the limit, the number of jobs or the rows of a micro-batch is no such number; strategy or
+            keep_checkpoints is none of its choices; or both accumulate and micro_batch are given.
     """
 
     tasks: tuple[str, ...]
@@ -94,6 +101,9 @@ class RunArguments:
             if not is_whole(number) or number < 1:
                 raise UsageError(f"{name} is a whole number of at least 1, not {number!r}")
             object.__setattr__(self, name, int(number))
+        check_choice("strategy", self.strategy, STRATEGIES)
+        check_choice("keep_checkpoints", self.keep_checkpoints, KEPT_CHECKPOINTS)
+        check_micro_batch(self.micro_batch, self.accumulate)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for a worker process."""
@@ -106,6 +116,21 @@ class RunArguments:
         values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
         return RunArguments(**values)
 
+    def check_world(self, world: int) -> None:
+        """Refuse shares of a model where one process works on a cell.
+
+        Args:
+            world: processes that share a cell, on all its nodes.
+
+        Raises:
+            UsageError: there is one, and the strategy is `fsdp`.
+        """
+        if self.strategy == "fsdp" and world == 1:
+            raise UsageError(
+                "--strategy fsdp shares a model among processes, and a cell has one here: give --devices 2 or more, "
+                "or --nodes 2 with --engine slurm, or start several processes by torchrun"
+            )
+
     @property
     def results_folder(self) -> Path:
         """Where the store lies."""
@@ -115,6 +140,38 @@ class RunArguments:
 def is_whole(value: Any) -> bool:
     """Return whether a value is a whole number, of Python or of NumPy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse what is none of the choices.
+
+    Raises:
+        UsageError: naming them.
+    """
+    if value not in choices:
+        near = did_you_mean(str(value), choices)
+        raise UsageError(f"{name} is one of {', '.join(choices)}, not {value!r}{near}")
+
+
+def check_micro_batch(rows: str, accumulate: int) -> None:
+    """Refuse rows of a micro-batch that are no number, or that stand beside `accumulate`.
+
+    Args:
+        rows: a number from 1, `auto`, or nothing.
+        accumulate: micro-batches of a step.
+
+    Raises:
+        UsageError: the rows are none of these, or both say how large a micro-batch is.
+    """
+    if not rows:
+        return
+    if rows != AUTO and not (isinstance(rows, str) and rows.isdecimal() and int(rows) > 0):
+        raise UsageError(f"--micro-batch takes a whole number of at least 1, or {AUTO}, not {rows!r}")
+    if accumulate > 1:
+        raise UsageError(
+            f"--micro-batch {rows} decides how many micro-batches a step has, and so does --accumulate {accumulate}; "
+            f"give one of them"
+        )
 
 
 def threads_of(preset: str, arguments: RunArguments) -> int:
@@ -132,17 +189,11 @@ def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line of `bench run`; the command line wins.
 
     Raises:
-        UsageError: no task is named, two options say how large a micro-batch is, or the file or a list of numbers is
-            malformed.
+        UsageError: no task is named, the file or a list of numbers is malformed, or `RunArguments` refuses.
     """
     file: dict[str, Any] = {}
     if given.config:
         file = read_yaml(given.config)
-    if given.micro_batch and given.accumulate > 1:
-        raise UsageError(
-            f"--micro-batch {given.micro_batch} decides how many micro-batches a step has, and so does --accumulate "
-            f"{given.accumulate}; give one of them"
-        )
     tasks = split_names(given.task) or _listed(file.get("task"))
     if not tasks:
         raise UsageError("say what to run: --task NAME (see: bench list tasks)")

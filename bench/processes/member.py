@@ -208,3 +208,16 @@ def membership() -> Member | None:
     if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return None
     return Member(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ.get(GROUP, ""))
+
+
+def world_of(devices: int, nodes: int = 1) -> int:
+    """Return how many processes share a cell: all of the torchrun that this process is a member of, if it is one.
+
+    Args:
+        devices: processes on each node.
+        nodes: that share a cell.
+    """
+    member = membership()
+    if member is None:
+        return devices * nodes
+    return member.world

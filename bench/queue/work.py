@@ -13,8 +13,9 @@ from pathlib import Path
 
 from bench.base.own_code import make_current_folder_importable
 from bench.base.signals import EXIT_CODES, told_to
+from bench.config.arguments import RunArguments
 from bench.errors import UsageError
-from bench.processes.member import membership
+from bench.processes.member import membership, world_of
 from bench.queue.helpers import GroupRunner, help_worker, leading
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import PlanFile, open_queue, read_plan
@@ -40,10 +41,13 @@ def work(file: Path) -> int:
     or SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
 
     Raises:
-        UsageError: the file is no plan, or the folder it was made in is not here.
+        UsageError: the file is no plan, the folder it was made in is not here, or its cells are to be shared and there
+            is one process.
         StoreError: the queue cannot be made.
     """
     plan = read_plan(file)
+    arguments = RunArguments.from_dict(plan.arguments)
+    arguments.check_world(world_of(arguments.devices))
     if not Path(plan.folder).is_dir():
         raise UsageError(f"the plan was made in '{plan.folder}', which is not here: its relative paths start there")
     os.chdir(plan.folder)

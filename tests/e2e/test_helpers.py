@@ -39,3 +39,20 @@ def test_they_share_cells_and_a_killed_child_costs_its_cell_some_time(
     assert "killed: " in logs(tmp_path)[0]
     records = sorted((tmp_path / "results").rglob("trained.json"))
     assert [json.loads(record.read_text())["provenance"]["world"] for record in records] == [2, 2]
+
+
+def test_a_cell_that_takes_too_long_is_ended_on_all_of_them(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--cell-timeout` of a worker of several processes: the cell fails, and the next one is done by all."""
+    monkeypatch.setattr("bench.queue.protocol.timing.SHARED", QUICK)
+    plan, results = tmp_path / "plan.json", tmp_path / "results"
+    asked = stores.arguments(results, "--cell-timeout", "15", task="ambiguous_template", method=f"{OURS}:Sleeps,mle")
+    asked.remove("--json")
+    assert call("plan", str(plan), *asked[1:]).code == 0
+    processes = members(tmp_path, ["work", str(plan)], environment, SLEEPS="1", BED=str(tmp_path))
+    assert codes(processes) == [1, 1], logs(tmp_path)
+    (failed,) = results.rglob("failed.json")
+    assert "the cell took longer than 15 s (--cell-timeout)" in failed.read_text()
+    (record,) = results.rglob("trained.json")
+    assert json.loads(record.read_text())["provenance"]["world"] == 2

@@ -18,13 +18,14 @@ from tests.conftest import TINY, Ended
 
 def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
     asked = RunArguments(
-        ("logicnlg",), ("mle",), accumulate=3, micro_batch="4", strategy="fsdp", activation_checkpointing=True,
+        ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", activation_checkpointing=True,
         compile=True, deterministic=True, workers=2, state_every=7.0,
     )  # fmt: skip
     how = How.of(asked, timeout=9.0).cut_into(6, True)
     default = How()
     assert [field.name for field in fields(How) if getattr(how, field.name) == getattr(default, field.name)] == []
     assert How(**how.as_dict()) == how
+    assert How.of(RunArguments(("logicnlg",), ("mle",), accumulate=3)).accumulate == 3
 
 
 def test_what_is_recorded() -> None:

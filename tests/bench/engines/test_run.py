@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -45,6 +46,19 @@ def test_cells_are_submitted_and_followed_to_their_end(cluster: Cluster) -> None
     assert len(cluster.submitted) == 1
     assert not Path(cluster.submitted[0]).parent.exists(), "nobody needs the queue any more"
     assert cluster.states() == []
+
+
+def test_checkpoints_go_when_the_cells_are_finished(cluster: Cluster) -> None:
+    """As in a run here: the workers keep all, and who follows them removes what the policy does not keep."""
+    plan = json.loads(cluster.run("--dry-run").out)
+    files = [Path(cell["folder"]) / "model-0123.safetensors" for cell in plan["cells"]]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"weights")
+    ended = cluster.run("--keep-checkpoints", "none")
+    assert ended.code == 0, ended.err
+    assert "--keep-checkpoints none: removed 28 B in 4 checkpoints" in ended.err
+    assert not any(file.exists() for file in files)
 
 
 def test_who_leaves_finds_it_again(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,146 @@
+"""Options of `bench run` and `bench plan`: what their help says, what goes together, and what is refused instead."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.cli import parser
+from bench.engines.slurm_script import SlurmOptions
+from bench.processes.member import membership, world_of
+from bench.run_options import engine_options
+from tests.conftest import Ended
+from tests.e2e import stores
+
+Bench = Callable[..., Ended]
+SLURM = ("--engine", "slurm")
+SHARES = ("--strategy", "fsdp")
+ALONE = "a cell has one here: give --devices 2 or more, or --nodes 2 with --engine slurm"
+KEPT = "--keep-checkpoints does not go with"
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> list[str]:
+    """The command line of a run of one cell."""
+    return stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")
+
+
+@pytest.fixture
+def torchrun(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Makes this process the first of so many that torchrun has started."""
+
+    def started(world: int) -> None:
+        for name, value in {"TORCHELASTIC_RUN_ID": "test", "RANK": "0", "WORLD_SIZE": str(world)}.items():
+            monkeypatch.setenv(name, value)
+        membership.cache_clear()
+
+    yield started
+    monkeypatch.undo()
+    membership.cache_clear()
+
+
+def test_help_names_the_defaults_that_count() -> None:
+    """An option that was not typed is None, so that its default is the one of `SlurmOptions`."""
+    found = argparse.ArgumentParser()
+    engine_options(found.add_argument_group("engine"))
+    said = found.format_help()
+    defaults = SlurmOptions()
+    assert f"workers at once; default {defaults.max_workers}\n" in said
+    assert f"default {defaults.nodes}\n" in said
+    assert f"default {defaults.notice}\n" in said
+    assert parser().parse_args(["run", "--task", "text"]).max_workers is None
+
+
+# Shares of a model --------------------------------------------------------------------------------------------------
+
+
+def test_the_nodes_of_a_worker_count_as_processes(bench: Bench, asked: list[str]) -> None:
+    asked.remove("--json")
+    ended = bench(*asked, *SHARES, *SLURM, "--nodes", "2", "--dry-run")
+    assert (ended.code, "#SBATCH --nodes=2" in ended.out) == (0, True), ended.err
+    ended = bench(*asked, *SHARES, *SLURM, "--dry-run")
+    assert (ended.code, ALONE in ended.err) == (2, True)
+
+
+def test_a_group_of_one_process_has_no_shares(bench: Bench, asked: list[str], torchrun: Callable[[int], None]) -> None:
+    torchrun(2)
+    assert world_of(1) == 2
+    torchrun(1)
+    assert world_of(1) == 1
+    ended = bench(*asked, *SHARES)
+    assert (ended.code, ALONE in ended.err) == (2, True)
+
+
+def test_a_worker_of_one_process_refuses_a_plan_with_shares(
+    bench: Bench, asked: list[str], torchrun: Callable[[int], None], tmp_path: Path
+) -> None:
+    """A plan does not know how many processes will be started for it."""
+    plan = tmp_path / "plan.json"
+    asked.remove("--json")
+    assert bench("plan", str(plan), *asked[1:], *SHARES).code == 0
+    for start in (lambda: None, lambda: torchrun(1)):
+        start()
+        ended = bench("work", str(plan))
+        assert (ended.code, ALONE in ended.err) == (2, True)
+    assert not (tmp_path / "results" / ".work").exists()
+
+
+# What is refused ----------------------------------------------------------------------------------------------------
+
+
+def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: list[str], tmp_path: Path) -> None:
+    instead = "remove them afterwards: bench clean --checkpoints best --yes"
+    keep = ("--keep-checkpoints", "best")
+    ended = bench(*asked, *keep, "--grid", "optim.lr=1e-4,1e-3")
+    assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)
+    asked.remove("--json")
+    ended = bench("plan", str(tmp_path / "plan.json"), *asked[1:], *keep)
+    assert (ended.code, f"{KEPT} bench plan" in ended.err, instead in ended.err) == (2, True, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_torchrun_has_no_limit_for_a_cell(bench: Bench, asked: list[str], torchrun: Callable[[int], None]) -> None:
+    torchrun(2)
+    ended = bench(*asked, "--cell-timeout", "5")
+    assert (ended.code, "--cell-timeout does not go with torchrun" in ended.err) == (2, True)
+    assert "give --stall-timeout" in ended.err
+
+
+@pytest.mark.parametrize("option", [("--device", "h100"), ("--memory", "80GB")])
+def test_a_script_has_no_costs(bench: Bench, asked: list[str], option: tuple[str, str]) -> None:
+    ended = bench(*asked, *SLURM, "--dry-run", *option)
+    assert (ended.code, "leave --engine out to see" in ended.err) == (2, True)
+
+
+# Costs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), []),
+        (("--micro-batch", "auto"), []),  # costs are those of the micro-batch that fits
+        (("--micro-batch", "2"), ["--micro-batch 2"]),
+        (("--activation-checkpointing", *SHARES, "--devices", "2"), ["--activation-checkpointing", "--strategy fsdp"]),
+        ((*SHARES, *SLURM, "--nodes", "2"), ["--strategy fsdp", "--nodes 2"]),
+    ],
+)
+def test_costs_say_what_they_leave_out(bench: Bench, asked: list[str], more: tuple[str, ...], said: list[str]) -> None:
+    ended = bench(*asked, *more, "--dry-run")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["cost"]["not_counted"] == said
+    if "slurm" not in more:
+        asked.remove("--json")
+        last = bench(*asked, *more, "--dry-run").out.splitlines()[-1]
+        assert last.startswith("not counted: ") == bool(said)
+        assert all(option in last for option in said)
+
+
+def test_costs_name_what_makes_a_training_smaller(bench: Bench, asked: list[str]) -> None:
+    asked.remove("--json")
+    said = bench(*asked, "--dry-run", "--memory", "1KB").out.splitlines()[-1]
+    assert said == "a cell that does not fit may with --activation-checkpointing or --strategy fsdp, not counted here"
