@@ -12,7 +12,8 @@ class MethodEntry(Entry):
     Args:
         variants: named settings of the same class, `section.name` to value. With `evaluation_variant.*` nothing is
             trained: the variant evaluates the cell of the method itself in another way. `parent` starts from another
-            method's cell.
+            method's cell. `class` is another class, which starts from it and trains nothing; `summary` is a line
+            about it.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
         baseline: whether it writes texts without a model.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
@@ -26,6 +27,12 @@ class MethodEntry(Entry):
 
 RELEASED = {"released": {"method.variant": "released"}}
 
+MEMORIES = ("mle.cache", "mle.knn")
+"""What explains the gain of a trained cache: memories that nothing was trained for."""
+
+DECODERS = ("mle.penalty", "mle.min_p", "mle.typical")
+"""What explains less repetition and more diversity: decoders that nothing was trained for."""
+
 METHODS: dict[str, MethodEntry] = {
     "mle": MethodEntry(
         "bench.models.mle:MLE",
@@ -35,6 +42,23 @@ METHODS: dict[str, MethodEntry] = {
             "decoupled": {"evaluation_variant.distribution": "decoupled"},
             "matched": {"evaluation_variant.matched": "f2softmax"},
             "continued": {"parent": "mle"},
+            "cache": {
+                "class": "bench.models.mle_cache:MLECache",
+                "summary": "a continuous cache on it (Grave et al. 2017)",
+            },
+            "knn": {
+                "class": "bench.models.mle_knn:MLEKNN",
+                "summary": "nearest neighbours among its training states (Khandelwal et al. 2020)",
+            },
+            "penalty": {
+                "class": "bench.models.mle_penalty:MLEPenalty",
+                "summary": "a penalty on what was written (Keskar et al. 2019)",
+            },
+            "min_p": {"class": "bench.models.mle_sampled:MLEMinP", "summary": "min-p sampling (Nguyen et al. 2024)"},
+            "typical": {
+                "class": "bench.models.mle_sampled:MLETypical",
+                "summary": "locally typical sampling (Meister et al. 2023)",
+            },
         },
     ),
     "face": MethodEntry(
@@ -42,40 +66,42 @@ METHODS: dict[str, MethodEntry] = {
         "cross-entropy weighted by how often the model says a token",
         "Jiang et al. 2019",
         variants=RELEASED,
-        controls=("mle.continued",),
+        controls=("mle.continued", *DECODERS),
     ),
     "ul_token": MethodEntry(
         "bench.models.ul_token:ULToken",
         "unlikelihood of tokens that have already occurred",
         "Welleck et al. 2020",
         variants=RELEASED,
+        controls=DECODERS,
     ),
     "ul_seq": MethodEntry(
         "bench.models.ul_seq:ULSeq",
         "unlikelihood of what the model itself repeats",
         "Welleck et al. 2020",
         variants=RELEASED,
-        controls=("mle.continued",),
+        controls=("mle.continued", *DECODERS),
     ),
     "ul_token_seq": MethodEntry(
         "bench.models.ul_token_seq:ULTokenSeq",
         "both forms of unlikelihood",
         "Welleck et al. 2020",
         variants=RELEASED,
-        controls=("mle.continued",),
+        controls=("mle.continued", *DECODERS),
     ),
     "trime": MethodEntry(
         "bench.models.trime:TRIME",
         "cache language model trained with its cache",
         "Zhong et al. 2022",
         variants=RELEASED,
+        controls=MEMORIES,
     ),
     "histalign": MethodEntry(
         "bench.models.histalign:HistAlign",
         "cache language model with an order-informed contrastive term",
         "Wan et al. 2023",
         variants=RELEASED,
-        controls=("trime",),
+        controls=("trime", *MEMORIES),
     ),
     "f2softmax": MethodEntry(
         "bench.models.f2softmax:F2Softmax",
@@ -87,7 +113,7 @@ METHODS: dict[str, MethodEntry] = {
             "fixed_eq_token": {"method.classes": "fixed_eq_token", "method.number": 8},
             "fixed_eq_freq": {"method.classes": "fixed_eq_freq", "method.number": 8},
         },
-        controls=("mle.decoupled", "mle.matched"),
+        controls=("mle.decoupled", "mle.matched", *DECODERS),
     ),
     "seq2seq": MethodEntry(
         "bench.models.seq2seq:Seq2Seq", "BiLSTM with attention and copying", "Peng et al. 2019", tuned_by="optim.lr"

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bench.cli import main
 from tests.bench.own import Own
+
+# A busy machine draws examples slowly, which says nothing about the code.
+settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("suite")
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
         "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip

@@ -53,6 +53,8 @@ EXTRA = {
     "bench.leaderboards.published.training_times": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
+    "bench.models.mle_decoded": {"bench.decodings.core.decoding"},  # likewise
+    "bench.models.mle_sampled": {"bench.decodings.core.sampler", "bench.decodings.min_p", "bench.decodings.typical"},
 }
 CATALOGUES = {"bench.commands", "bench.decodings", "bench.models", "bench.tasks"}  # one file per entry of one table
 FOLDERS = ("tasks", "models", "metrics", "leaderboards")

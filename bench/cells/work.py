@@ -8,11 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.cells.build import build, exemplars_of, start
+from bench.cells.build import batches_of, build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
+from bench.cells.evaluators import autocast, to_device
 from bench.cells.how import How, device_of
 from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of
@@ -127,10 +130,25 @@ def train_cell(
             callbacks=[Beats(on_beat)],
         )
     if rank == 0:
+        result |= fitted(cell, objective, codec, result["status"], on_beat)
         recorded = how.recorded(world, cell.config.trainer.batch_size)
         recorded["float32_products"] = cell.config.trainer.float32_products
         store_trained(cell, objective, codec, result, recorded, started)
         StateFiles(cell.folder.path / STATE).remove()
+
+
+def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat: OnBeat) -> dict[str, Any]:
+    """Let an objective take from data what no step trains; return what it says of it, or nothing.
+
+    One process does it, on its device; the others read what is stored.
+    """
+    if status != "ok" or type(objective).after_training is Objective.after_training:
+        return {}
+    objective.to(device_of(0)).eval()
+    splits = [beating(batches_of(cell, codec, split), "after training", on_beat) for split in ("train", "valid")]
+    moved = [(to_device(batch, objective.device) for batch in batches) for batches in splits]
+    with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
+        return {"after_training": objective.after_training(*moved)}
 
 
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:

@@ -91,7 +91,8 @@ def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
     lines = [f"  {name:<{width}}{entry.summary}{paper}"]
     lines += [f"  {'':<{width}}{line}" for line in about(name, entry)]
     for variant, settings in (entry.variants or {}).items():
-        lines.append(f"  {name + '.' + variant:<{width}}  the same with {settings_text(settings)}")
+        text = settings.get("summary") or f"the same with {settings_text(settings)}"
+        lines.append(f"  {name + '.' + variant:<{width}}  {text}")
     return lines
 
 

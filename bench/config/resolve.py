@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.credentials import blanked_content
 from bench.base.entries import NAME, Loaded, expand, find
 from bench.base.options import fill_together, options_of
+from bench.base.own_code import load
 from bench.config.config import (
     OPTIONS,
     CellConfig,
@@ -23,6 +24,7 @@ from bench.config.config import (
 )
 from bench.config.decoding import parse
 from bench.config.suggestions import whose
+from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, METHODS
 from bench.models.backbones import find_backbone
@@ -148,6 +150,9 @@ def find_method(name: str) -> Method:
     given: dict[str, Any] = {}
     if variant:
         given = dict((METHODS[base].variants or {})[variant])
+    given.pop("summary", None)
+    if "class" in given:
+        kind = load(given.pop("class"))
     parent = str(given.pop("parent", getattr(kind, "parent", "")))
     evaluation_variant = EvaluationVariant(**_section(given, "evaluation_variant"))
     settings = {key: value for key, value in given.items() if not key.startswith("evaluation_variant.")}
@@ -275,6 +280,8 @@ def cell_config(
         return fill_together(make, known(values(section), options_of(make)), what)
 
     training = values("trainer")
+    if getattr(method.kind, "training_free", False):
+        training |= {"steps": 0, "epochs": 0.0}
     if limit:
         training["limit"] = limit
     config = CellConfig(
@@ -285,7 +292,7 @@ def cell_config(
         preset=preset,
         trainer=typed(TrainerConfig, training, "trainer"),
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
-        decodings=tuple(parse(decode or str(chosen.get("decode", "greedy")))),
+        decodings=decodings_of(method, tuple(parse(decode or str(chosen.get("decode", "greedy"))))),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
@@ -293,6 +300,16 @@ def cell_config(
     )
     refuse_credentials(config)
     return config
+
+
+def decodings_of(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
+    """Return the decodings of a run, or those of a method that has its own, with the limits of new tokens given."""
+    own = getattr(method.kind, "own_decoding", "")
+    if not own:
+        return given
+    limits = dict.fromkeys(decoding.max_new_tokens for decoding in given)
+    texts = [f"{own}+max_new_tokens={limit}" if limit else own for limit in limits]
+    return tuple(decoding for text in texts for decoding in parse(text))
 
 
 def refuse_credentials(config: CellConfig) -> None:

@@ -78,7 +78,7 @@ class Objective(Trainable):
     - `decode_log_probs(rows, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
 
     Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
-    (what is counted over ranks).
+    (what is counted over ranks), `after_training` (what is taken from data behind the last step).
 
     Keyword-only constructor arguments are options. Their annotations say what they may be (`bench.base.options`), and
     a constructor starts only with options that they allow.
@@ -96,6 +96,8 @@ class Objective(Trainable):
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
+    training_free: ClassVar[bool] = False  # takes the parent's weights as they are, whatever steps a run asks for
+    own_decoding: ClassVar[str] = ""  # in place of those of the run, e.g. `sample`; their most new tokens hold
     second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
     second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
@@ -198,6 +200,18 @@ class Objective(Trainable):
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
         """Fit the method's new weights to a pretrained backbone; called before the first step, only on such a one."""
+
+    def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
+        """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
+
+        Args:
+            train: every batch of the training split, in order.
+            valid: those of the validation split, or of as many rows of it as `trainer.validate_rows` says.
+
+        Returns:
+            What was chosen, for the record.
+        """
+        return {}
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Called on every rank before each step of the optimiser; `reduce` sums a tensor over ranks."""

@@ -19,6 +19,10 @@ from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
+from bench.models.mle_cache import MLECache
+from bench.models.mle_knn import MLEKNN
+from bench.models.mle_penalty import MLEPenalty
+from bench.models.mle_sampled import MLEMinP, MLETypical
 from bench.models.trime import TRIME
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
@@ -328,4 +332,6 @@ class TestBatches:
 
 def test_classes_are_what_the_table_names() -> None:
     caches = [name for name in NAMES if name.startswith(("mle", "trime", "histalign"))]
-    assert [find_method(name).kind for name in caches] == [MLE, TRIME, TRIME, HistAlign, HistAlign]
+    found = [find_method(name).kind for name in caches]
+    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical]
+    assert found == [MLE, *controls, TRIME, TRIME, HistAlign, HistAlign]

@@ -1,0 +1,87 @@
+"""Interpolated: a trained model mixed with what it reads from remembered states. Nothing is trained.
+
+    P(w) = (1 - lam) p(w) + lam q(w),    q(w) ~ sum over the entries i that hold w of exp(sharpness * score_i)
+
+What a trained cache must beat: the same model with a memory that nothing was trained for. The two numbers, lam and
+sharpness, are the best of a grid on validation text; lam = 0, the model alone, is on the grid.
+
+Shapes: n positions of a slice, V vocabulary, M entries.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import Tensor
+
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows, slices
+from bench.models.functional.interpolation import interpolated, shares_of, spread
+
+if TYPE_CHECKING:
+    from bench.models.backbones.backbone import Backbone, Batch
+
+Entries = tuple[Tensor, Tensor, Tensor]
+"""Scores, tokens and whether they may be read, [n, M] each."""
+
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
+"""lam that is tried."""
+
+
+class Interpolated(Objective):
+    """A model of another cell, mixed with what `entries` remembers."""
+
+    parent: ClassVar[str] = "mle"
+    training_free: ClassVar[bool] = True
+    sharpnesses: ClassVar[tuple[float, ...]]
+
+    chosen: Tensor  # [2]: lam and sharpness; lam is 0 until `after_training` has chosen
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__(backbone)
+        self.register_buffer("chosen", torch.tensor([0.0, 1.0]))
+
+    @abstractmethod
+    def entries(self, rows: Rows) -> Entries:
+        """Return what each position may read."""
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Logarithm of P, [n, V]."""
+        log_probs = super().log_probs(rows)
+        scores, tokens, readable = self.entries(rows)
+        weight, sharpness = self.chosen.to(log_probs)
+        shares = shares_of(scores.to(log_probs), readable, sharpness)
+        return interpolated(log_probs, spread(shares, tokens, log_probs.shape[1]), weight, readable.any(1))
+
+    def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
+        """Choose lam and sharpness by the likelihood of validation text; ties go to the smaller ones."""
+        sums = torch.zeros(len(self.sharpnesses), len(WEIGHTS), dtype=torch.float64)
+        n_tokens = 0
+        for batch in valid:
+            for rows in slices(self.states(batch)):
+                sums += self._log_likelihoods(rows)
+                n_tokens += len(rows)
+        best = int(sums.argmax())
+        weight, sharpness = WEIGHTS[best % len(WEIGHTS)], self.sharpnesses[best // len(WEIGHTS)]
+        self.chosen.copy_(torch.tensor([weight, sharpness]))
+        found = {"weight": weight, "sharpness": sharpness}
+        if n_tokens:
+            alone = sums[0, WEIGHTS.index(0.0)]
+            found |= {"nll_alone": -float(alone) / n_tokens, "nll": -float(sums.flatten()[best]) / n_tokens}
+        return found
+
+    def _log_likelihoods(self, rows: Rows) -> Tensor:
+        """Return the log-likelihood of a slice's targets for every setting of the grid, summed, float64."""
+        of_model = super().log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)  # [n]
+        scores, tokens, readable = self.entries(rows)
+        has_entries, holds_target = readable.any(1), tokens == rows.targets[:, None]
+        sums = []
+        for sharpness in self.sharpnesses:
+            shares = shares_of(scores.to(of_model), readable, sharpness)
+            of_entries = (shares * holds_target).sum(1)
+            for weight in WEIGHTS:
+                sums.append(interpolated(of_model, of_entries, weight, has_entries).double().sum())
+        return torch.stack(sums).view(len(self.sharpnesses), len(WEIGHTS)).cpu()

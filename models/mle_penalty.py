@@ -1,0 +1,33 @@
+"""mle.penalty: a repetition penalty on what maximum likelihood has trained.
+
+    score(w) = penalty * log p(w) for a token w that was written before, log p(w) for any other
+
+Keskar et al. 2019, section 4.1. Control of unlikelihood and of all that claims to repeat less.
+
+Shapes: n positions, V vocabulary, W tokens written before.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from bench.models.core.states import Rows
+from bench.models.mle_decoded import Decoded
+
+
+class MLEPenalty(Decoded):
+    """Tokens that were written before count as less likely; `chosen` is the penalty, under the run's own decoding."""
+
+    name: ClassVar[str] = "mle.penalty"
+    paper: ClassVar[str] = "Keskar et al. 2019"
+    version: ClassVar[int] = 1
+    choices: ClassVar[tuple[float, ...]] = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5)
+
+    def decoded(self, log_probs: Tensor, rows: Rows, chosen: Tensor) -> Tensor:
+        """Log-probabilities times the penalty where a token was written before, [n, V]."""
+        was_written = torch.zeros_like(log_probs)
+        was_written.scatter_add_(1, rows.written.clamp_min(0), (rows.written >= 0).to(log_probs))
+        return torch.where(was_written > 0, log_probs * chosen, log_probs)
