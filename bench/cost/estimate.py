@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -126,18 +127,29 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
 
 
 def micro_batches(cell: Cell, world: int, device: Device | None = None) -> int | None:
-    """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`; None where nobody can tell.
+    """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`.
+
+    Where not even one row a micro-batch fits, by the estimate, it is one row: the estimate has a margin.
 
     Args:
         cell: to be trained.
         world: processes that share it, each with the whole model; what `--strategy fsdp` saves is not counted.
         device: in place of this machine's.
+
+    Returns:
+        The number on each process; None where nothing is known of the cell.
     """
     device = device or this_machine(torch.get_num_threads())
-    cost = estimate(cell, device, Tracer(device.kind), world)
-    if cost.unknown or not cost.fits:
+    cost = estimate(cell, device, tracer_of(device.kind), world)
+    if cost.unknown:
         return None
     return cost.accumulate
+
+
+@cache
+def tracer_of(kind: str) -> Tracer:
+    """Return the tracer that all cells of this process share, so that a backbone is run once for its methods."""
+    return Tracer(kind)
 
 
 def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) -> dict[str, Any]:
