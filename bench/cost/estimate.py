@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cost.devices import Device, this_machine
 from bench.cost.disk import disk_of
@@ -184,7 +185,7 @@ def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) ->
 def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
     """Return what to try where not even one row fits."""
     most = longest(cell)
-    needed, free = MARGIN * max(phases.values()) / 1e9, available / 1e9
+    needed = amount(MARGIN * max(phases.values()), "B")
     tries = ["a device with more memory"]
     if MARGIN * phases["optimiser"] < available:
         tries.append(f"a smaller trainer.max_source or trainer.max_target than {most.source:.0f} and {most.target:.0f}")
@@ -192,7 +193,7 @@ def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
         tries.append("a smaller backbone; weights, moments and gradients alone are too large")
     if cell.config.trainer.precision == "32-true":
         tries.append("--precision bf16-mixed")
-    return f"does not fit: one row takes {needed:.1f} GB with the margin, of {free:.1f}; try {', '.join(tries)}"
+    return f"does not fit: one row takes {needed} with the margin, of {amount(available, 'B')}; try {', '.join(tries)}"
 
 
 def sums(costs: Sequence[Cost]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bench.base.cores import cores
 from bench.base.keys import key_of
 from bench.base.seeds import seed_of
 from bench.errors import DataError, UsageError
@@ -114,7 +114,7 @@ def retrieve(
     if result is None:
         groups, row_groups = groups_of(train_sources, sources, own, equal_sources, both_targets)
         search = _searcher(train_sources, sources, own, groups, row_groups)
-        result = _all(search, kept, progress, threads or _cores())
+        result = _all(search, kept, progress, threads or cores())
     elif progress:
         progress(len(sources), len(sources))
     return Exemplars(*result, kept.key, content)
@@ -246,9 +246,3 @@ def _sha256(texts: Iterable[str]) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -105,6 +105,7 @@ def train(method: str, length: int, precision: str, rows: int) -> dict[str, floa
     from bench.config.resolve import find_method
     from bench.cost.memory import Lengths
     from bench.cost.passes import batch_of
+    from bench.cost.zipf import zipf_counts
     from bench.models.backbones.causal import Causal
     from bench.models.core.run_context import Optimiser, RunContext
     from bench.training.training import quiet, settings_of
@@ -115,7 +116,7 @@ def train(method: str, length: int, precision: str, rows: int) -> dict[str, floa
     objective = find_method(method).objective(Causal(GPT2LMHeadModel(GPT2Config()), None))
     objective.setup_run(RunContext(optimiser=Optimiser(steps=STEPS)))
     if objective.uses_token_counts:
-        objective.prepare((10**8 / (torch.arange(50257) + 3.0)).long())
+        objective.prepare(zipf_counts(50257))
     batch: dict[str, Any] = batch_of(Lengths(1, length - 1), objective.backbone, rows)
     batch["step_tokens"] = rows * (length - 1)
     with quiet():
