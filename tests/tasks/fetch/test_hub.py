@@ -21,8 +21,9 @@ import huggingface_hub.constants
 import pyarrow as pa
 import pytest
 
+from bench.base.files import signature
 from bench.errors import DataError, MissingError
-from bench.tasks.fetch import downloads
+from bench.tasks.fetch import downloads, folders
 from bench.tasks.fetch.hub import HubCopy, fetch, write_lines
 from tests.shipped import ROOT
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
@@ -150,8 +151,11 @@ def test_a_closed_port_is_said_at_once(hub: FakeHub, tmp_path: Path, monkeypatch
     missing_soon(tmp_path, "ConnectError|does not answer")
 
 
-@pytest.mark.slow
-def test_a_socket_that_accepts_and_never_answers(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(downloads.ANSWER_S, marks=pytest.mark.slow)])
+def test_a_socket_that_accepts_and_never_answers(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(downloads, "ANSWER_S", seconds)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         missing_soon(tmp_path, "it does not answer")
@@ -345,6 +349,29 @@ def test_two_processes_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Pa
         hub.asleep = ""
         said = [process.communicate(timeout=60) for process in (one, two)]
         assert [one.returncode, two.returncode] == [0, 0], said
+    assert left(tmp_path / "cache") == ["rows"]
+    assert left(folder) == ["origin.json", "test.jsonl.gz", "train.jsonl.gz"]
+    assert len(lines(folder / "train.jsonl.gz")) == 1500
+
+
+def test_two_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One begins while the other is at work: here, in the name of the parent of this process, which lives too."""
+    folder, seen = tmp_path / "cache" / "rows", []
+    own = signature()
+    monkeypatch.setattr(folders, "signature", lambda: f"{own.partition('-')[0]}-{os.getppid()}")
+
+    def write_beside(rows: Iterator[dict[str, Any]], into: Path, split: str) -> None:
+        write_lines(rows, into, split)
+        seen.append(left(tmp_path / "cache"))
+
+    def write_first(rows: Iterator[dict[str, Any]], into: Path, split: str) -> None:
+        write_lines(rows, into, split)
+        if not seen:
+            monkeypatch.setattr(folders, "signature", lambda: own)
+            fetch(COPY, folder, write=write_beside)
+
+    fetch(COPY, folder, write=write_first)
+    assert [len(names) for names in seen] == [2, 2], "both are at work"
     assert left(tmp_path / "cache") == ["rows"]
     assert left(folder) == ["origin.json", "test.jsonl.gz", "train.jsonl.gz"]
     assert len(lines(folder / "train.jsonl.gz")) == 1500
