@@ -27,6 +27,7 @@ from bench.tasks.fetch import downloads, folders
 from bench.tasks.fetch.hub import HubCopy, fetch, write_lines
 from tests.shipped import ROOT
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
+from tests.waiting import wait_until
 
 COPY = HubCopy(
     repository="owner/rows",
@@ -323,7 +324,7 @@ def test_a_process_killed_half_way_is_taken_over(hub: FakeHub, tmp_path: Path) -
     hub.asleep = TRAIN_KEY
     with child(folder) as process:
         go(process)
-        until(lambda: hub.asked[TRAIN_KEY] == 1)
+        assert wait_until(lambda: hub.asked[TRAIN_KEY] == 1, 30)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not folder.exists()
@@ -344,7 +345,7 @@ def test_two_processes_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Pa
     with child(folder) as one, child(folder) as two:
         go(one)
         go(two)
-        until(lambda: hub.asked[TRAIN_KEY.replace("GET", "HEAD")] >= 3)
+        assert wait_until(lambda: hub.asked[TRAIN_KEY.replace("GET", "HEAD")] >= 3, 30)
         assert len(left(tmp_path / "cache")) == 2, "both are at work"
         hub.asleep = ""
         said = [process.communicate(timeout=60) for process in (one, two)]
@@ -388,10 +389,3 @@ def test_the_one_that_comes_second_leaves_the_first_as_it_is(hub: FakeHub, tmp_p
 
     fetch(COPY, folder, write=overtaken)
     assert (left(tmp_path / "cache"), left(folder)) == (["rows"], ["theirs"])
-
-
-def until(done: Any, seconds: float = 30.0) -> None:
-    started = time.monotonic()
-    while not done():
-        assert time.monotonic() - started < seconds
-        time.sleep(0.02)
