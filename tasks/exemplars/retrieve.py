@@ -97,18 +97,11 @@ def retrieve(
     if own:
         targets = train_targets
     _check(train_sources, train_targets, sources, targets, own, equal_targets, threads)
-    content: dict[str, Any] = {
-        "version": VERSION,
-        "options": {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets},
-        "train_sources": _sha256(train_sources),
-        "train_targets": _sha256(train_targets),
-        "sources": _sha256(sources),
-        "targets": None,
-    }
     both_targets = None
     if targets is not None and not equal_targets:
         both_targets = train_targets, targets
-        content["targets"] = _sha256(targets)
+    options = {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets}
+    content = _content(options, train_sources, train_targets, sources, both_targets)
     kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
     result = kept.read()
     if result is None:
@@ -237,6 +230,27 @@ def _check(
         raise UsageError(f"expected a target for each of {len(sources)} rows, got {len(targets)}")
     if threads < 0:
         raise UsageError(f"expected threads >= 0 (0 for all cores), got {threads}")
+
+
+def _content(
+    options: Mapping[str, bool],
+    train_sources: Sequence[str],
+    train_targets: Sequence[str],
+    sources: Sequence[str],
+    both_targets: tuple[Sequence[str], Sequence[str]] | None,
+) -> dict[str, Any]:
+    """Return what decides the exemplars; the targets of the rows are part of it only where they are looked at."""
+    hashed = None
+    if both_targets is not None:
+        hashed = _sha256(both_targets[1])
+    return {
+        "version": VERSION,
+        "options": dict(options),
+        "train_sources": _sha256(train_sources),
+        "train_targets": _sha256(train_targets),
+        "sources": _sha256(sources),
+        "targets": hashed,
+    }
 
 
 def _sha256(texts: Iterable[str]) -> str:
