@@ -17,7 +17,7 @@ import bench.engines.follow
 import bench.engines.run
 from bench.queue.protocol.timing import Timing
 from tests.e2e import children, stores
-from tests.e2e.slurm_cluster import SlurmCluster, missing
+from tests.e2e.queue.slurm_cluster import SlurmCluster, missing
 from tests.waiting import wait_until
 
 pytestmark = [

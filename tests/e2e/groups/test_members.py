@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import children, stores
-from tests.e2e.test_signals import asleep, kinds, trained
+from tests.e2e.faults.test_signals import asleep, kinds, trained
 from tests.waiting import free_port
 
 pytestmark = pytest.mark.ddp

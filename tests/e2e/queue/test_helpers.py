@@ -12,7 +12,7 @@ import pytest
 from bench.queue.protocol.timing import Timing
 from tests.conftest import call
 from tests.e2e import stores
-from tests.e2e.test_members import OURS, codes, logs, members
+from tests.e2e.groups.test_members import OURS, codes, logs, members
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ddp, pytest.mark.slow]

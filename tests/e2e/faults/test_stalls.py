@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e import children, stores
-from tests.e2e.test_signals import asleep, trained
+from tests.e2e.faults.test_signals import asleep, trained
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.ddp
