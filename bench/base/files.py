@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -78,6 +79,16 @@ def check_can_write(folder: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove a folder of a run with all that is in it, and the folder it is in where that is empty then.
+
+    What cannot be removed stays: another run may be using the outer folder, or removing it too.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
 
 
 def hash_of(path: Path) -> str:

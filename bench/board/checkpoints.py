@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from bench.base.keys import key_of
-from bench.base.sizes import bytes_text
+from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.run import Outcome
 from bench.store.cleaning import checkpoints_of, remove
@@ -43,8 +43,8 @@ def drop_checkpoints(
     remove(gone)
     size, left = sum(file.size for file in gone), sum(file.size for file in files if file not in gone)
     say(
-        f"--keep-checkpoints {policy}: removed {bytes_text(size)} in {len(gone)} checkpoints; this run has "
-        f"{bytes_text(left)} of checkpoints left"
+        f"--keep-checkpoints {policy}: removed {amount(size, 'B')} in {len(gone)} checkpoints; this run has "
+        f"{amount(left, 'B')} of checkpoints left"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 TOP = 25
 """Tokens kept of each ranking of a probe row."""
-
-MIXED = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
-"""Precisions that run float32 weights under autocast of this type."""
 
 Examples = Mapping[str, Example]
 
@@ -189,13 +185,6 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
         matrix = torch.cat(parts)
         values = singular_values(matrix)
     yield {"id": "singular_values", "shape": list(matrix.shape), "values": values.tolist(), "rows": len(batch)}
-
-
-def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Return the autocast context of a precision setting."""
-    if precision in MIXED:
-        return torch.autocast(device.type, dtype=MIXED[precision])
-    return nullcontext()
 
 
 def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:

@@ -111,14 +111,19 @@ class How:
 
 @contextmanager
 def deterministic_algorithms() -> Iterator[None]:
-    """Let torch take only algorithms that give the same bits each time; where it has none it warns and goes on."""
-    before = torch.are_deterministic_algorithms_enabled()
+    """Let torch take only algorithms that give the same bits each time, for the time of a `with` block.
+
+    Where torch has none it warns and goes on. Afterwards its mode and what it does then are as before. The variable
+    CUBLAS_WORKSPACE_CONFIG is set where it is not, and stays: NVIDIA's products read it once, when a process first uses
+    them.
+    """
+    before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     os.environ.setdefault(WORKSPACE, ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        torch.use_deterministic_algorithms(before, warn_only=warns)
 
 
 def device_of(rank: int) -> torch.device:

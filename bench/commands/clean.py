@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.sizes import bytes_text
+from bench.base.sizes import amount
 from bench.cli_options import json_option, results_option, say_damaged
 from bench.errors import BenchError
 from bench.metrics import find_metric
@@ -103,8 +103,8 @@ def busy_cells(root: Path) -> int:
 
 def text(found: Sequence[Unneeded], is_done: bool, busy: int) -> str:
     """Return what goes or went, with bytes, for people."""
-    lines = [f"{bytes_text(file.size):>9}  {file.path}  {file.why}" for file in found]
-    total = f"{bytes_text(sum(file.size for file in found))} in {len(found)} files and folders"
+    lines = [f"{amount(file.size, 'B'):>9}  {file.path}  {file.why}" for file in found]
+    total = f"{amount(sum(file.size for file in found), 'B')} in {len(found)} files and folders"
     if is_done:
         lines.append(f"removed {total}")
     elif found:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.base.cores import cores
 from bench.cli_options import json_option
 from bench.errors import MissingError
 from bench.metrics import METRICS
@@ -120,7 +121,7 @@ def device() -> list[Finding]:
     if torch.cuda.is_available():
         name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}"
         return [Finding("ok", "gpu", name)]
-    return [Finding("ok", "cpu", f"{os.cpu_count()} cores, no CUDA GPU")]
+    return [Finding("ok", "cpu", f"{cores()} cores, no CUDA GPU")]
 
 
 def data() -> list[Finding]:

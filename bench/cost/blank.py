@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.cost.architectures import configuration
+from bench.cost.zipf import zipf_counts
 from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.hub import adapter_of
@@ -117,7 +118,7 @@ def objective_over(
     """
     with fake:
         objective = method.objective(backbone, **options)
-    counts = (10**8 / (torch.arange(backbone.vocabulary_size) + 3.0)).long()  # [V] near Zipf's law
+    counts = zipf_counts(backbone.vocabulary_size)  # [V]
     objective.setup_run(RunContext(max_target=max_target, token_counts=lambda: counts))
     if objective.uses_token_counts:
         with _AssumedNumbers():

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.base.cores import cores
 from bench.errors import UsageError, did_you_mean
 
 __all__ = ["CPU_FLOPS", "DEVICES", "Device", "device_asked", "memory_bytes", "named_device", "this_machine"]
@@ -114,9 +115,9 @@ def this_machine(threads: int = 0) -> Device:
 
 def cpu(threads: int = 0) -> Device:
     """Return the processors of this machine."""
-    cores = threads or len(os.sched_getaffinity(0))
-    speed = {"float32": cores * CPU_FLOPS, "bfloat16": cores * CPU_FLOPS}
-    return Device("cpu", cpu_memory(), speed, "cpu", f"{cores} cores, assumed at {CPU_FLOPS / 1e9:.0f} GFLOP/s each")
+    used = threads or cores()
+    speed = {"float32": used * CPU_FLOPS, "bfloat16": used * CPU_FLOPS}
+    return Device("cpu", cpu_memory(), speed, "cpu", f"{used} cores, assumed at {CPU_FLOPS / 1e9:.0f} GFLOP/s each")
 
 
 def cpu_memory(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:

@@ -32,11 +32,6 @@ class Disk:
     states: int
     rows: int
 
-    @property
-    def kept(self) -> int:
-        """What is left when the cell is done."""
-        return self.checkpoint + self.rows
-
 
 def disk_of(cell: Cell, parameters: Parameters) -> Disk:
     """Return the bytes of a cell on disk."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
 
+from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cost.devices import Device, this_machine
 from bench.cost.disk import disk_of
@@ -126,18 +128,29 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
 
 
 def micro_batches(cell: Cell, world: int, device: Device | None = None) -> int | None:
-    """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`; None where nobody can tell.
+    """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`.
+
+    Where not even one row a micro-batch fits, by the estimate, it is one row: the estimate has a margin.
 
     Args:
         cell: to be trained.
         world: processes that share it, each with the whole model; what `--strategy fsdp` saves is not counted.
         device: in place of this machine's.
+
+    Returns:
+        The number on each process; None where nothing is known of the cell.
     """
     device = device or this_machine(torch.get_num_threads())
-    cost = estimate(cell, device, Tracer(device.kind), world)
-    if cost.unknown or not cost.fits:
+    cost = estimate(cell, device, tracer_of(device.kind), world)
+    if cost.unknown:
         return None
     return cost.accumulate
+
+
+@cache
+def tracer_of(kind: str) -> Tracer:
+    """Return the tracer that all cells of this process share, so that a backbone is run once for its methods."""
+    return Tracer(kind)
 
 
 def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) -> dict[str, Any]:
@@ -172,7 +185,7 @@ def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) ->
 def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
     """Return what to try where not even one row fits."""
     most = longest(cell)
-    needed, free = MARGIN * max(phases.values()) / 1e9, available / 1e9
+    needed = amount(MARGIN * max(phases.values()), "B")
     tries = ["a device with more memory"]
     if MARGIN * phases["optimiser"] < available:
         tries.append(f"a smaller trainer.max_source or trainer.max_target than {most.source:.0f} and {most.target:.0f}")
@@ -180,7 +193,7 @@ def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
         tries.append("a smaller backbone; weights, moments and gradients alone are too large")
     if cell.config.trainer.precision == "32-true":
         tries.append("--precision bf16-mixed")
-    return f"does not fit: one row takes {needed:.1f} GB with the margin, of {free:.1f}; try {', '.join(tries)}"
+    return f"does not fit: one row takes {needed} with the margin, of {amount(available, 'B')}; try {', '.join(tries)}"
 
 
 def sums(costs: Sequence[Cost]) -> dict[str, Any]:

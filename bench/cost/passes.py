@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from bench.base.autocast import autocast
 from bench.cost.live_bytes import AsOnGPU, LiveBytes
 from bench.cost.memory import Lengths, Memory
 from bench.models.backbones.backbone import Backbone
@@ -26,7 +27,8 @@ from bench.models.core.states import IGNORED, States
 
 __all__ = ["BackbonePass", "Where", "backbone_passes", "batch_of", "traced"]
 
-MIXED = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+CPU = torch.device("cpu")
+"""Where blank tensors say that they are, whatever device is counted for."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,9 @@ class Where:
             stack.enter_context(counter)
             yield counter
 
-    @contextmanager
-    def cast(self) -> Iterator[None]:
+    def cast(self) -> AbstractContextManager[Any]:
         """Compute as the precision says."""
-        if self.precision in MIXED:
-            with torch.autocast("cpu", MIXED[self.precision]):
-                yield
-        else:
-            yield
+        return autocast(self.precision, CPU)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bench.base.sizes import amount
 from bench.cost.estimate import Cost, sums
 from bench.cost.plan_costs import PlanCosts
 
-__all__ = ["amount", "cost_text", "duration"]
+__all__ = ["cost_text", "duration"]
 
 
 def cost_text(costs: PlanCosts) -> str:
@@ -66,20 +67,6 @@ def _sums(costs: Sequence[Cost], world: int) -> list[str]:
         if found[name]:
             lines.append(f"  of these {found[name]} {text}")
     return lines
-
-
-def amount(number: float, unit: str = "") -> str:
-    """Return a number with three digits and a prefix of ten to the third powers.
-
-    >>> amount(124_439_808), amount(2.5e9, "B"), amount(0, "FLOP")
-    ('124 M', '2.5 GB', '0 FLOP')
-    """
-    if not number:
-        return f"0 {unit}".rstrip()
-    for size, prefix in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {prefix}{unit}"
-    return f"{number:.3g} {unit}".rstrip()
 
 
 def duration(hours: float) -> str:

@@ -13,19 +13,21 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.cells.cell import Cell, without
+from bench.config.resolve import find_method
+from bench.cost.blank import blank_backbone, objective_over
+from bench.cost.flops import Products, products_of
 from bench.cost.memory import Lengths, Memory
-from bench.cost.parameters import Parameters
+from bench.cost.parameters import Parameters, count
+from bench.cost.passes import BackbonePass, Where, backbone_passes, traced
 from bench.errors import BenchError, StoreError
-
-if TYPE_CHECKING:
-    from bench.cost.flops import Products
-    from bench.cost.passes import BackbonePass, Where
 
 __all__ = ["Trace", "Tracer", "kept_traces", "trace_key"]
 
@@ -55,8 +57,6 @@ class Trace:
     @staticmethod
     def of(content: Mapping[str, Any]) -> Trace:
         """Return a trace from plain content."""
-        from bench.cost.flops import Products
-
         return Trace(
             Parameters.of(content["parameters"]),
             Products.of(content["products"]),
@@ -112,12 +112,6 @@ class Tracer:
 
     def make(self, cell: Cell, lengths: Lengths, most: int) -> Trace:
         """Run the model of a cell over blank tensors."""
-        from bench.config.resolve import find_method
-        from bench.cost.blank import objective_over
-        from bench.cost.flops import products_of
-        from bench.cost.parameters import count
-        from bench.cost.passes import traced
-
         backbone, where, passes = self._backbone(cell, lengths, most)
         trained = {name: parameter.requires_grad for name, parameter in backbone.named_parameters()}
         target, note = cell.config.trainer.max_target, ""
@@ -136,11 +130,6 @@ class Tracer:
 
     def _backbone(self, cell: Cell, lengths: Lengths, most: int) -> tuple[Any, Where, list[BackbonePass]]:
         """Return a backbone of blank tensors with its passes; the last one is remembered."""
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        from bench.cost.blank import blank_backbone
-        from bench.cost.passes import Where, backbone_passes
-
         key = trace_key(backbone_content(cell, lengths, most, self.kind))
         if key not in self._backbones:
             where = Where(FakeTensorMode(), cell.config.trainer.precision, self.kind)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from bench.base.files import remove_scratch
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
@@ -124,7 +123,4 @@ def is_known(submission: Submission) -> bool:
 
 def forget(submission: Submission) -> None:
     """Remove the folder of a queue that nobody needs any more."""
-    queue = submission.plan.queue
-    shutil.rmtree(queue, ignore_errors=True)
-    with suppress(OSError):  # another run may be using the folder
-        queue.parent.rmdir()
+    remove_scratch(submission.plan.queue)

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from bench.config.resolve import find_method
 from bench.config.second import second_of
+from bench.cost.zipf import zipf_counts
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
 from bench.models.core.chunks import summed
@@ -99,8 +100,8 @@ class Given(Backbone):
 
 
 def zipf(shape: tuple[int, ...], vocabulary: int, generator: torch.Generator) -> Tensor:
-    """Draw token ids with the frequencies of running text: the rank-th token has a share of about 1 / (rank + 2.7)."""
-    weights = 1.0 / (torch.arange(vocabulary, dtype=torch.float64) + 2.7)
+    """Draw token ids with the frequencies of running text."""
+    weights = zipf_counts(vocabulary).double()
     return torch.multinomial(weights, shape[0] * shape[1], replacement=True, generator=generator).view(shape)
 
 
@@ -116,8 +117,7 @@ def objective_of(name: str, size: Size, device: torch.device) -> Objective:
         other.ids = given.ids
         objective.setup_run(RunContext(second=second.objective(other)))
     if objective.uses_token_counts:
-        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
-        objective.prepare((share / share.sum() * 10**8).long())
+        objective.prepare(zipf_counts(size.vocabulary))
     return objective.to(device)
 
 

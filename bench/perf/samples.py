@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from bench.cells.evaluators import autocast
+from bench.base.autocast import autocast
 from bench.config.decoding import parse
 from bench.generation.generation import generate
 from bench.models.core.objective import Objective

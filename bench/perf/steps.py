@@ -11,11 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.cells.evaluators import autocast
+from bench.base.autocast import autocast
 from bench.config.resolve import find_method
 from bench.config.second import second_of
 from bench.cost.flops import flops_of_row, products_of
 from bench.cost.memory import Lengths
+from bench.cost.zipf import zipf_counts
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
@@ -141,8 +142,7 @@ def objective_over_body(name: str, size: Size, layers: int, place: Place) -> Obj
         context = replace(context, second=second.objective(_body(size, layers, seed=1)))
     objective.setup_run(context)
     if objective.uses_token_counts:
-        share = 1.0 / (torch.arange(size.vocabulary, dtype=torch.float64) + 2.7)
-        objective.prepare((share / share.sum() * 10**8).long())
+        objective.prepare(zipf_counts(size.vocabulary))
     return objective.to(place.device)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import deque
-from contextlib import suppress
 
+from bench.base.files import remove_scratch
 from bench.base.signals import Stopped
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
@@ -73,9 +72,7 @@ def run_queue(cells: list[Cell], plan: Plan, arguments: RunArguments, progress: 
         drive(workers, follower.look, GRACE_S)
         follower.read()
     finally:
-        shutil.rmtree(file.queue, ignore_errors=True)
-        with suppress(OSError):  # another run may be using the folder, or removing it too
-            file.queue.parent.rmdir()
+        remove_scratch(file.queue)
     if number := workers[0].stop_signal:
         raise Stopped(number)
     if not follower.order.is_settled():

@@ -99,13 +99,7 @@ def train(
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:
-        with (
-            quiet(),
-            between_steps(),
-            interrupts_get_out(),
-            float32_products(config.float32_products),
-            recomputed(objective.backbone, activation_checkpointing),
-        ):
+        with as_configured(objective, config, activation_checkpointing):
             trainer = Trainer(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
@@ -122,6 +116,19 @@ def train(
         task.trainer = None  # it holds the model, and the process group
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
+
+
+@contextmanager
+def as_configured(objective: Objective, config: TrainerConfig, activation_checkpointing: bool) -> Iterator[None]:
+    """Train as the recipe says, where a signal ends a training between two steps only."""
+    with (
+        quiet(),
+        between_steps(),
+        interrupts_get_out(),
+        float32_products(config.float32_products),
+        recomputed(objective.backbone, activation_checkpointing),
+    ):
+        yield
 
 
 def settings_of(config: TrainerConfig, accumulate: int) -> dict[str, Any]:

@@ -65,17 +65,10 @@ def hub(
         MissingError: when neither folder, cache nor hub has it, or adapters are wanted and `peft` is not there.
         UsageError: for options it cannot have.
     """
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
     place = path or location(name)
     weights = pretrained(place, revision_of(name, revision))
     try:
-        config, options = _configuration(place, _download_options(place, weights))
-        tokenizer = AutoTokenizer.from_pretrained(place, **options)
-        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        model = kind.from_pretrained(place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, **options)
+        model, tokenizer = _loaded(place, weights)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     torch.manual_seed(seed_of(seed, "weights"))
@@ -84,20 +77,45 @@ def hub(
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    lora = None
-    if lora_rank:
-        lora = adapt(model, Lora(lora_rank, lora_alpha, lora_dropout, lora_targets))
-    backbone = adapter_of(model)(model, tokenizer)
+    lora = Lora(lora_rank, lora_alpha, lora_dropout, lora_targets)
+    backbone = _over(model, tokenizer, lora)
     backbone.pretrained = weights
-    model.train()  # the library gives it without dropout, and a trainer leaves it as it comes
-    if lora is not None:
-        backbone.lora = lora
-        backbone.given = frozenset(
-            name for name, p in backbone.named_parameters(remove_duplicate=False) if not p.requires_grad
-        )
     if freeze_embeddings:
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
+    return backbone
+
+
+def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
+    """Return the model and the tokenizer of a hub id or folder, as they were published.
+
+    Raises:
+        OSError: they are not there.
+        ValueError: they are no language model.
+    """
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    config, options = _configuration(place, _download_options(place, weights))
+    tokenizer = AutoTokenizer.from_pretrained(place, **options)
+    kind = AutoModelForCausalLM
+    if config.is_encoder_decoder:
+        kind = AutoModelForSeq2SeqLM
+    return kind.from_pretrained(place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, **options), tokenizer
+
+
+def _over(model: Any, tokenizer: Any, lora: Lora) -> Backbone:
+    """Return the backbone over a model of `transformers`, with adapters where their rank is not 0."""
+    adapted = None
+    if lora.rank:
+        adapted = adapt(model, lora)
+    backbone = adapter_of(model)(model, tokenizer)
+    model.train()  # the library gives it without dropout, and a trainer leaves it as it comes
+    if adapted is not None:
+        backbone.lora = adapted
+        weights = backbone.named_parameters(remove_duplicate=False)
+        backbone.given = frozenset(name for name, weight in weights if not weight.requires_grad)
     return backbone
 
 

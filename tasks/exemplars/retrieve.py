@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bench.base.cores import cores
 from bench.base.keys import key_of
 from bench.base.seeds import seed_of
 from bench.errors import DataError, UsageError
@@ -97,24 +97,17 @@ def retrieve(
     if own:
         targets = train_targets
     _check(train_sources, train_targets, sources, targets, own, equal_targets, threads)
-    content: dict[str, Any] = {
-        "version": VERSION,
-        "options": {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets},
-        "train_sources": _sha256(train_sources),
-        "train_targets": _sha256(train_targets),
-        "sources": _sha256(sources),
-        "targets": None,
-    }
     both_targets = None
     if targets is not None and not equal_targets:
         both_targets = train_targets, targets
-        content["targets"] = _sha256(targets)
+    options = {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets}
+    content = _content(options, train_sources, train_targets, sources, both_targets)
     kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
     result = kept.read()
     if result is None:
         groups, row_groups = groups_of(train_sources, sources, own, equal_sources, both_targets)
         search = _searcher(train_sources, sources, own, groups, row_groups)
-        result = _all(search, kept, progress, threads or _cores())
+        result = _all(search, kept, progress, threads or cores())
     elif progress:
         progress(len(sources), len(sources))
     return Exemplars(*result, kept.key, content)
@@ -239,6 +232,27 @@ def _check(
         raise UsageError(f"expected threads >= 0 (0 for all cores), got {threads}")
 
 
+def _content(
+    options: Mapping[str, bool],
+    train_sources: Sequence[str],
+    train_targets: Sequence[str],
+    sources: Sequence[str],
+    both_targets: tuple[Sequence[str], Sequence[str]] | None,
+) -> dict[str, Any]:
+    """Return what decides the exemplars; the targets of the rows are part of it only where they are looked at."""
+    hashed = None
+    if both_targets is not None:
+        hashed = _sha256(both_targets[1])
+    return {
+        "version": VERSION,
+        "options": dict(options),
+        "train_sources": _sha256(train_sources),
+        "train_targets": _sha256(train_targets),
+        "sources": _sha256(sources),
+        "targets": hashed,
+    }
+
+
 def _sha256(texts: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for text in texts:
@@ -246,9 +260,3 @@ def _sha256(texts: Iterable[str]) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

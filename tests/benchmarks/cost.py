@@ -1,7 +1,7 @@
 """Peak memory as it is planned and as it is: GPT-2 small on a CPU, each training in a process of its own.
 
-    python tests/benchmarks/cost.py            every method, length and precision; about 15 minutes
-    python tests/benchmarks/cost.py --few      the corners of the table
+    python -m tests.benchmarks.cost            every method, length and precision; about 15 minutes
+    python -m tests.benchmarks.cost --few      the corners of the table
 
 Goal: planned within 15 % of measured. Measured is the peak of resident memory over three optimiser steps of a Lightning
 trainer, less what the process holds when the libraries are imported.
@@ -62,7 +62,11 @@ def measure(method: str, length: int, precision: str, rows: int = ROWS) -> Measu
 
 def _child(what: str, asked: str) -> dict[str, float]:
     ended = subprocess.run(
-        [sys.executable, __file__, what, asked], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-m", "tests.benchmarks.cost", what, asked],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     )
     answer: dict[str, float] = json.loads(ended.stdout.splitlines()[-1])
     return answer
@@ -105,9 +109,11 @@ def train(method: str, length: int, precision: str, rows: int) -> dict[str, floa
     from bench.config.resolve import find_method
     from bench.cost.memory import Lengths
     from bench.cost.passes import batch_of
+    from bench.cost.zipf import zipf_counts
     from bench.models.backbones.causal import Causal
     from bench.models.core.run_context import Optimiser, RunContext
     from bench.training.training import quiet, settings_of
+    from tests.resident import resident
 
     torch.manual_seed(0)
     gc.collect()
@@ -115,20 +121,13 @@ def train(method: str, length: int, precision: str, rows: int) -> dict[str, floa
     objective = find_method(method).objective(Causal(GPT2LMHeadModel(GPT2Config()), None))
     objective.setup_run(RunContext(optimiser=Optimiser(steps=STEPS)))
     if objective.uses_token_counts:
-        objective.prepare((10**8 / (torch.arange(50257) + 3.0)).long())
+        objective.prepare(zipf_counts(50257))
     batch: dict[str, Any] = batch_of(Lengths(1, length - 1), objective.backbone, rows)
     batch["step_tokens"] = rows * (length - 1)
     with quiet():
         trainer = Trainer(max_steps=STEPS, **settings_of(TrainerConfig(precision=precision), 1))  # type: ignore[arg-type]
         trainer.fit(objective, DataLoader([batch] * STEPS, batch_size=None))
-    return {"bytes": resident("VmHWM") - before}
-
-
-def resident(name: str) -> float:
-    """Return the resident memory of this process in bytes: `VmRSS` now, `VmHWM` at most."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    found = next(line for line in lines if line.startswith(f"{name}:"))
-    return float(found.split()[1]) * 1024
+    return {"bytes": 2**20 * (resident("VmHWM") - before)}
 
 
 def main(words: list[str]) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e import children, stores
+from tests.waiting import wait_until
 
 METHODS = "mle,face"
 STEPS = "trainer.steps=40"
@@ -78,7 +79,7 @@ def begin(folder: Path, asked: list[str], environment: dict[str, str], trouble: 
     begun.unlink(missing_ok=True)
     both = children.All(tuple(one for one in (children.ForkedWorkers(), trouble) if one is not None))
     child = children.start(children.run_bench, asked, environment, str(folder / "log"), Begun(begun, both))
-    children.wait_until(begun.exists, 60)
+    wait_until(begun.exists, 60)
     time.sleep(0.05)
     return child
 

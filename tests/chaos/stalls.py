@@ -10,6 +10,7 @@ import time
 
 from tests.chaos import _runs as runs
 from tests.e2e import children
+from tests.waiting import wait_until
 
 STALL_S = 4.0
 LIMIT_S = STALL_S + 15.0
@@ -21,7 +22,7 @@ DEVICES = 2
 def disturb(run: runs.Disturbance) -> str:
     """Stop a rank at some moment; say what was done."""
     child = run.begin("--stall-timeout", str(STALL_S))
-    children.wait_until(lambda: bool(runs.ranks_of(run.results)) or child.exitcode is not None, 20)
+    wait_until(lambda: bool(runs.ranks_of(run.results)) or child.exitcode is not None, 20)
     ranks = runs.ranks_of(run.results)
     if not ranks:
         children.ended(child, 60)
@@ -33,7 +34,7 @@ def disturb(run: runs.Disturbance) -> str:
         children.ended(child, 60)
         return f"rank {rank} had ended: code {child.exitcode}"
     stopped = time.monotonic()
-    children.wait_until(lambda: any(run.results.rglob("failed.json")) or child.exitcode is not None, 60)
+    wait_until(lambda: any(run.results.rglob("failed.json")) or child.exitcode is not None, 60)
     run.found.seconds.append(time.monotonic() - stopped)
     run.end(child, f"rank {rank}")
     if child.exitcode == 0:

@@ -10,10 +10,8 @@ import multiprocessing
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -282,23 +280,6 @@ def users(folder: Path) -> list[int]:
         if any(file.startswith(f"{folder}/") for file in files):
             found.append(int(process.name))
     return found
-
-
-def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
-    """Wait for something to come true; return whether it has."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def read(path: Path) -> str:

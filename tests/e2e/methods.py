@@ -14,7 +14,8 @@ from torch import Tensor
 
 from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States
+from bench.models.core.states import States
+from tests.bench import contrast
 
 
 class Raises(Objective):
@@ -189,13 +190,7 @@ class DiesOnSecondRank(Objective):
         return super().loss(states)
 
 
-class Contrast(Objective):
-    """Contrasts with a smaller second model, in its loss and in the texts it writes."""
+class Contrast(contrast.Contrast):
+    """Contrasts with a smaller second model."""
 
-    name: ClassVar[str] = "contrast"
-    paper: ClassVar[str] = "for tests"
-    second: ClassVar[str] = "mle"
     second_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)

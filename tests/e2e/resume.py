@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from bench.store import state_files
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
 from bench.training.training import train
+from tests.waiting import free_port
 
 TINY: dict[str, Any] = {
     "backbone.width": 16,
@@ -139,13 +139,6 @@ def be_rank(job: dict[str, Any]) -> None:
     weights, result = case.train(case.cell(Path(job["results"])), states, job["every"])
     (out / f"weights.{rank}").write_bytes(weights)
     (out / f"result.{rank}").write_text(json.dumps(result))
-
-
-def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def differing(case: Case, folder: Path, wanted: Iterable[int] | None = None) -> list[int]:

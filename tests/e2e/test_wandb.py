@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 from bench.cells import wandb_logger
+from bench.cells.job import cell_of
+from bench.cells.shared import workers
+from bench.processes.heartbeat import no_beat
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -142,6 +145,28 @@ class TestOffline:
         assert not [path for path in files if SECRET.encode() in path.read_bytes()]
         for about in (b"--preset", sys.executable.encode(), platform.platform().encode()):
             assert not [path for path in files if path.suffix == ".wandb" and about in path.read_bytes()]
+
+    def test_what_other_processes_train_is_one_run(
+        self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """They know nothing of W&B; the command sends the curve that they have stored. Here they are this process."""
+
+        def in_this_process(target: str, job: dict[str, Any], world: int, scratch: Path, **_: Any) -> None:
+            workers.do_work(cell_of(job["cell"]), job, 0, world, scratch, no_beat)
+
+        monkeypatch.setenv("WANDB_MODE", "offline")
+        monkeypatch.setattr(workers, "run_group", in_this_process)
+        asked = stores.arguments(
+            folder / "results", "--wandb", "--stall-timeout", "600", task="ambiguous_template", method="trime"
+        )
+        ended = bench(*asked)
+        assert (ended.code, warnings(ended)) == (0, [])
+        ((key, about),) = copied(folder).items()
+        assert {step: row["train/loss"] for step, row in about["history"].items()} == {
+            step: pytest.approx(loss, abs=5e-7) for step, loss in stored(folder / "results", key)["curve"]
+        }
+        assert len(about["history"]) > 0
+        assert about["exit"] == 0
 
     def test_more_rows_go_to_the_same_run(self, bench: Bench, results: Path, folder: Path) -> None:
         key = next(results.glob("logicnlg/trime/*")).name

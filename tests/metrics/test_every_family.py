@@ -24,6 +24,7 @@ from tests.metrics import family_rows
 from tests.metrics.family_cases import CASES, VERDICTS
 from tests.metrics.family_ranks import as_rank
 from tests.metrics.family_rows import LAST_BITS, TAGGER, emptied
+from tests.waiting import free_port
 
 torch.set_num_threads(1)
 WITHOUT_SUMS = {"matrix_rank", "mauve"}
@@ -310,7 +311,7 @@ def test_nothing_written(family, case):
 def test_processes_give_the_scorers_bits(tmp_path, ends):
     """One, two and three with unequal shares; of three, one has no row."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("BENCH_")}
-    port, out, world = children.free_port(), str(tmp_path / "rank"), len(ends)
+    port, out, world = free_port(), str(tmp_path / "rank"), len(ends)
     shares = [slice(start, end) for start, end in zip((0, *ends), ends, strict=False)]
     ranks = [children.start(as_rank, n, world, port, share, environment, out) for n, share in enumerate(shares)]
     for rank, child in enumerate(ranks):

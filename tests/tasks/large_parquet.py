@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-__all__ = ["NEEDS_PROC", "ROWS", "resident", "write_large"]
+from tests.resident import STATUS
+
+__all__ = ["NEEDS_PROC", "ROWS", "write_large"]
 
 ROWS = 40_000
-STATM = Path("/proc/self/statm")
-NEEDS_PROC = pytest.mark.skipif(not STATM.exists(), reason="needs /proc to know the memory of a process")
-
-
-def resident() -> float:
-    """MiB of this process."""
-    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+NEEDS_PROC = pytest.mark.skipif(not STATUS.exists(), reason="needs /proc to know the memory of a process")
 
 
 def write_large(path: Path, row_group: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,12 +21,6 @@ FILE = "memory.json"
 
 Attempt = Callable[[int, bool], None]
 """Trains with so many micro-batches of a step; told whether there are more than asked for, for want of memory."""
-
-Estimate = Callable[[Cell, int], int | None]
-"""Returns how many micro-batches of a step a cell needs on each of so many processes; None where it cannot tell."""
-
-ESTIMATE = ("bench.cost.estimate", "micro_batches")
-"""Module and name of the `Estimate` of this program, where it has one."""
 
 _REMEMBERED: dict[tuple[object, ...], int] = {}
 """Micro-batches that cells of a kind have needed in this run."""
@@ -53,7 +46,7 @@ def within_memory(cell: Cell, world: int, accumulate: int, attempt: Attempt, on_
         try:
             return attempt(micro_batches, micro_batches > accumulate)
         except BaseException as error:
-            if not is_out_of_memory(error) or cell.folder.trained() is not None:
+            if not is_out_of_memory(error):
                 raise
             why = f"{type(error).__name__}: {error}"
         gc.collect()
@@ -63,37 +56,28 @@ def within_memory(cell: Cell, world: int, accumulate: int, attempt: Attempt, on_
         on_note(f"{cell.label}: out of memory; it is trained with {micro_batches} micro-batches of a step")
 
 
-def micro_batches_of(cell: Cell, world: int, arguments: RunArguments, estimate: Estimate | None = None) -> int:
+def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:
     """Return how many micro-batches of a step to begin with; where memory is not enough, `within_memory` takes more.
 
-    The rows of a step, and so the result but for rounding, are the same for any number.
+    The rows of a step, and so the result but for rounding, are the same for any number. A cell that is trained already
+    takes no steps, so nothing is estimated for it.
 
     Args:
         cell: what.
         world: processes.
         arguments: `--accumulate`, or `--micro-batch` in its place. `auto` begins with what is estimated, and with all
-            rows at once where nobody can tell.
-        estimate: in place of the program's own.
+            rows at once where nothing is known of the cell.
     """
     rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
-    if not asked or cell.method.is_baseline:
+    if not asked or cell.method.is_baseline or cell.folder.trained() is not None:
         return arguments.accumulate
-    needed: int | None = None
-    if asked != AUTO:
+    if asked == AUTO:
+        from bench.cost.estimate import micro_batches  # only here: the room of costs is below this one
+
+        needed = micro_batches(cell, world) or 1
+    else:
         needed = -(-rows // (int(asked) * world))
-    elif estimate := estimate or known_estimate():
-        needed = estimate(cell, world)
-    return max(1, min(needed or 1, rows // world))  # each has a row at least
-
-
-def known_estimate() -> Estimate | None:
-    """Return the estimate of this program, or None where it has none."""
-    module, name = ESTIMATE
-    try:
-        found: Estimate | None = getattr(importlib.import_module(module), name, None)
-    except ModuleNotFoundError:
-        return None
-    return found
+    return max(1, min(needed, rows // world))  # each has a row at least
 
 
 def halved(cell: Cell, world: int, micro_batches: int, why: str) -> int:

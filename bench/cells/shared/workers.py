@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import signature
+from bench.base.cores import cores
+from bench.base.files import remove_scratch, signature
 from bench.base.outward import safe
 from bench.cells.cell import Cell
 from bench.cells.how import How
@@ -96,7 +96,7 @@ def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
     stage = f"on {world} processes"
     with shared.done_in(world) as scratch:
         shared.progress.stage(stage)
-        threads = threads_of(shared.cell.config.preset, arguments) or max(1, (os.cpu_count() or 1) // world)
+        threads = threads_of(shared.cell.config.preset, arguments) or max(1, cores() // world)
         run_group(
             "bench.cells.shared.workers:do_share",
             shared.job(accumulate, out_of_memory),
@@ -117,9 +117,7 @@ def scratch_folder(results: Path, cell: Cell) -> Iterator[Path]:
     try:
         yield scratch
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        with suppress(OSError):  # another run may be using the folder, or removing it too
-            scratch.parent.rmdir()
+        remove_scratch(scratch)
 
 
 def do_share(job: dict[str, Any], rank: Rank) -> None:

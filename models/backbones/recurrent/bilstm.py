@@ -1,5 +1,20 @@
 """BiLSTM backbones: the recurrent sequence-to-sequence models of AdaDec (Peng et al. 2019), from scratch.
 
+`variant=released` does what the authors' code does (google-research/language, exemplar_decoding) where it differs:
+
+- the two directions of the encoder meet at the top only, with a residual around every layer of a deeper stack;
+- there is dropout before the bridge;
+- a tanh layer with dropout before and after it stands between the exemplar's last states and C (eq. 11);
+- there is always input feeding;
+- copying has projected memories of its own, weighted by the attention vector, which alone decides whether to copy.
+
+Not reproduced, because they are no part of the model: loss averaged over padding too; 1e-8 added inside its
+logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beam 10, the first beam
+without a repeated trigram or unknown word, repeated words removed. Of the model: attention for Gigaword reads the
+encoder's states unprojected, for NYT without the matrix of "general"; four dropout rates are one here. Options give
+the rest: no copying for Gigaword (`copy=false`), lambda of norm 1 for NYT (`norm=1`). Orthogonal LSTM weights,
+forget bias 1, Xavier projections and uniform embeddings are theirs, in both variants.
+
 Shapes: B rows, S source positions, E exemplar positions, T target positions, D width.
 """
 
@@ -148,22 +163,7 @@ def bilstm(
     BiLSTM encoder, tanh bridge, one-layer LSTM decoder, attention of Luong et al. (2015, "general") over projected
     states, copying after See et al. (2017), embeddings shared by source, exemplar, target and softmax. Appendix A's
     Gigaword model: width 256, 3 layers, 25,000 BPE types, exemplar_width 32. Wikibio: width 300, 3 layers,
-    exemplar_width 50, 50,000 words, GloVe, not tied.
-
-    `variant=released` does what the authors' code does (google-research/language, exemplar_decoding) where it differs:
-
-    - the two directions of the encoder meet at the top only, with a residual around every layer of a deeper stack;
-    - there is dropout before the bridge;
-    - a tanh layer with dropout before and after it stands between the exemplar's last states and C (eq. 11);
-    - there is always input feeding;
-    - copying has projected memories of its own, weighted by the attention vector, which alone decides whether to copy.
-
-    Not reproduced, because they are no part of the model: loss averaged over padding too; 1e-8 added inside its
-    logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beam 10, the first beam
-    without a repeated trigram or unknown word, repeated words removed. Of the model: attention for Gigaword reads the
-    encoder's states unprojected, for NYT without the matrix of "general"; four dropout rates are one here. Options give
-    the rest: no copying for Gigaword (`copy=false`), lambda of norm 1 for NYT (`norm=1`). Orthogonal LSTM weights,
-    forget bias 1, Xavier projections and uniform embeddings are theirs, in both variants.
+    exemplar_width 50, 50,000 words, GloVe, not tied. What `variant=released` changes stands at the head of this file.
 
     Args:
         name: unused.
@@ -189,13 +189,42 @@ def bilstm(
     Raises:
         UsageError: for an option it cannot have, and for those that contradict each other.
     """
-    released, inputs = variant == "released", embedding_width or width
+    released = variant == "released"
+    design = Design(
+        width=width,
+        layers=layers,
+        embedding_width=embedding_width or width,
+        dropout=dropout,
+        exemplar=exemplar,
+        exemplar_width=exemplar_width,
+        rank=rank or width,
+        norm=_norm(norm, width),
+        input_feeding=input_feeding or released,
+        copy=copy,
+        tied=tied,
+        released=released,
+    )
     if tokens == "words":
         tokenizer = texts.word_tokenizer(vocabulary)
     else:
         tokenizer = texts.tokenizer(vocabulary)
     torch.manual_seed(seed_of(seed, "weights"))
-    config = PretrainedConfig(
+    model = BiLSTMModel(_config(tokenizer, width), design)
+    if glove:
+        _fix(model, read_glove(glove, tokenizer.get_vocab(), design.embedding_width))
+    return BiLSTM(model, tokenizer)
+
+
+def _norm(asked: float | None, width: int) -> float | None:
+    """Return the norm that lambda is scaled to: the square root of the width for 0, None for no scaling."""
+    if asked == 0:
+        return math.sqrt(width)
+    return asked
+
+
+def _config(tokenizer: Any, width: int) -> PretrainedConfig:
+    """Return what decoding with `transformers` asks of a model."""
+    return PretrainedConfig(
         is_encoder_decoder=True,
         vocab_size=len(tokenizer),
         hidden_size=width,
@@ -203,24 +232,6 @@ def bilstm(
         decoder_start_token_id=tokenizer.bos_token_id,
         **special_ids(tokenizer),
     )
-    design = Design(
-        width=width,
-        layers=layers,
-        embedding_width=inputs,
-        dropout=dropout,
-        exemplar=exemplar,
-        exemplar_width=exemplar_width,
-        rank=rank or width,
-        norm=math.sqrt(width) if norm == 0 else norm,
-        input_feeding=input_feeding or released,
-        copy=copy,
-        tied=tied,
-        released=released,
-    )
-    model = BiLSTMModel(config, design)
-    if glove:
-        _fix(model, read_glove(glove, tokenizer.get_vocab(), inputs))
-    return BiLSTM(model, tokenizer)
 
 
 def _fix(model: BiLSTMModel, vectors: dict[int, Tensor]) -> None:

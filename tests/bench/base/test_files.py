@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.base import files
-from bench.base.files import DAY_S, FOLDER_DAYS, abandoned, hash_of, signature, write_atomic
+from bench.base.files import DAY_S, FOLDER_DAYS, abandoned, hash_of, remove_scratch, signature, write_atomic
 from bench.cells.run import clean
 from bench.errors import StoreError
 from tests.bench.forks import full_disk, in_child
@@ -239,3 +239,14 @@ def test_what_a_stranger_left_counts_by_its_age(tmp_path):
 def test_a_file_is_hashed_in_pieces(tmp_path):
     (tmp_path / "file").write_bytes(CONTENT * 100)
     assert hash_of(tmp_path / "file") == hashlib.sha256(CONTENT * 100).hexdigest()
+
+
+def test_scratch_goes_with_the_folder_it_was_alone_in(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / ".work" / name).mkdir(parents=True)
+        (tmp_path / ".work" / name / "file").touch()
+    remove_scratch(tmp_path / ".work" / "one")
+    assert names(tmp_path / ".work") == ["other"], "of another run"
+    remove_scratch(tmp_path / ".work" / "other")
+    assert names(tmp_path) == []
+    remove_scratch(tmp_path / ".work" / "other")

@@ -12,7 +12,6 @@ import pytest
 from lightning.pytorch import LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
-from torch import Tensor
 
 import bench
 from bench.base.keys import sha256
@@ -21,11 +20,11 @@ from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.backbones.small import small_encdec
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
 from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
 from bench.tasks import TASKS
 from bench.tasks.logicnlg import LogicNLG
+from tests.bench.contrast import Contrast
 from tests.conftest import forget_data
 from tests.e2e.resume import ON_BILSTM
 
@@ -144,20 +143,6 @@ def test_what_was_made_by_hand_is_trained_too(tmp_path: Path) -> None:
         MLE.load_from_checkpoint(tmp_path / "by-hand.ckpt")
     again = MLE.load_from_checkpoint(tmp_path / "by-hand.ckpt", backbone=backbone)
     assert save_checkpoint(again) == save_checkpoint(objective)
-
-
-class Contrast(MLE):
-    """Contrasts with a second model, in its loss and in the texts it writes."""
-
-    name = "contrast"
-    paper = "for tests"
-    second = "mle"
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
-
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return -log_probs.gather(1, targets[:, None]).squeeze(1)
 
 
 def test_a_trainer_trains_with_a_second_model(results: Path, tmp_path: Path) -> None:

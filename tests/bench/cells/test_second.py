@@ -35,6 +35,7 @@ from bench.store.checkpoints import save_checkpoint
 from bench.testing.method_of import method_of
 from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
+from tests.bench.contrast import Contrast
 from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
 from tests.bench.own import Own
@@ -68,17 +69,6 @@ class Mine(Pairs):
 def tiny(name, texts, seed, *, width: int = 16):
     return small_causal(name, texts, seed, width=width, heads=2, layers=1, vocabulary=300)
 """
-
-
-class Contrast(Objective):
-    """Contrasts with the second model wherever it is asked, in training too."""
-
-    name = "contrast"
-    paper = "for tests"
-    second = "mle"
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
 
 
 def model(kind: str, seed: int) -> Any:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.shared.memory import known_estimate
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
+from bench.cost import trace
 from bench.cost.devices import DEVICES, device_asked
-from bench.cost.estimate import micro_batches
+from bench.cost.estimate import micro_batches, tracer_of
 from bench.cost.plan_costs import costs_of_plan
 from bench.cost.text import cost_text
 from bench.cost.trace import MLE_NOTE, Tracer, kept_traces
@@ -182,12 +182,30 @@ def test_small_recipes_need_no_library_of_models():
 
 
 def test_auto_takes_what_fits(tmp_path):
-    """As many micro-batches as the estimate has; nothing where not one row fits, so that the run tries and says."""
+    """As many micro-batches as the estimate has; one row each where not even that fits, as the run may still do it."""
     (cell,) = plan("logicnlg", "mle", sets=(*TINY, "trainer.batch_size=64"), results=str(tmp_path)).cells
     cpu = device_asked("cpu", None, 1)
     assert micro_batches(cell, 1, cpu) == 1
     whole = costs_of_plan(plan("logicnlg", "mle", sets=(*TINY, "trainer.batch_size=64")), cpu).cells[0]
     one = replace(cpu, memory=int(0.8 * whole.memory_bytes))
     assert micro_batches(cell, 1, one) > 1
-    assert micro_batches(cell, 1, replace(cpu, memory=1000)) is None
-    assert known_estimate() is micro_batches
+    small = replace(cpu, memory=1000)
+    assert [micro_batches(cell, world, small) for world in (1, 4, 100)] == [64, 16, 1]
+
+
+def test_auto_knows_nothing_of_an_unknown_model(own, tmp_path):
+    own.write("reads_files", "def factory(name, texts, seed):\n    raise ValueError('no weights are here')\n")
+    asked = plan("text", "mle", sets=("trainer.batch_size=4",), backbone="reads_files:factory", results=str(tmp_path))
+    assert micro_batches(asked.cells[0], 1) is None
+
+
+def test_auto_runs_a_backbone_once_for_its_methods(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    made, original = [], trace.blank_backbone
+    monkeypatch.setattr(trace, "blank_backbone", lambda *given: made.append(given) or original(*given))
+    tracer_of.cache_clear()
+    sets = (*TINY, "trainer.batch_size=5")
+    for cell in plan("text", "mle", "trime", sets=sets, results=str(tmp_path)).cells:
+        assert micro_batches(cell, 1) == 1
+    assert len(made) == 1
+    tracer_of.cache_clear()

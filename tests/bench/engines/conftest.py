@@ -19,7 +19,7 @@ import bench.queue.follower
 from bench.queue.protocol.timing import Timing
 from tests.bench.engines import fake_slurm
 from tests.conftest import Ended, call
-from tests.e2e import children
+from tests.waiting import wait_until
 
 QUICK = Timing(beat_s=0.2, ttl_s=5.0, reread_s=0.02, poll_s=0.05)
 
@@ -76,7 +76,7 @@ class Cluster:
 
     def wait_for_end(self) -> None:
         """Wait until no task is left."""
-        assert children.wait_until(lambda: not self.states(), 10)
+        assert wait_until(lambda: not self.states(), 10)
 
 
 def text_of(path: Path) -> str:

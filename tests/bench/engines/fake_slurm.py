@@ -1,7 +1,8 @@
 """Stand-ins for the programs of Slurm: an array's tasks are processes here, one job number each, as Slurm has them.
 
 `install` makes them; each is this file under another name. What they know lies in the folder `FAKE_SLURM`, a file
-`<job>_<task>.json` for each task that is not over. What a real Slurm was seen to do is in tests/e2e/test_slurm.py.
+`<job>_<task>.json` for each task that is not over. What a real Slurm was seen to do is in
+tests/e2e/queue/test_slurm.py.
 """
 
 import json

@@ -14,7 +14,7 @@ import pytest
 
 from tests.bench.engines import fake_slurm
 from tests.bench.engines.conftest import Cluster, outcome
-from tests.e2e import children
+from tests.waiting import wait_until
 
 
 def during(cluster: Cluster, *acts: Callable[[], object]) -> threading.Thread:
@@ -23,7 +23,7 @@ def during(cluster: Cluster, *acts: Callable[[], object]) -> threading.Thread:
     count = len(cluster.submitted)
 
     def wait_and_act() -> None:
-        assert children.wait_until(lambda: len(cluster.submitted) > count and cluster.at_work(), 20)
+        assert wait_until(lambda: len(cluster.submitted) > count and cluster.at_work(), 20)
         for act in acts:
             act()
 
@@ -99,7 +99,7 @@ def test_a_worker_that_is_told_comes_back_and_its_cell_goes_on(cluster: Cluster,
 
     def tell() -> None:
         fake_slurm.signal_step(cluster.name, 1, number)
-        assert children.wait_until(lambda: sum(cluster.restarts()) > 0, 10)
+        assert wait_until(lambda: sum(cluster.restarts()) > 0, 10)
         restarts.extend(cluster.restarts())
 
     thread = during(cluster, tell, cluster.hold.unlink)

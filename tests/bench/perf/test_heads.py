@@ -12,21 +12,8 @@ from bench.config.resolve import method_names
 from bench.perf.heads import Size, differences, forms, objective_of, peak_above_gradients, peers
 from bench.perf.measure import has_head
 from bench.perf.steps import Place, step_of
-from tests.bench.own import Own
 from tests.conftest import Ended
 
-CONTRAST = """
-from bench.models.core.objective import Objective
-
-
-class Contrast(Objective):
-    name = "contrast"
-    paper = "for tests"
-    second = "mle"
-
-    def log_probs(self, rows):
-        return (self.logits(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
-"""
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
 NAMES = [name for name in method_names(["all"], controls=False) if has_head(name)]
 CPU = torch.device("cpu")
@@ -71,10 +58,9 @@ def test_memory_of_the_fused_form_is_less(tmp_path: object) -> None:
     assert fused < plain / 1.5
 
 
-def test_a_method_with_a_second_model(own: Own) -> None:
+def test_a_method_with_a_second_model() -> None:
     """The second model is there in heads and steps, and is not trained."""
-    own.write("own_contrast", CONTRAST)
-    name = "own_contrast:Contrast"
+    name = "tests.bench.contrast:Contrast"
     objective = objective_of(name, SMALL, CPU)
     expected = forms(objective)["plain"]()
     assert float(expected[0]) != float(forms(objective_of("mle", SMALL, CPU))["plain"]()[0])

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import is_gone, wait_until
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, str(Path(__file__).with_name("starter.py"))]
@@ -23,21 +23,6 @@ def started(folder: Path, what: str) -> str:
     ended = subprocess.run([*COMMAND, str(folder), what], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip()
-
-
-def is_gone(process: int) -> bool:
-    """Whether a process has ended; one that nobody has asked for its exit code counts as ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return holds()
 
 
 def pids(folder: Path) -> list[int]:

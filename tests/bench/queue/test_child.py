@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,8 @@ class Gone:
         return self.code
 
 
-def runner_in(folder: Path) -> ProcessRunner:
-    arguments = RunArguments(("text",), ("mle",)).as_dict()
+def runner_in(folder: Path, **asked: Any) -> ProcessRunner:
+    arguments = RunArguments(("text",), ("mle",), **asked).as_dict()
     return ProcessRunner(PlanFile("0", str(folder), str(folder), arguments, LOCAL, (JOB,)), tell=lambda text: None)
 
 
@@ -51,6 +52,33 @@ def test_an_outcome_that_cannot_be_written_is_no_failure_of_the_cell(
     job = {"queue": str(tmp_path / "queue"), "key": JOB.key, "generation": 1}
     code = child.publish(CellOutcome("ok"), job)
     assert handle(runner_in(tmp_path / "other"), code).poll() is Ending.KILLED
+
+
+class Sleeping:
+    """A child that runs until it is killed."""
+
+    code: int | None = None
+
+    def poll(self) -> int | None:
+        return self.code
+
+    def kill(self) -> None:
+        self.code = -signal.SIGKILL
+
+
+def test_a_child_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, said = [100.0], []
+    monkeypatch.setattr("bench.processes.watch.time.monotonic", lambda: now[0])
+    runner = runner_in(tmp_path, cell_timeout=10.0)
+    monkeypatch.setattr(runner, "fail", lambda job, generation, why: said.append(why))
+    sleeping = Sleeping()
+    found = ChildHandle(runner, JOB, 1, sleeping, tmp_path)  # type: ignore[arg-type]
+    for _ in range(10):
+        now[0] += 1
+        assert found.poll() is None
+    now[0] += 1
+    assert (found.poll(), sleeping.code) == (Ending.FAILED, -signal.SIGKILL)
+    assert said == ["stalled: the cell took longer than 10 s (--cell-timeout)"]
 
 
 @pytest.mark.parametrize(

@@ -306,16 +306,16 @@ def test_tie_groups_correct_for_how_many_are_compared():
 # Size and real outputs
 
 
-@pytest.mark.slow
 def test_ten_thousand_rounds_of_a_whole_test_set_are_small():
+    """All at once would take 350 MB."""
     sides = systems("bleu", 4305, np.random.default_rng(0))
     tracemalloc.start()
     start = time.process_time()
     compare(*sides, rounds=10_000)
     taken, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 50e6
-    assert taken < 20  # about one second alone on a core
+    assert peak < 20e6
+    assert taken < 20  # well below a second alone on a core
 
 
 @published

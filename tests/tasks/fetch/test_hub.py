@@ -21,11 +21,13 @@ import huggingface_hub.constants
 import pyarrow as pa
 import pytest
 
+from bench.base.files import signature
 from bench.errors import DataError, MissingError
-from bench.tasks.fetch import downloads
+from bench.tasks.fetch import downloads, folders
 from bench.tasks.fetch.hub import HubCopy, fetch, write_lines
 from tests.shipped import ROOT
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
+from tests.waiting import wait_until
 
 COPY = HubCopy(
     repository="owner/rows",
@@ -150,8 +152,11 @@ def test_a_closed_port_is_said_at_once(hub: FakeHub, tmp_path: Path, monkeypatch
     missing_soon(tmp_path, "ConnectError|does not answer")
 
 
-@pytest.mark.slow
-def test_a_socket_that_accepts_and_never_answers(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(downloads.ANSWER_S, marks=pytest.mark.slow)])
+def test_a_socket_that_accepts_and_never_answers(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(downloads, "ANSWER_S", seconds)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         missing_soon(tmp_path, "it does not answer")
@@ -319,7 +324,7 @@ def test_a_process_killed_half_way_is_taken_over(hub: FakeHub, tmp_path: Path) -
     hub.asleep = TRAIN_KEY
     with child(folder) as process:
         go(process)
-        until(lambda: hub.asked[TRAIN_KEY] == 1)
+        assert wait_until(lambda: hub.asked[TRAIN_KEY] == 1, 30)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not folder.exists()
@@ -340,11 +345,34 @@ def test_two_processes_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Pa
     with child(folder) as one, child(folder) as two:
         go(one)
         go(two)
-        until(lambda: hub.asked[TRAIN_KEY.replace("GET", "HEAD")] >= 3)
+        assert wait_until(lambda: hub.asked[TRAIN_KEY.replace("GET", "HEAD")] >= 3, 30)
         assert len(left(tmp_path / "cache")) == 2, "both are at work"
         hub.asleep = ""
         said = [process.communicate(timeout=60) for process in (one, two)]
         assert [one.returncode, two.returncode] == [0, 0], said
+    assert left(tmp_path / "cache") == ["rows"]
+    assert left(folder) == ["origin.json", "test.jsonl.gz", "train.jsonl.gz"]
+    assert len(lines(folder / "train.jsonl.gz")) == 1500
+
+
+def test_two_at_once_leave_one_whole_folder(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One begins while the other is at work: here, in the name of the parent of this process, which lives too."""
+    folder, seen = tmp_path / "cache" / "rows", []
+    own = signature()
+    monkeypatch.setattr(folders, "signature", lambda: f"{own.partition('-')[0]}-{os.getppid()}")
+
+    def write_beside(rows: Iterator[dict[str, Any]], into: Path, split: str) -> None:
+        write_lines(rows, into, split)
+        seen.append(left(tmp_path / "cache"))
+
+    def write_first(rows: Iterator[dict[str, Any]], into: Path, split: str) -> None:
+        write_lines(rows, into, split)
+        if not seen:
+            monkeypatch.setattr(folders, "signature", lambda: own)
+            fetch(COPY, folder, write=write_beside)
+
+    fetch(COPY, folder, write=write_first)
+    assert [len(names) for names in seen] == [2, 2], "both are at work"
     assert left(tmp_path / "cache") == ["rows"]
     assert left(folder) == ["origin.json", "test.jsonl.gz", "train.jsonl.gz"]
     assert len(lines(folder / "train.jsonl.gz")) == 1500
@@ -361,10 +389,3 @@ def test_the_one_that_comes_second_leaves_the_first_as_it_is(hub: FakeHub, tmp_p
 
     fetch(COPY, folder, write=overtaken)
     assert (left(tmp_path / "cache"), left(folder)) == (["rows"], ["theirs"])
-
-
-def until(done: Any, seconds: float = 30.0) -> None:
-    started = time.monotonic()
-    while not done():
-        assert time.monotonic() - started < seconds
-        time.sleep(0.02)

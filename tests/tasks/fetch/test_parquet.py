@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bench.errors import DataError
 from bench.tasks.fetch.parquet import rows_of
+from tests.resident import resident
 from tests.tasks.fake_hub import parquet
 from tests.tasks.fetch.copied_rows import COLUMNS, digest, table
-from tests.tasks.large_parquet import NEEDS_PROC, resident, write_large
+from tests.tasks.large_parquet import NEEDS_PROC, write_large
 from tests.tasks.large_parquet import ROWS as LARGE
 
 ROWS = [{"text": f"é {i}", "box": {"head": [f"{i}"], "n": i}} for i in range(1200)]

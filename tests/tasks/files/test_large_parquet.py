@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.tasks.files.records import read_records
-from tests.tasks.large_parquet import NEEDS_PROC, ROWS, resident, write_large
+from tests.resident import resident
+from tests.tasks.large_parquet import NEEDS_PROC, ROWS, write_large
 
 
 @NEEDS_PROC

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import BenchError
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import Source
-from tests.tasks.files.test_records import MUTATIONS
+from tests.tasks.files.test_records import FUZZ, LONG_FUZZ, MUTATIONS
 from tests.tasks.test_nyt import article
 
 N = 12
@@ -76,18 +76,36 @@ def test_the_file_is_good_before_it_is_damaged(tmp_path: Path, task: str) -> Non
     assert len(found.split("train").examples) >= 8
 
 
+damaged = given(
+    what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), policy=st.sampled_from(["fail", "skip"])
+)
+
+
 @pytest.mark.parametrize("task", FILES)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), policy=st.sampled_from(["fail", "skip"]))
+@FUZZ
+@damaged
 def test_a_damaged_file_gives_rows_or_says_which_and_why(
     tmp_path: Path, task: str, what: str, place: float, policy: str
 ) -> None:
-    damaged = next(iter(FILES[task]))
-    raw = FILES[task][damaged]
+    read_damaged(tmp_path, task, what, place, policy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", FILES)
+@LONG_FUZZ
+@damaged
+def test_so_do_a_thousand(tmp_path: Path, task: str, what: str, place: float, policy: str) -> None:
+    read_damaged(tmp_path, task, what, place, policy)
+
+
+def read_damaged(tmp_path: Path, task: str, what: str, place: float, policy: str) -> None:
+    """Read the training split of a task after one mutation of its first file."""
+    name = next(iter(FILES[task]))
+    raw = FILES[task][name]
     folder = tmp_path / task
     if not folder.exists():
         written(tmp_path, task)
-    (folder / damaged).write_bytes(MUTATIONS[what](raw, int(place * len(raw))))
+    (folder / name).write_bytes(MUTATIONS[what](raw, int(place * len(raw))))
     found = TASKS[task].load()()
     found.load(Source(folder, "test"), on_bad_row=policy)
     try:

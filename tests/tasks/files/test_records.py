@@ -24,6 +24,7 @@ from bench.tasks.files.records import FileRecord, read_records
 COLUMNS = {"source": "source", "target": "target"}
 ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
 FUZZ = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LONG_FUZZ = settings(FUZZ, max_examples=1000)
 
 
 def jsonl(rows: list[dict[str, Any]]) -> bytes:
@@ -79,18 +80,36 @@ MUTATIONS: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
+mutated = given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), packed=st.booleans())
+
+
 @pytest.mark.parametrize("name", FORMS)
 @FUZZ
-@given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), packed=st.booleans())
+@mutated
 def test_a_mutated_file_gives_rows_or_says_where_and_why(
     tmp_path: Path, name: str, what: str, place: float, packed: bool
 ) -> None:
+    read_mutated(tmp_path, name, what, place, packed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMS)
+@LONG_FUZZ
+@mutated
+def test_so_do_a_thousand(tmp_path: Path, name: str, what: str, place: float, packed: bool) -> None:
+    read_mutated(tmp_path, name, what, place, packed)
+
+
+def read_mutated(tmp_path: Path, name: str, what: str, place: float, packed: bool) -> None:
+    """Read a form with one mutation, of what is packed or of the packed file."""
     make = FORMS[name.removesuffix(".gz")]
     raw = make(ROWS)
     if name.endswith(".gz"):
         whole = gzip.compress(raw)
-        content = MUTATIONS[what](whole, int(place * len(whole))) if packed else gzip.compress(
-            MUTATIONS[what](raw, int(place * len(raw))))  # fmt: skip
+        if packed:
+            content = MUTATIONS[what](whole, int(place * len(whole)))
+        else:
+            content = gzip.compress(MUTATIONS[what](raw, int(place * len(raw))))
     else:
         content = MUTATIONS[what](raw, int(place * len(raw)))
     for policy in ("fail", "skip"):

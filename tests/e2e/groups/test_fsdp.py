@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles, read_state
-from tests.e2e.test_ddp import on_ranks
+from tests.e2e.groups.test_ddp import on_ranks
 from tests.e2e.tiny import Training
 
 pytestmark = pytest.mark.ddp

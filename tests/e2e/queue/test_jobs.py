@@ -22,6 +22,7 @@ from bench.queue.protocol.job import Job
 from bench.queue.protocol.timing import Timing
 from tests.conftest import Ended
 from tests.e2e import children, stores
+from tests.waiting import is_gone, wait_until
 
 Bench = Callable[..., Ended]
 Start = Callable[..., BaseProcess]
@@ -104,7 +105,7 @@ class TestSignals:
         command = start(sleepy(tmp_path / "results", "--jobs", "2"), children.ForkedJobs(), **asleep(tmp_path))
         child = in_bed(tmp_path)
         os.kill(pid_of(command), signal.SIGKILL)
-        assert children.wait_until(lambda: is_gone(child), 10)
+        assert wait_until(lambda: is_gone(child), 10)
 
     def test_a_killed_child_costs_its_cell_some_time(self, start: Start, log: Path, tmp_path: Path) -> None:
         """The cell is begun again; a second death fails it, and it alone."""
@@ -240,7 +241,7 @@ def asleep(folder: Path) -> dict[str, str]:
 def in_bed(folder: Path) -> int:
     """Wait until it sleeps; return its process."""
     bed = folder / "asleep.0"
-    assert children.wait_until(lambda: children.read(bed) != "", 60)
+    assert wait_until(lambda: children.read(bed) != "", 60)
     return int(bed.read_text())
 
 
@@ -253,14 +254,6 @@ def may_wake(folder: Path) -> None:
 def pid_of(process: BaseProcess) -> int:
     assert process.pid is not None
     return process.pid
-
-
-def is_gone(process: int) -> bool:
-    """Whether a process has ended; one that nobody has asked for its exit code counts as ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def without_json(arguments: list[str]) -> list[str]:

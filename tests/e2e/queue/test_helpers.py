@@ -11,8 +11,9 @@ import pytest
 
 from bench.queue.protocol.timing import Timing
 from tests.conftest import call
-from tests.e2e import children, stores
-from tests.e2e.test_members import OURS, codes, logs, members
+from tests.e2e import stores
+from tests.e2e.groups.test_members import OURS, codes, logs, members
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.ddp, pytest.mark.slow]
 
@@ -30,7 +31,7 @@ def test_they_share_cells_and_a_killed_child_costs_its_cell_some_time(
     assert call("plan", str(plan), *asked[1:]).code == 0
     processes = members(tmp_path, ["work", str(plan)], environment, SLEEPS="1", BED=str(tmp_path))
     bed = tmp_path / "asleep.1"
-    assert children.wait_until(lambda: bed.exists() and bed.read_text() != "", 60), logs(tmp_path)
+    assert wait_until(lambda: bed.exists() and bed.read_text() != "", 60), logs(tmp_path)
     first = int(bed.read_text())
     (tmp_path / "go").touch()
     os.kill(first, signal.SIGKILL)

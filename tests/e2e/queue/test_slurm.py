@@ -17,7 +17,8 @@ import bench.engines.follow
 import bench.engines.run
 from bench.queue.protocol.timing import Timing
 from tests.e2e import children, stores
-from tests.e2e.slurm_cluster import SlurmCluster, missing
+from tests.e2e.queue.slurm_cluster import SlurmCluster, missing
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -84,7 +85,7 @@ def first_steps(folder: Path) -> list[int]:
 
 
 def wait_for(holds: Callable[[], bool], log: Path, cluster: SlurmCluster, seconds: float = 240) -> None:
-    assert children.wait_until(holds, seconds), f"{children.read(log)}\n{cluster.logs()}"
+    assert wait_until(holds, seconds), f"{children.read(log)}\n{cluster.logs()}"
 
 
 def test_a_time_limit_sends_a_worker_back_into_the_queue(

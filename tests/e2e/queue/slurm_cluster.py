@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.e2e import children
+from tests.waiting import free_port, wait_until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 NODES = ("n1", "n2")
@@ -97,7 +98,7 @@ class SlurmCluster:
         for name in ("munge.key", "munged.seed"):
             (self.folder / name).write_bytes(os.urandom(1024))
             (self.folder / name).chmod(0o600)
-        ports = [children.free_port() for _ in range(4)]
+        ports = [free_port() for _ in range(4)]
         first = 30000 + os.getpid() % 200 * 100
         names = dict(zip(("port", "other", *NODES), ports, strict=True))
         text = CONF.format(host=socket.gethostname().partition(".")[0], folder=self.folder, first=first,
@@ -107,11 +108,11 @@ class SlurmCluster:
         files = {"key": "munge.key", "pid": "munged.pid", "log": "munged.log", "seed": "munged.seed"}
         words = [f"--{name}-file={self.folder}/{file}" for name, file in files.items()]
         self.daemon("munged", "--foreground", "--force", f"--socket={self.folder}/munge.sock", *words)
-        assert children.wait_until((self.folder / "munge.sock").exists, 10), self.logs()
+        assert wait_until((self.folder / "munge.sock").exists, 10), self.logs()
         self.daemon("slurmctld", "-D")
         for node in NODES:
             self.daemon("slurmd", "-D", "-N", node)
-        assert children.wait_until(lambda: self.ask("sinfo", "-h", "-p", "all", "-t", "idle", "-o", "%D") == "2", 20), (
+        assert wait_until(lambda: self.ask("sinfo", "-h", "-p", "all", "-t", "idle", "-o", "%D") == "2", 20), (
             self.logs()
         )
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import children, stores
-from tests.e2e.test_signals import asleep, kinds, trained
+from tests.e2e.faults.test_signals import asleep, kinds, trained
+from tests.waiting import free_port
 
 pytestmark = pytest.mark.ddp
 
@@ -34,7 +35,7 @@ def members(folder: Path, asked: list[str], environment: dict[str, str], **more:
         "WORLD_SIZE": str(WORLD),
         "LOCAL_WORLD_SIZE": str(WORLD),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(children.free_port()),
+        "MASTER_PORT": str(free_port()),
         **more,
     }
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(WORLD)]
@@ -126,7 +127,7 @@ def test_torchrun(tmp_path: Path, environment: dict[str, str], of_two: dict[str,
     """One agent with two processes, and two agents, as on two machines, with one each."""
     results = tmp_path / "results"
     place = [f"--nnodes={agents}", f"--nproc-per-node={WORLD // agents}", "--master-addr=127.0.0.1"]
-    port = f"--master-port={children.free_port()}"
+    port = f"--master-port={free_port()}"
     command = [sys.executable, "-m", "torch.distributed.run", *place, port]
     processes = []
     for agent in range(agents):

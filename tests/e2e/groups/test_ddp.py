@@ -30,6 +30,7 @@ from bench.tasks.encode.batches import Order, evaluation_batches, share
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import Training, left, small
+from tests.waiting import free_port, wait_until
 
 pytestmark = pytest.mark.ddp
 
@@ -54,7 +55,7 @@ def on_ranks(
     training: Training, environment: dict[str, str], out: Path
 ) -> list[tuple[dict[str, Tensor], dict[str, Any]]]:
     """Train in as many processes as `world` says; return what each has left."""
-    port = children.free_port()
+    port = free_port()
     ranks = [children.start(children.run_rank, training, r, port, environment, str(out)) for r in range(training.world)]
     for rank, child in enumerate(ranks):
         assert children.ended(child, 60)
@@ -296,23 +297,23 @@ class TestDeath:
         """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
         asked = [*self.arguments(tmp_path / "results"), "--workers", workers]
         child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
-        assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert len(children.users(tmp_path)) >= 3 + 2 * int(workers)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
-        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
+        assert wait_until(lambda: children.users(tmp_path) == [], 10)
 
     @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
     def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
         """It cannot see that the parent is gone."""
         child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
-        assert children.wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
-        assert children.wait_until(lambda: children.users(tmp_path) == [], 10)
+        assert wait_until(lambda: children.users(tmp_path) == [], 10)
 
 
 class TestPrecision:

@@ -20,6 +20,7 @@ from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.stores import sleepers
 from tests.e2e.tiny import SHORT, small
+from tests.waiting import wait_until
 
 Bench = Callable[..., Ended]
 Start = Callable[..., BaseProcess]
@@ -37,7 +38,7 @@ SIGNALS = pytest.mark.parametrize(
 def asleep(folder: Path, ranks: str) -> dict[int, int]:
     """Wait until these ranks wait; return their processes."""
     beds = {int(rank): folder / f"asleep.{rank}" for rank in ranks.split(",")}
-    assert children.wait_until(lambda: all(children.read(bed) for bed in beds.values()), 60)
+    assert wait_until(lambda: all(children.read(bed) for bed in beds.values()), 60)
     return {rank: int(bed.read_text()) for rank, bed in beds.items()}
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from safetensors.torch import load
 
+from bench.cells.cell import Cell
 from bench.cells.shared import memory
 from bench.cli import parser
 from bench.config.arguments import collect
+from bench.cost import estimate
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from tests.conftest import Ended
@@ -119,7 +121,7 @@ def test_the_largest_micro_batch_that_fits(
 ) -> None:
     """Memory has room for two rows; a step has four, whatever is asked for."""
     monkeypatch.setenv("FITS", "2")
-    monkeypatch.setattr(memory, "known_estimate", lambda: lambda cell, world: estimated)
+    monkeypatch.setattr(estimate, "micro_batches", lambda cell, world: estimated)
     ended = bench(*arguments(tmp_path / "results", "--micro-batch", asked))
     assert (ended.code, ended.err.count(NOTE)) == (0, tries), ended.err
     ((provenance, weights),) = left(tmp_path / "results")
@@ -128,13 +130,25 @@ def test_the_largest_micro_batch_that_fits(
     assert_close(weights, whole)
 
 
-def test_without_an_estimate_all_rows_are_tried_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_estimated_for_a_trained_cell(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = tmp_path / "results"
+    assert bench(*arguments(results)).code == 0
+
+    def refused(cell: Cell, world: int) -> int:
+        raise AssertionError(f"{cell.label} takes no more steps")
+
+    monkeypatch.setattr(estimate, "micro_batches", refused)
+    given = arguments(results, "--micro-batch", "auto")
+    (cell,), asked = stores.planned(given), collect(parser().parse_args(given))
+    assert memory.micro_batches_of(cell, 1, asked) == 1
+
+
+def test_how_many_micro_batches_to_begin_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = arguments(tmp_path / "results", "--micro-batch", "auto")
-    (cell,) = stores.planned(given)
-    monkeypatch.setattr(memory, "ESTIMATE", ("bench.cost_that_is_not_there", "micro_batches"))
-    assert memory.known_estimate() is None
-    assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given))) == 1
-    assert memory.micro_batches_of(cell, 2, collect(parser().parse_args(given)), lambda cell, world: 3) == 2
+    (cell,), auto = stores.planned(given), collect(parser().parse_args(given))
+    for estimated, begins in ((None, 1), (1, 1), (2, 2), (3, 2)):
+        monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, found=estimated: found)
+        assert memory.micro_batches_of(cell, 2, auto) == begins
     one = collect(parser().parse_args(arguments(tmp_path / "results", "--micro-batch", "1")))
     assert [memory.micro_batches_of(cell, world, one) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
 

@@ -12,21 +12,10 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench import make
-from bench.cells.job import cell_of, content_of
-from bench.cells.plan import make_plan
-from bench.config.arguments import RunArguments
-from bench.errors import BenchError
 from bench.leaderboards.render.html import unpacked
-from tests.bench.own_files import FILES, METHOD, METRIC, TASK, forget, write, write_all
+from tests.bench.own_entries.asked import BUILT_IN, RUN, board, key
+from tests.bench.own_files import FILES, METRIC, TASK, forget, write, write_all
 from tests.conftest import call, forget_data
-
-BUILT_IN = "pairs"
-RUN = ("run", "--task", f"towns.py:Towns,{BUILT_IN}", "--method", "mle,soft.py:Soft", "--backbone", "tiny.py:tiny",
-       "--metrics", "shouts.py:shouts", "--decode", "greedy,top_a.py:TopA=0.2",
-       "--preset", "small", "--seeds", "0,1", "--quiet", "--set", "trainer.steps=2",
-       "tiny:backbone.width=8", "towns:trainer.batch_size=4", f"{BUILT_IN}:trainer.batch_size=2",
-       "soft:trainer.lr=0.01", "evaluation.rows=4", "trainer.max_target=8")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +75,6 @@ def test_they_stand_in_the_page(folder):
     (script,) = re.findall(r'<script type="text/plain" id="board">([^<]*)</script>', page)
     prompts = {sample["prompt"] for table in unpacked(script)["tables"] for sample in table["samples"]}
     assert any(prompt.startswith("the town of test land") for prompt in prompts)
-
-
-def board(*arguments):
-    ended = call("report", "--json", *arguments)
-    assert ended.code == 0, ended.err
-    return json.loads(ended.out)
 
 
 def rows_of(table):
@@ -240,28 +223,6 @@ def json_of(cell):
     return json.loads((cell / "trained.json").read_text())["content"]
 
 
-# Keys ---------------------------------------------------------------------------------------------------------------
-
-
-def arguments(**change):
-    given = {"tasks": ("towns.py:Towns",), "methods": ("soft.py:Soft",), "backbone": "tiny.py:tiny", "preset": "small"}
-    return RunArguments(**{**given, **change})
-
-
-def key(**change):
-    (cell,) = make_plan(arguments(**change)).cells
-    return cell.key
-
-
-@pytest.mark.parametrize("name", ["towns", "tiny", "soft"])
-def test_a_changed_source_is_another_cell(here, name):
-    before = key()
-    write(here, name, FILES[name] + "\n# changed\n")
-    assert key() != before
-    write(here, name, FILES[name])
-    assert key() == before
-
-
 def test_a_changed_metric_is_another_score_of_the_same_cell(here):
     before = key()
     write(here, "shouts", METRIC + "\n# changed\n")
@@ -294,62 +255,6 @@ def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):
         assert str(here) not in record.read_text()
 
 
-def test_another_process_makes_the_same_cell(here, monkeypatch, tmp_path):
-    (cell,) = make_plan(arguments()).cells
-    content = json.loads(json.dumps(content_of(cell)))
-    forget()
-    monkeypatch.chdir(tmp_path)
-    assert cell_of(content).key == cell.key
-    write(here, "towns", TASK + "\n# changed since\n")
-    with pytest.raises(BenchError, match="code or data have changed"):
-        cell_of(content)
-
-
-# What is refused ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "says"),
-    [
-        ("towns", "(Task)", "", "is not a subclass of bench.tasks.core.task.Task"),
-        ("towns", "def sample", "def simple", "should define sample; see tasks/README.md"),
-        ("towns", "recipes =", "recipe =", "should have a class attribute `recipes`"),
-        ("towns", '"small": {', '"tiny": {', "should have a recipe 'small'; its recipes are: tiny"),
-        ("towns", 'primary="ppl/token"', 'primary="rouge-l"', "primary column 'rouge-l', which is not among"),
-        ("towns", '"backbone": "small-causal", ', "", "the recipe 'small' of task 'towns' should name a 'backbone'"),
-        ("towns", 'name = "towns"', 'name = "xsum"', "is named 'xsum', which is a built-in task; choose another name"),
-        ("soft", "(Objective)", "", "is not a subclass of bench.models.core.objective.Objective or bench.models.base"),
-        ("shouts", 'kind="generation"', 'kind="texts"', "should have a kind, one of likelihood, probe"),
-        ("shouts", '"+shouts"', '"shouts"', "should have columns, each after '+' (higher is better)"),
-        ("shouts", 'kind="generation"', 'kind="probe"', "'shouts', which reads probe rows; no task of this run makes"),
-        ("shouts", "shouts = ", "shouts = METRICS = 5, ", "is not a bench.Metric, which names a function"),
-        ("tiny", "name, texts, seed", "texts, seed", "should be a function (name, texts, seed, *, options)"),
-        ("tiny", "def tiny", "class tiny:\n    name = 'tiny'\n\ndef tony", "is neither a function (name, texts, seed"),
-    ],
-)  # fmt: skip
-def test_what_is_not_of_its_kind_is_refused(here, file, old, new, says):
-    assert old in FILES[file]
-    write(here, file, FILES[file].replace(old, new))
-    wanted = arguments(metrics=("shouts.py:shouts",), backbone=None if old.startswith('"backbone') else "tiny.py:tiny")
-    with pytest.raises(BenchError) as refused:
-        make_plan(wanted)
-    assert says in str(refused.value)
-
-
-def test_a_recipe_that_is_not_there_is_refused(here):
-    with pytest.raises(BenchError, match="task 'towns' has no recipe 'paper'; there are: small"):
-        make_plan(arguments(preset="paper"))
-
-
-def test_a_backbone_is_what_its_entry_says(here):
-    text = FILES["tiny"] + "\nfrom bench.models.backbones import BackboneEntry\n"
-    text += "other = BackboneEntry(f'{__name__}:tiny', 'says it reads a source', architecture='encoder-decoder')\n"
-    write(here, "tiny", text)
-    ended = call(*RUN[:3], "--method", "mle", "--backbone", "tiny.py:other", "--preset", "small", "--results", "none")
-    assert "where encoder-decoder was expected; say architecture=... in a BackboneEntry" in ended.err
-    shutil.rmtree("none")
-
-
 @pytest.mark.parametrize("text", ["def titles(): ...", "titles = 5", "class Titles: name = 'titles'\ntitles = Titles"])
 def test_what_is_no_format_is_refused(here, text):
     write(here, "titles", text)
@@ -360,32 +265,6 @@ def test_what_is_no_format_is_refused(here, text):
 def test_a_format_returns_text(here):
     write(here, "titles", "def titles(leaderboards): return 5\n")
     assert "'titles.py:titles' should return text, not int" in call("report", "--format", "titles.py:titles").err
-
-
-def test_a_method_without_a_model_of_ones_own(here):
-    write(here, "soft", METHOD + BASELINE)
-    where = ("--results", "baseline")
-    ended = call(*RUN[:3], "--method", "soft.py:Echo", "--preset", "small", *where, "--set", "evaluation.rows=4")
-    assert ended.code == 0, ended.err
-    tables = board(*where)["tables"]
-    assert [(row["method"], row["backbone"]) for table in tables for row in table["methods"]] == [("echo", "")] * 2
-    shutil.rmtree("baseline")
-
-
-BASELINE = '''
-from bench.models.baselines import Baseline
-
-
-class Echo(Baseline):
-    """The source as it is."""
-
-    name = "echo"
-    paper = "none"
-    fields = frozenset()
-
-    def write(self, source, exemplar, words):
-        return source
-'''
 
 
 @pytest.mark.slow
@@ -399,48 +278,6 @@ def test_other_processes_find_them(folder, tmp_path, how):
     assert len(json.loads(done.stdout)["ok"]) == 8
     made = {path.parent.name for path in (tmp_path / "results").glob("*/*/*/trained.json")}
     assert made == {path.parent.name for path in folder.glob("results/*/*/*/trained.json")}
-
-
-def test_a_class_is_taken_by_make(here, monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(here)])
-    towns, soft = importlib.import_module("towns"), importlib.import_module("soft")
-    objective, task = make(towns.Towns, soft.Soft, backbone="tiny.py:tiny", set={"backbone.width": 8}, limit=8)
-    assert (type(objective), type(task), objective.backbone.width) == (soft.Soft, towns.Towns, 8)
-
-
-# Checks and boards ----------------------------------------------------------------------------------------------------
-
-ALL = ("towns.py:Towns", "shouts.py:shouts", "tiny.py:tiny", "soft.py:Soft", "top_a.py:TopA=0.2")
-
-
-def test_a_check_passes_each(here):
-    sys.path.append(str(here))
-    ended = call("check", *ALL, "--quick", "--json", "--backbone", "small-causal")
-    reports = {report["name"]: report["ok"] for report in json.loads(ended.out)}
-    assert ended.code == 0, ended.out
-    assert reports == dict.fromkeys(("towns", "shouts", "tiny", "soft", "top_a=0.2"), True)
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "check", "says"),
-    [
-        ("towns", 'f"{split}/{n}", f"{split} land', 'f"{split}/{n % 5}", f"{split} land', "ids", "each id once"),
-        ("shouts", "ordered(rows, gold)", "rows", "rows", "expected a ValueError where a row is missing"),
-        ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seed", "other weights of another seed"),
-        ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
-        ("top_a", "probs >=", "probs > 9 *", "kept", "a token that is kept of each row"),
-    ],
-)
-def test_a_check_fails_five_broken_ones_for_the_right_reason(here, file, old, new, check, says):
-    assert old in FILES[file]
-    sys.path.append(str(here))
-    write(here, file, FILES[file].replace(old, new))
-    asked = next(name for name in ALL if name.startswith(f"{file}.py"))
-    ended = call("check", asked, "--quick", "--json", "--backbone", "small-causal")
-    (report,) = json.loads(ended.out)
-    failed = {result["check"]: result["detail"] for result in report["checks"] if result["state"] == "failed"}
-    assert (ended.code, check in failed) == (1, True), failed
-    assert says in failed[check]
 
 
 def test_a_board_has_them_all(elsewhere):

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.e2e import children, stores
-from tests.e2e.test_signals import asleep, trained
+from tests.e2e.faults.test_signals import asleep, trained
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.ddp
 
@@ -45,7 +46,7 @@ def test_a_rank_that_hangs(start: Start, log: Path, tmp_path: Path) -> None:
     child = start(asked, children.ForkedWorkers(), SLEEPS="1", BED=str(tmp_path))
     asleep(tmp_path, "1")
     began = time.monotonic()
-    assert children.wait_until(lambda: any(results.rglob("failed.json")), LIMIT + 15)
+    assert wait_until(lambda: any(results.rglob("failed.json")), LIMIT + 15)
     assert time.monotonic() - began >= LIMIT - 1
     assert children.ended(child, 60)
     assert child.exitcode == 1, children.read(log)

@@ -1,0 +1,161 @@
+"""Each step of a decoding is a forward pass over the whole text of its row, in every beam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import LogitsProcessor
+
+from bench.decodings.core.decoding import Decoding
+from bench.generation.generation import RowCache
+from bench.models.backbones import causal
+from bench.models.core.objective import Objective
+from bench.models.mle import MLE
+from tests.bench.generation.decoded import counted, one, run
+from tests.bench.generation.decoding_oracle import next_token
+from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
+
+
+class Stepwise(LogitsProcessor):
+    """Compare what the adapter has just answered with a forward pass over each row's whole text."""
+
+    def __init__(self, objective: Objective, given: list[list[int]], decoding: Decoding) -> None:
+        self.objective, self.given, self.decoding = objective, given, decoding
+        self.answered: list[Tensor] = []
+        self.worst, self.compared = 0.0, 0
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        answered = self.answered.pop()
+        assert not answered.isnan().any()
+        longest = max(map(len, self.given)) if self.objective.backbone.architecture == "decoder-only" else 1
+        for row, (text, log_probs) in enumerate(zip(input_ids[:, longest:].tolist(), answered, strict=True)):
+            if END in text:
+                continue  # finished: what follows is overwritten with padding
+            expected = next_token(self.objective, self.given[row // self.decoding.width], self.decoding)(text)
+            self.worst = max(self.worst, float(difference(log_probs.double(), expected)))
+            self.compared += 1
+        return scores
+
+
+def difference(first: Tensor, second: Tensor) -> Tensor:
+    """Largest difference; infinite where only one is -inf."""
+    return torch.where(first == second, 0.0, first - second).abs().max()
+
+
+@contextmanager
+def recorded(objective: Objective, into: list[Tensor]) -> Iterator[None]:
+    """Keep what decoding is told, before the library rounds it to float32."""
+    ask = objective.decode_log_probs
+
+    def answer(rows: Any, decoding: Decoding) -> Tensor:
+        into.append(ask(rows, decoding))
+        return into[-1]
+
+    objective.decode_log_probs = answer  # type: ignore[method-assign]
+    yield
+    del objective.decode_log_probs
+
+
+def worst_step(objective: Objective, given: list[list[int]], decoding: str, limit: int = 6) -> float:
+    """The largest difference, over all steps and rows, between decoding and a full forward pass."""
+    objective.eval()
+    full = type(objective)(objective.backbone).eval()
+    full.setup_run(objective.run_context)
+    check = Stepwise(full, given, one(decoding))
+    with recorded(objective, check.answered):
+        run(objective, given, decoding, limit, processors=[check], seeds=range(len(given)))
+    assert check.compared > limit * len(given) / 2
+    return check.worst
+
+
+class TestStepwise:
+    """Every cached step equals a full forward pass over the same text, for every row of every beam."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("method", [MLE, CacheLM])
+    @pytest.mark.parametrize("decoding", ["greedy", "beam=4+length_penalty=2", "nucleus=0.95"])
+    def test_equal(self, kind: str, method: type[Objective], decoding: str) -> None:
+        objective = method(backbone(kind, dtype=torch.float64))
+        assert worst_step(objective, texts(4, 3), decoding) < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("decoding", ["decoupled:topk=2", "decoupled:nucleus=0.8", "decoupled:greedy"])
+    def test_decoupled(self, kind: str, decoding: str) -> None:
+        objective = counted(CacheLM(backbone(kind, dtype=torch.float64)))
+        assert worst_step(objective, texts(4, 3), decoding) < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_no_padding(self, kind: str) -> None:
+        """The library drops a mask of ones altogether."""
+        given = [text[:3] for text in texts(4, 3)]
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), given, "beam=3") < 1e-10
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_one_token_prompt(self, kind: str) -> None:
+        """The first step has nothing to read."""
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9, 8, 7, 9]], "beam=3") < 1e-10
+        assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9]], "greedy") < 1e-10
+
+    @pytest.mark.parametrize("kind", ["gpt2", "llama"])
+    def test_padded_teacher_forcing(self, kind: str) -> None:
+        """The states of a padded batch are those of its texts alone: training and decoding count alike."""
+        model, given = backbone(kind, dtype=torch.float64).eval(), texts(4, 3)
+        batch = collate(model, given)
+        together = model.states({**batch, "labels": batch["input_ids"]}).hidden
+        for row, text in enumerate(given):
+            ids = torch.tensor([text])
+            alone = model.states({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).hidden
+            torch.testing.assert_close(together[row, -alone.shape[1] :], alone[0], rtol=0, atol=1e-10)
+
+
+class TestStepwiseIsAlive:
+    """The comparison above fails, by nats, for each of the mistakes it is there for."""
+
+    def nats(self, kind: str, decoding: str = "beam=4") -> float:
+        return worst_step(CacheLM(backbone(kind, dtype=torch.float64)), texts(4, 3), decoding)
+
+    def test_memory_not_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: super(RowCache, self).reorder_cache(beams))
+        assert self.nats("gpt2") > 0.1
+
+    def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
+        assert min(self.nats(kind, "beam=3") for kind in KINDS) > 0.1
+
+    def test_memory_mask_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(causal, "both_real", lambda mask: torch.ones_like(mask[:, 1:], dtype=torch.bool))
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_positions_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        extend = causal.Causal.extend
+
+        def without(self: Any, step: Any) -> Any:
+            start = step.cache.get_seq_length()
+            places = torch.arange(start, start + step.ids.shape[1]).expand_as(step.ids)
+            return extend(self, type(step)(step.ids, step.cache, step.mask, places))
+
+        monkeypatch.setattr(causal.Causal, "extend", without)
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_memory_of_the_last_token_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the released HistAlign decoding does."""
+        rows = causal.last_rows
+        monkeypatch.setattr(
+            causal, "last_rows", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
+        )
+        assert self.nats("gpt2", "greedy") > 0.1
+
+    def test_source_tiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the released HistAlign code does instead of repeating each row for its beams."""
+        repeat = Tensor.repeat_interleave
+
+        def tile(self: Tensor, repeats: int, dim: int) -> Tensor:
+            return self.repeat(repeats, *[1] * (self.ndim - 1)) if self.ndim == 2 else repeat(self, repeats, dim=dim)
+
+        monkeypatch.setattr(Tensor, "repeat_interleave", tile)
+        assert self.nats("bart") > 0.1
