@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,16 +79,27 @@ def test_the_file_is_good_before_it_is_damaged(tmp_path: Path, task: str) -> Non
 
 @pytest.mark.parametrize("task", FILES)
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), policy=st.sampled_from(["fail", "skip"]))
+@given(
+    what=st.sampled_from(sorted(MUTATIONS)),
+    place=st.floats(0, 1),
+    policy=st.sampled_from(["fail", "skip"]),
+    end=st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    packed=st.sampled_from(["", "before", "after"]),
+)
 def test_a_damaged_file_gives_rows_or_says_which_and_why(
-    tmp_path: Path, task: str, what: str, place: float, policy: str
+    tmp_path: Path, task: str, what: str, place: float, policy: str, end: bytes, packed: str
 ) -> None:
     damaged = next(iter(FILES[task]))
-    raw = FILES[task][damaged]
+    raw = FILES[task][damaged].replace(b"\n", end)
+    if packed == "before":
+        raw = gzip.compress(raw)
     folder = tmp_path / task
     if not folder.exists():
         written(tmp_path, task)
-    (folder / damaged).write_bytes(MUTATIONS[what](raw, int(place * len(raw))))
+    content = MUTATIONS[what](raw, int(place * len(raw)))
+    if packed == "after":
+        content = gzip.compress(content)
+    (folder / damaged).write_bytes(content)
     found = TASKS[task].load()()
     found.load(Source(folder, "test"), on_bad_row=policy)
     try:
