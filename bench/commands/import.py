@@ -19,7 +19,7 @@ from bench.store.store import Store
 from bench.tasks import find_task
 
 if TYPE_CHECKING:
-    from bench.cells.imported import Import
+    from bench.imported.cells import Import
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Store the texts and score them; return 0."""
-    from bench.cells.imported import store_import
     from bench.cells.score import score_rows
+    from bench.imported.cells import store_import
 
     store = Store(Path(given.results))
     asked = asked_of(given, store)
@@ -67,8 +67,8 @@ def asked_of(given: argparse.Namespace, store: Store) -> Import:
         UsageError: the system has no name or that of a method, or the task has no such option.
         MissingError: the cell after `--like` is not there.
     """
-    from bench.cells.imported import Import
     from bench.commands.compare import cell_of
+    from bench.imported.cells import Import
     from bench.tasks.fetch.sources import resolve
 
     kind = find_task(given.task)

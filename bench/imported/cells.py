@@ -19,11 +19,11 @@ from bench.base.keys import key_of
 from bench.cells.cell import without
 from bench.cells.wanted import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
+from bench.imported.outputs import read_outputs
 from bench.store.fields import IMPORTED
 from bench.store.provenance import provenance
 from bench.store.store import TOKENIZER, CellFolder, Store, StoredRows
 from bench.tasks.core.task import Task
-from bench.tasks.files.outputs import read_outputs
 
 __all__ = ["Import", "store_import"]
 
@@ -69,57 +69,61 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
     """
     started = time.monotonic()
     about, rows = _rows_of(asked)
-    manifest = asked.task.manifest(asked.split)
-    file = _file(asked.path)
-    config = {
-        "task": asked.kind.name,
-        "method": asked.system,
-        "backbone": "",
-        "seed": 0,
-        "preset": IMPORTED,
-        "trainer": {"limit": None},
-        "evaluation": {"split": asked.split, "batch_size": 1},
-        "decodings": [IMPORTED],
-        "task_options": without(asked.options, asked.task.places),
-        "method_options": {},
-        "backbone_options": {},
-    }
-    decides = {
-        "import": VERSION,
-        "task": [config["task"], asked.task.version, config["task_options"], dict(asked.kind.code)],
-        "split": manifest.as_dict(),
-        "system": asked.system,
-        "file_sha256": file["sha256"],
-    }
-    key = key_of(decides)
-    folder = store.cell(asked.kind.name, asked.system, key)
-    about = {"trained": key, **about, "status": asked.task.split(asked.split).status}
-    rows_key = key_of({**about, "version": VERSION})
+    record = _record(asked)
+    folder = store.cell(asked.kind.name, asked.system, record["key"])
+    about = {"trained": record["key"], **about, "status": asked.task.split(asked.split).status}
+    key = key_of({**about, "version": VERSION})
     if folder.trained() is None:
-        content = {
-            "key": key,
-            "config": config,
-            "method": {"class": IMPORTED, "version": VERSION, "file_sha256": file["sha256"]},
-            "start": None,
-            "data": {"train": dict(UNKNOWN), asked.split: manifest.as_dict()},
-            "status": "ok",
-            "train": {"steps": 0, "curve": []},
-            IMPORTED: {"system": asked.system, "file": file},
-        }
-        if asked.kind.code:
-            info = asked.task.info
-            content["own"] = {"task": {**asked.kind.code, "columns": list(info.columns), "primary": info.primary}}
-        folder.write_trained(content, provenance(started))
-    stored = folder.rows(rows_key)
-    if stored is None:
-        folder.write_rows(rows_key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
-        stored = folder.rows(rows_key)
+        folder.write_trained(record, provenance(started))
+    if folder.rows(key) is None:
+        folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
+    stored = folder.rows(key)
     assert stored is not None
     return folder, stored
 
 
 UNKNOWN = {"split": "train", "status": "unknown", "rows": 0, "bytes": 0, "sha256": "", "skipped": 0}
 """What a record says of the rows that another system was trained on."""
+
+
+def _record(asked: Import) -> dict[str, Any]:
+    """Return what is stored in the place of a trained cell's record, with the cell's key."""
+    task, kind, file = asked.task, asked.kind, _file(asked.path)
+    manifest = task.manifest(asked.split).as_dict()
+    task_options = without(asked.options, task.places)
+    decides = {
+        "import": VERSION,
+        "task": [kind.name, task.version, task_options, dict(kind.code)],
+        "split": manifest,
+        "system": asked.system,
+        "file_sha256": file["sha256"],
+    }
+    record = {
+        "key": key_of(decides),
+        "config": {
+            "task": kind.name,
+            "method": asked.system,
+            "backbone": "",
+            "seed": 0,
+            "preset": IMPORTED,
+            "trainer": {"limit": None},
+            "evaluation": {"split": asked.split, "batch_size": 1},
+            "decodings": [IMPORTED],
+            "task_options": task_options,
+            "method_options": {},
+            "backbone_options": {},
+        },
+        "method": {"class": IMPORTED, "version": VERSION, "file_sha256": file["sha256"]},
+        "start": None,
+        "data": {"train": dict(UNKNOWN), asked.split: manifest},
+        "status": "ok",
+        "train": {"steps": 0, "curve": []},
+        IMPORTED: {"system": asked.system, "file": file},
+    }
+    if kind.code:
+        columns = {"columns": list(task.info.columns), "primary": task.info.primary}
+        record["own"] = {"task": {**kind.code, **columns}}
+    return record
 
 
 def _file(path: Path) -> dict[str, Any]:
