@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.store.fields import IMPORTED
+
 OBJECTIVE, COST = "objective", "cost"
 GROUPS = (
     OBJECTIVE,
@@ -104,6 +106,7 @@ def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
     yield from _flat("decodings", "evaluation", config.get("evaluation", {}))
     yield from _flat(OBJECTIVE, "code", content.get("method", {}))
     yield from _flat("code", "own", content.get("own", {}))
+    yield from _flat("start", IMPORTED, content.get(IMPORTED, {}))
     yield from _flat("start", "start", _start(content.get("start")))
     if second := content.get("second"):
         yield from _flat("start", "second", _start(second))

@@ -10,6 +10,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
 from bench.leaderboards.row import WHY_NOT, StoredSums, TableRow, Value
 from bench.models import METHODS
+from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 
 
@@ -38,10 +39,13 @@ class Group:
 def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
     """Return what all cells of one table share: task, preset, training data and the split they are evaluated on."""
     config, train = trained["config"], trained["data"]["train"]
+    data = {"train": [train["status"], train["sha256"]], split: [status, sha256]}
+    if is_imported(trained):  # nobody knows what it was trained on
+        del data["train"]
     return {
         "task": config["task"],
         "preset": config["preset"],
-        "data": {"train": [train["status"], train["sha256"]], split: [status, sha256]},
+        "data": data,
         "split": split,
         "limit": config["trainer"]["limit"],
     }
@@ -64,6 +68,27 @@ def add_cell(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRec
     for score in cell.scores:
         for home in _homes(score["of"], evaluations):
             filing.add(filing.group(groups, home), score)
+
+
+def add_imported(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:
+    """File the scores of another system's texts in every table of the same rows, whatever its preset and training data.
+
+    Where there is none they have one of their own.
+    """
+    filing = _Filing(trained, cell)
+    for score in cell.scores:
+        of = score["of"]
+        alike = [group for key, group in groups.items() if _has_rows_of(group, key, trained, of)]
+        for group in alike or [filing.group(groups, of)]:
+            filing.add(group, score)
+
+
+def _has_rows_of(group: Group, key: str, trained: Mapping[str, Any], of: Mapping[str, Any]) -> bool:
+    """Return whether a table, whose key is given, is of the rows of an evaluation."""
+    shared, split = group.shared, of["split"]
+    if (shared["task"], shared["split"], shared["limit"]) != (trained["config"]["task"], split, None):
+        return False
+    return shared["data"][split] == [of["status"], of["split_sha256"]] and key == key_of({**shared, "ids": of["ids"]})
 
 
 class _Filing:
@@ -111,7 +136,7 @@ class _Filing:
             _put(row, value, seed, sums)
             if "code" in score:
                 group.own_metrics[value["name"]] = None
-        if "human" in score:
+        if "human" in score and not is_imported(self.trained):
             texts = (self.trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
             human = group.human.setdefault(texts, TableRow("human", "", "", {}))
             for value in score["human"]:
@@ -162,6 +187,9 @@ def _row(
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
     row.unpinned |= _unpinned(trained)
+    if is_imported(trained):
+        file = trained[IMPORTED]["file"]
+        row.imported = f"texts of another system, from {file['name']} (SHA-256 {file['sha256'][:12]})"
     return row
 
 
@@ -207,6 +235,8 @@ def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
     """Return whether nothing is trained for a method; one of the user's own has no model then."""
     if method in METHODS:
         return METHODS[method].baseline
+    if is_imported(trained):
+        return True
     return "source_sha256" in trained["method"] and "model" not in trained
 
 

@@ -101,6 +101,7 @@ class TableRow:
         tried: combinations of the grid it was picked from.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
+        imported: whose texts they are, where another system wrote them.
         unpinned: hub copies of backbones and rows that were asked for by a branch, and what to do, for people.
     """
 
@@ -118,6 +119,7 @@ class TableRow:
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)
+    imported: str = ""
 
     @property
     def id(self) -> str:
@@ -147,12 +149,14 @@ class TableRow:
 
     @property
     def marks(self) -> list[str]:
-        """What a reader must know before the numbers: `control`, `untuned`, both or none."""
+        """What a reader must know before the numbers: some of `control`, `untuned` and `imported`."""
         marks = []
         if self.controls:
             marks.append("control")
         if self.untuned:
             marks.append("untuned")
+        if self.imported:
+            marks.append("imported")
         return marks
 
     @property

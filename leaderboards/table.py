@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.leaderboards.controls import keep_matched
-from bench.leaderboards.groups import Group, add_cell, add_diverged
+from bench.leaderboards.groups import Group, add_cell, add_diverged, add_imported
 from bench.leaderboards.names import name_columns, name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
 from bench.metrics.columns import is_named
+from bench.store.fields import is_imported
 from bench.store.reading import read_cells
 from bench.store.store import Store
 from bench.tasks import TASKS
@@ -122,7 +123,7 @@ def tables_and_left_out(
     """
     groups: dict[str, Group] = {}
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
-    diverged = []
+    diverged, imported = [], []
     wanted = None
     if tasks is not None:
         wanted = set(tasks)
@@ -134,6 +135,8 @@ def tables_and_left_out(
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
                 left_out[task]["cells run with --limit are left out"] += 1
+        elif is_imported(record):
+            imported.append((record, cell))
         elif record["status"] == "ok":
             add_cell(groups, record, cell)
         elif record["status"] == "diverged":
@@ -142,6 +145,8 @@ def tables_and_left_out(
             left_out[task]["cells failed and have no number"] += 1
     for record in diverged:
         add_diverged(groups, record)
+    for record, cell in imported:
+        add_imported(groups, record, cell)
     built = [_table(group, columns) for _, group in sorted(groups.items())]
     return sorted((table for table in built if table.rows), key=_order), left_out
 

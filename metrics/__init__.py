@@ -40,6 +40,7 @@ class MetricEntry(Entry):
 
 
 SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
+ROUGE_155 = Package("py-rouge", "pip install 'objective-bench[rouge155]'", is_distribution=True)
 MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
 METRICS: dict[str, MetricEntry] = {
@@ -89,6 +90,14 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+rouge-{1,2,3,4,l,lsum}",),
         kind="generation",
         version=2,
+    ),
+    "rouge_155": MetricEntry(
+        "bench.metrics.overlap.rouge:rouge_155_scores",
+        "ROUGE-1/2/3/4/L F1 with the stems of ROUGE-1.5.5 -m, references pooled, as papers before rouge-score have it",
+        "Lin 2004",
+        requires=(ROUGE_155,),
+        columns=("+rouge-{1,2,3,4,l}/1.5.5",),
+        kind="generation",
     ),
     "rouge_recall": MetricEntry(
         "bench.metrics.overlap.rouge:rouge_recall_scores",
@@ -246,15 +255,15 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "mauve": MetricEntry(
         "bench.metrics.diversity.mauve:mauve_scores",
-        "MAUVE of continuations against the true ones, by features of GPT-2 large",
+        "MAUVE of continuations against the true ones, by features of GPT-2 large: mean and sd of five clusterings",
         "Pillutla et al. 2021",
         requires=(
             MAUVE,
             Checkpoint("BENCH_MAUVE", ("gpt2-large", "openai-community/gpt2-large"), "a model or folder"),
         ),
-        columns=("+mauve", "=mauve/{empty,truncated}"),
+        columns=("+mauve", "=mauve/{sd,empty,truncated}"),
         kind="generation",
-        version=2,
+        version=3,
         gold=(),
         inputs="continuations",
     ),

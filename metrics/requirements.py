@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 __all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "lacking", "words"]
@@ -12,10 +13,17 @@ __all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "lacki
 
 @dataclass(frozen=True)
 class Package:
-    """An optional package: the name it is imported by, and how to install it."""
+    """An optional package.
+
+    Args:
+        name: what it is imported by.
+        install: how to install it.
+        is_distribution: the name is that of its distribution, where nothing is imported from it.
+    """
 
     name: str
     install: str
+    is_distribution: bool = False
 
     @property
     def words(self) -> str:
@@ -24,7 +32,9 @@ class Package:
 
     @property
     def is_there(self) -> bool:
-        """Whether it can be imported."""
+        """Whether it can be imported, or is installed."""
+        if self.is_distribution:
+            return any(distributions(name=self.name))
         return importlib.util.find_spec(self.name) is not None
 
 

@@ -103,7 +103,7 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.xsum:XSum",
         "write one sentence about a news article",
         "Narayan et al. 2018; HistAlign section 5.1",
-        columns=FAITHFUL,
+        columns=(*FAITHFUL, "rouge-{1,2,l}/1.5.5"),
         primary="rouge-l",
     ),
     "cnndm": TaskEntry(
@@ -147,7 +147,7 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.writingprompts:WritingPrompts",
         "continue a story from its prompt",
         "Fan et al. 2018; HistAlign section 5.1",
-        columns=("mauve", "ngram-diversity", "coherence", *OPEN_ENDED),
+        columns=("mauve", "mauve/sd", "ngram-diversity", "coherence", *OPEN_ENDED),
         primary="kld",
     ),
     "wikibio": TaskEntry(

@@ -20,6 +20,7 @@ from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
@@ -149,7 +150,7 @@ def _from_lines(sentences: Path, headlines: Sequence[Path], bad_rows: BadRows) -
 def _are_headlines(titles: Any) -> TypeGuard[list[str]]:
     if not isinstance(titles, list) or len(titles) != REFERENCES:
         return False
-    return all(isinstance(title, str) and title.strip() for title in titles)
+    return all(isinstance(title, str) and not is_blank(title) for title in titles)
 
 
 def _example(name: str, text: str, titles: Sequence[str]) -> Example:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.gigaword_form import gigaword_form
@@ -111,9 +112,9 @@ class NYT(Task):
 
     def missing(self, article: Article, split: str) -> str:
         """Say why an article is no row, or nothing."""
-        if not article.abstract:
+        if is_blank(article.abstract):
             return "has no summary"
-        if not article.paragraphs:
+        if all(map(is_blank, article.paragraphs)):
             return "has no text"
         if split == "test" and self.test_rows == "long" and len(gigaword_form(article.abstract).split()) <= LONG:
             return f"its summary has no more than {LONG} tokens"

@@ -16,7 +16,7 @@ from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.pieces import longest_word, pieces
+from bench.tasks.core.pieces import is_blank, longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
 from bench.tasks.fetch.hub_rows import HubRows
@@ -224,6 +224,9 @@ class Text(Task):
             at = -1
             for at, passage in enumerate(pieces(document.text, self.words)):
                 _check_words(passage, document)
+                if is_blank(passage):
+                    skipped.append((document.file.name, f"{document.row}, passage {at}", "an empty text"))
+                    continue
                 n_words = passage.count(" ") + 1
                 if n_words >= self.least or (split == "train" and at == 0):
                     examples.append(Example(f"{split}/{number}/{at}", "", passage))

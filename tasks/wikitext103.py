@@ -20,6 +20,7 @@ from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.stream_recipes import F2_METHODS, small
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
@@ -106,7 +107,7 @@ class WikiText103(Task):
         bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
         path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
-        texts = [text for text in articles(read_lines(path, bad_rows)) if text.strip()]
+        texts = [text for text in articles(read_lines(path, bad_rows)) if not is_blank(text)]
         if not texts:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:

@@ -21,6 +21,7 @@ from bench.base.options import Positive, Range
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
@@ -166,7 +167,9 @@ class WritingPrompts(Task):
         for row in rows:
             text = self.text_of(row.prompt, row.story)
             n_words = self.words_of(text)
-            if split == "test" and not self.more_than < n_words < self.fewer_than:
+            if is_blank(text):
+                left_out.append((row.file.name, row.row, "has no word"))
+            elif split == "test" and not self.more_than < n_words < self.fewer_than:
                 reason = f"{n_words} words; a test row has more than {self.more_than}, fewer than {self.fewer_than}"
                 left_out.append((row.file.name, row.row, reason))
             else:

@@ -48,7 +48,7 @@ class XSum(Task):
         licence="none stated for the articles (BBC); code MIT",
         sizes={"train": 204045, "valid": 11332, "test": 11334},
         evaluations=("likelihood", "generation"),
-        metrics=("rouge", "entity_precision", "factcc", "dae", "copying", "perplexity", "cache_hits"),
+        metrics=("rouge", "rouge_155", "entity_precision", "factcc", "dae", "copying", "perplexity", "cache_hits"),
         hub=HUB["xsum"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import shutil
 import sys
@@ -19,6 +20,13 @@ from tests.bench.own import Own
 # A busy machine draws examples slowly, which says nothing about the code.
 settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("suite")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what ten thousand collected tests are made of out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
         "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip

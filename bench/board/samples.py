@@ -11,6 +11,7 @@ from bench.base.entries import all_names
 from bench.errors import BenchError, UsageError, did_you_mean
 from bench.leaderboards.samples import Sample, most_different
 from bench.models import METHODS
+from bench.store.fields import is_imported
 from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
 from bench.tasks.core.example import Example
@@ -55,6 +56,16 @@ class Held:
         return (config["task"], config["preset"], *split, self.of["kind"], config["seed"], self.decoding)
 
     @property
+    def is_imported(self) -> bool:
+        """Whether another system wrote them."""
+        return is_imported(self.record)
+
+    def may_join(self, group: tuple[Any, ...]) -> bool:
+        """Return whether texts of another system may stand beside those of a group: they are of the same split."""
+        task, _, split, split_sha256, kind, _, _ = group
+        return (task, split, split_sha256, kind) == (self.group[0], *self.group[2:5])
+
+    @property
     def backbone(self) -> str:
         """The backbone of the cell."""
         return str(self.record["config"]["backbone"])
@@ -76,6 +87,8 @@ def fits(rows: Held, methods: Sequence[str], decoding: str, modes: Sequence[str]
     """Return whether rows are among those asked for."""
     if methods and rows.method not in methods:
         return False
+    if rows.is_imported:
+        return not modes
     asked = decoding.rpartition(":")[2]
     if modes or not asked:
         return rows.of["kind"] == "probe" or not modes
@@ -85,8 +98,15 @@ def fits(rows: Held, methods: Sequence[str], decoding: str, modes: Sequence[str]
 def side_by_side(held: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     """Return, by method, rows of the group that most methods are in, texts before rankings; and what is left out."""
     groups: dict[tuple[Any, ...], dict[str, list[Held]]] = {}
+    imported: list[Held] = []
     for rows in held:
-        groups.setdefault(rows.group, {}).setdefault(rows.method, []).append(rows)
+        if rows.is_imported:
+            imported.append(rows)
+        else:
+            groups.setdefault(rows.group, {}).setdefault(rows.method, []).append(rows)
+    for rows in imported:
+        for group in [group for group in groups if rows.may_join(group)] or [rows.group]:
+            groups.setdefault(group, {}).setdefault(rows.method, []).append(rows)
     if not groups:
         return {}, []
     best = min(groups, key=lambda group: (-len(groups[group]), group[4] != "generation", str(group)))

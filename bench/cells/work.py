@@ -10,12 +10,13 @@ from typing import Any
 
 import torch
 
+from bench.base.autocast import autocast
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
 from bench.cells.build import batches_of, build, exemplars_of, start
 from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.evaluators import autocast, to_device
+from bench.cells.evaluators import to_device
 from bench.cells.how import How, device_of
 from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of

@@ -50,6 +50,7 @@ COMMANDS = {
     "clean": Command("bench.commands.clean", "what of the store is of no use any more, and its bytes"),
     "merge": Command("bench.commands.merge", "copy the cells of one store into another"),
     "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
+    "import": Command("bench.commands.import", "texts of another system, as rows and lines of leaderboards"),
     "verify": Command("bench.commands.verify", "compute every stored number again"),
     "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
     "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),

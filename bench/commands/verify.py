@@ -101,6 +101,11 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
             f"the source of {metric.code['class']} has changed since; bench score computes it anew, and bench "
             f"clean --old-scores removes the old"
         ]
+    if content.get("version", 0) < metric.value.version:
+        return [
+            f"is of version {content.get('version', 0)}, this program has version {metric.value.version}; bench score "
+            f"computes it anew, and the old stays"
+        ]
     task = tasks.of(cell.trained() or {}, stored)
     gold = gold_of(task, stored, metric.value.gold)
     try:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["missing_field"]
+__all__ = ["IMPORTED", "is_imported", "missing_field"]
+
+IMPORTED = "imported"
+"""The field of a record whose texts another system wrote; also the preset and the decoding of such a cell."""
 
 NUMBER = (int, float, type(None))
 FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
@@ -67,6 +70,11 @@ def missing_field(kind: str, content: Mapping[str, Any]) -> str:
                 if not isinstance(_at(value, name), wanted):
                     return f"{part}.{name}"
     return ""
+
+
+def is_imported(trained: Mapping[str, Any]) -> bool:
+    """Return whether the texts of a cell are those of another system: nothing was trained, and there is no model."""
+    return IMPORTED in trained
 
 
 class _Nothing:

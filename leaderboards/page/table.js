@@ -90,7 +90,7 @@ function nameCell(table, row, human) {
     cell.append(row.label);
     return cell;
   }
-  const why = { control: `would explain a gain of ${row.controls.join(", ")} away`, untuned: `one shared value of ${row.untuned}` };
+  const why = { control: `would explain a gain of ${row.controls.join(", ")} away`, untuned: `one shared value of ${row.untuned}`, imported: "texts of another system, read from a file" };
   const marks = row.marks.map((mark) => el("span", { class: "badge", title: why[mark] }, mark));
   const more = el("button", { type: "button", class: "more", "aria-expanded": "false",
     "aria-label": `Settings and records of ${row.label}`, onclick: () => toggleDetails(table, row, more) }, "›");

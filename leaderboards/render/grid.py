@@ -61,7 +61,7 @@ class Line:
         label: method, settings and marks; or the paper and its table.
         backbone, seeds: as shown.
         cells: by column; a value that is not there is missing.
-        marks: `control`, `untuned`.
+        marks: `control`, `untuned`, `imported`.
     """
 
     kind: Literal["ours", "paper", "human"]

@@ -34,6 +34,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
         )
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
+    lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest

@@ -52,6 +52,7 @@ __all__ = [
     "Several",
     "check_options",
     "rouge",
+    "rouge_155_scores",
     "rouge_limited_scores",
     "rouge_recall_scores",
     "rouge_scores",
@@ -150,7 +151,10 @@ def text_scores(
     spans = [slice(*span) for span in itertools.pairwise(ends)]
     if several == "pooled":
         sizes = _sizes(pairs, kinds, tokenizer)
-        return np.array([_pooled(recalls[span], sizes[:, span], measure) for span in spans])
+        for span in spans:
+            if span.stop - span.start > 1:  # of one reference the score stays, in whatever batch it is
+                scores[span.start] = _pooled(recalls[span], sizes[:, span], measure)
+        return scores[[span.start for span in spans]]
     return np.array([list(map(RULES[several], scores[span].T.tolist())) for span in spans])
 
 
@@ -311,6 +315,7 @@ class Columns:
         max_bytes: as for `rouge`.
         as_long: as for `rouge`.
         ending: what a column's name has after the kind.
+        tokenizer: as for `rouge`.
     """
 
     kinds: tuple[Kind, ...]
@@ -319,6 +324,7 @@ class Columns:
     max_bytes: int | None = None
     as_long: bool = False
     ending: str = ""
+    tokenizer: Tokenizer = "stemmed"
 
     def count(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[float]]:
         """Return `[texts][kinds]` scores as fractions."""
@@ -327,6 +333,7 @@ class Columns:
             references,
             self.kinds,
             self.measure,
+            tokenizer=self.tokenizer,
             several=self.several,
             max_bytes=self.max_bytes,
             as_long=self.as_long,
@@ -342,11 +349,18 @@ class Columns:
         scores = []
         for place, kind in enumerate(self.kinds):
             signed = _signature(
-                kind, numbers, (letters, dropped), self.measure, USED, self.several, self.max_bytes, self.as_long
+                kind,
+                numbers,
+                (letters, dropped),
+                self.measure,
+                self.tokenizer,
+                self.several,
+                self.max_bytes,
+                self.as_long,
             )
             name = kind + self.ending
             values = [(row[f"scores{self.ending}"][place], 1) for row in counts]
-            if is_applicable(letters, dropped, USED):
+            if is_applicable(letters, dropped, self.tokenizer):
                 scores.append(score_of_sums(name, mean(), values, signed, higher_is_better=True))
             else:
                 scores.append(Score(name, None, "percent", True, len(counts), signed))
@@ -372,13 +386,15 @@ def rouge_family(*parts: Columns) -> Family:
     return Family(count, scores)
 
 
-USED: Tokenizer = "stemmed"
-"""Of the families: rouge-score's words with its stemmer."""
 RECALLED: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-l")
+OF_155: tuple[Kind, ...] = ("rouge-1", "rouge-2", "rouge-3", "rouge-4", "rouge-l")
 MAX_BYTES = 75
 
 rouge_scores = rouge_family(Columns(KINDS))
 """ROUGE-1 to -4, -L and -Lsum F1, as rouge-score with its stemmer does, the best reference each."""
+
+rouge_155_scores = rouge_family(Columns(OF_155, several="pooled", ending="/1.5.5", tokenizer="rouge-1.5.5"))
+"""ROUGE-1 to -4 and -L F1 with the stems of ROUGE-1.5.5 -m; several references are pooled, as it does by default."""
 
 rouge_recall_scores = rouge_family(
     Columns(RECALLED, "recall", "pooled", MAX_BYTES, ending="-r"),

@@ -85,6 +85,22 @@ def refuse_credentials(task: str, split: Split) -> None:
         )
 
 
+def refuse_repeated_ids(task: str, split: Split) -> None:
+    """Refuse a split in which two rows have one id: its stored rows could not be told apart.
+
+    Raises:
+        DataError: naming the id, its rows and where they are from.
+    """
+    row_of: dict[str, int] = {}
+    for number, example in enumerate(split.examples, 1):
+        if example.id in row_of:
+            raise DataError(
+                f"{task}, {split.name}: rows {row_of[example.id]:,} and {number:,} of {split.origin} have the id "
+                f"'{example.id:.80}'; expected each id once"
+            )
+        row_of[example.id] = number
+
+
 def _texts(examples: Sequence[Example]) -> Iterator[str]:
     """Yield every text of some rows."""
     for example in examples:

@@ -12,8 +12,12 @@ LONGEST_WORD = 10_000
 """Characters; more than that without a space is no word of a text, and a BPE would learn from it for hours."""
 
 
-VISIBLE = re.compile("[^\\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
-"""A character that shows: neither white space nor a soft hyphen, a mark of direction or one without width."""
+VISIBLE = re.compile(
+    "[^\\s\0-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""A character that shows: no white space or control character, not Braille without dots, and none that Unicode asks not
+to show (Default_Ignorable_Code_Point): marks of direction or variation, fillers, joiners."""
 
 
 def is_blank(text: str) -> bool:

@@ -15,8 +15,8 @@ from bench.base.options import check_constructor
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
-from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials
-from bench.tasks.core.mapped_examples import held, remove
+from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials, refuse_repeated_ids
+from bench.tasks.core.mapped_examples import MappedExamples, held, remove
 from bench.tasks.core.progress import OnRows, counted, tell_nobody
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
@@ -214,6 +214,8 @@ class Task(Fed, ABC):
                 split = as_published(self.name, self.read(self.source.folder, name))
                 if not (split.examples or split.skipped or self.may_be_empty):
                     raise DataError(f"{self.name}: expected rows of the {name} split in {split.origin}, found none")
+                if not isinstance(split.examples, MappedExamples):  # their readers number rows, or have seen each id
+                    refuse_repeated_ids(self.name, split)
             split = replace(split, examples=held(split.examples[: self.limit]))
             try:
                 refuse_credentials(self.name, split)

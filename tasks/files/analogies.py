@@ -25,6 +25,7 @@ from pathlib import Path
 from bench.errors import DataError, MissingError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.files.ambiguous_template import Analogy, Numbered, expand, kind_of, read_templates
+from bench.tasks.files.lines import line_feeds
 
 __all__ = ["CATEGORIES", "SPLITS", "parse", "read", "read_lists", "split_list", "word_pairs"]
 
@@ -83,8 +84,8 @@ def read_lists(folder: Path, variant: str = "paper") -> dict[str, list[Analogy]]
 def parse(path: Path) -> dict[str, list[Analogy]]:
     """Read the sections of an analogy file: a line `: name`, then four words a line.
 
-    Blank lines and the copyright line (`//`) of the original release are skipped; a byte order mark and Windows line
-    ends do no harm.
+    Blank lines and the copyright line (`//`) of the original release are skipped; a byte order mark and line ends of
+    another system do no harm.
 
     Raises:
         MissingError: there is no such file.
@@ -190,7 +191,7 @@ def _analogy(line: str, path: Path, number: int) -> Analogy:
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     try:
-        content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        content = line_feeds(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         where = f"the lists are {ORIGIN}, split_0.5/ holds a split of them"
         raise MissingError(f"{path} cannot be read ({error.strerror}); {where}") from None

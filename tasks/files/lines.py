@@ -13,7 +13,7 @@ from bench.errors import DataError, MissingError
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 
-__all__ = ["LONGEST_LINE", "aligned", "lines"]
+__all__ = ["LONGEST_LINE", "aligned", "line_feeds", "lines"]
 
 LONGEST_LINE = 1 << 26  # bytes after unpacking: an archive that promises more is broken or hostile
 CHUNK = 1 << 20
@@ -23,7 +23,8 @@ REFUSING = BadRows("train")
 def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that can be used, numbered from 1, with their line ends.
 
-    Only a line feed ends a line. At most one line is in memory, and of one that is too long only its beginning.
+    A line feed ends a line, or in a file without any a carriage return. At most one line is in memory, and of one that
+    is too long only its beginning; a file of carriage returns is in memory whole, and may be as long as a line.
 
     Args:
         path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
@@ -81,6 +82,9 @@ def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
     try:
         with unpacked(path) as stream:
             while line := stream.readline(longest + 1):
+                if number == 0 and b"\n" not in line and len(line) <= longest:  # the whole file
+                    yield from enumerate(line_feeds(line).splitlines(keepends=True), 1)
+                    return
                 number += 1
                 yield number, line
                 if len(line) > longest and not line.endswith(b"\n"):
@@ -92,6 +96,17 @@ def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
         ) from None
     except OSError as problem:
         raise MissingError(f"{path}, line {number + 1}: cannot be read ({problem.strerror or problem})") from None
+
+
+def line_feeds(content: bytes) -> bytes:
+    r"""Return the content of a file in which line feeds end lines: where there is none, carriage returns may.
+
+    >>> line_feeds(b"a\rb\r"), line_feeds(b"a\rb\r\n")
+    (b'a\nb\n', b'a\rb\r\n')
+    """
+    if b"\n" in content:
+        return content
+    return content.replace(b"\r", b"\n")
 
 
 def unpacked(path: Path) -> IO[bytes] | gzip.GzipFile:
@@ -115,7 +130,10 @@ def decoded(line: bytes, longest: int, *, first: bool) -> str:
         BadRow: what is wrong with it.
     """
     if len(line) > longest:
-        raise BadRow(f"is longer than {longest:,} bytes; break it into several")
+        advice = "break it into several"
+        if b"\r" in line:
+            advice += ", each ended by a line feed"
+        raise BadRow(f"is longer than {longest:,} bytes; {advice}")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as problem:

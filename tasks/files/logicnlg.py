@@ -21,8 +21,9 @@ from typing import IO, Any, Literal, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
-from bench.tasks.files.lines import unpacked
+from bench.tasks.files.lines import line_feeds, unpacked
 from bench.tasks.files.tables import Table, read_table
 
 __all__ = ["Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
@@ -243,7 +244,7 @@ def _table_source(folder: Path) -> Callable[[str], str]:
 
 def _folder_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return line_feeds(path.read_bytes())
     except _UNREADABLE as problem:  # ValueError: a NUL in the name
         raise DataError(f"table '{path.name:.80}' cannot be read from all_csv: {problem!s:.200}") from None
 
@@ -253,7 +254,7 @@ def _archive_bytes(archive: zipfile.ZipFile, places: dict[str, str], table_id: s
         raise DataError(f"table '{table_id:.80}' is not in all_csv.zip, which has {len(places)} tables")
     try:
         with archive.open(places[table_id]) as stream:
-            return _read_capped(stream, f"table '{table_id:.80}'")
+            return line_feeds(_read_capped(stream, f"table '{table_id:.80}'"))
     except _UNREADABLE as problem:
         raise DataError(f"table '{table_id:.80}' cannot be unpacked from all_csv.zip: {problem!s:.200}") from None
 
@@ -310,7 +311,7 @@ def _checked_text(value: Any, what: str) -> str:
         raise BadRow(f"expected {value.expected}, found {_kind(value.row)}")
     if not isinstance(value, str):
         raise BadRow(f"expected {what}, found {_kind(value)}")
-    if not value.strip():
+    if is_blank(value):
         raise BadRow(f"expected {what}, found an empty text")
     if bad := re.search("[\0\ud800-\udfff]", value):
         raise BadRow(f"expected {what}, found one with the character {bad[0]!r}, which is no text")

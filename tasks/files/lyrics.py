@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import DataError, MissingError
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
@@ -59,7 +60,7 @@ def read_songs(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tupl
         DataError: a row may not be skipped, or the vocabulary is none.
     """
     if path := find(folder, [f"{name}.txt" for name in NAMES[split]]):
-        return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, bad_rows) if text.strip())
+        return path, (Song(n - 1, text.replace(BREAK, "\n")) for n, text in lines(path, bad_rows) if not is_blank(text))
     _refuse_pickle(folder, split)
     files = split_files(folder, split, advice)
     return files[0], _records(files, bad_rows, partial(_decoder, folder))
@@ -144,7 +145,7 @@ def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Dec
                 text = decode(_checked_ids(record.values))
             else:
                 text = _checked_text(record.values)
-            if not text.strip():
+            if is_blank(text):
                 raise BadRow("has no word; expected a song")
         except BadRow as problem:
             bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.held_out import held_out, place
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
@@ -91,7 +92,7 @@ def _worded(films: Films) -> Films:
     kept: list[Film] = []
     left_out: list[tuple[str, str, str]] = []
     for film in films.films:
-        if any(map(str.strip, film.reviews)):
+        if not all(map(is_blank, film.reviews)):
             kept.append(film)
         else:
             left_out.append((film.file.name, film.row, "has no word"))

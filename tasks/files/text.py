@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from bench.errors import DataError
 from bench.tasks.core.held_out import held_out as choose
 from bench.tasks.core.held_out import place
-from bench.tasks.core.pieces import has_words
+from bench.tasks.core.pieces import has_words, is_blank
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.records import read_records
@@ -78,7 +78,7 @@ def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
     held: list[str] = []
     first = 0
     for number, line in lines(path, bad_rows, longest=LONGEST_LINE):
-        blank = not line.strip()
+        blank = is_blank(line)
         if unit == "line" and not blank:
             yield Document(path, f"line {number}", line)
         elif unit == "blank_line" and blank and held:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.errors import DataError
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import LONGEST_LINE, decoded, numbered
@@ -98,7 +99,7 @@ def _people(
             fields = fields_of(decoded(line, LONGEST_LINE, first=number == 1))
             path, (number, line) = sentences, sentence
             text = " ".join(decoded(line, LONGEST_LINE, first=number == 1).split())
-            if not text:
+            if is_blank(text):
                 raise BadRow("is empty; expected a sentence")
         except BadRow as problem:
             bad_rows.add(path, f"line {number}", str(problem), line[:1000].decode("utf-8", "replace"))
@@ -135,7 +136,8 @@ def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
         except BadRow as problem:
             bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
             continue
-        yield Person(number, fields, " ".join(record.texts["text"].strip().splitlines()[0].split()))
+        sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
+        yield Person(number, fields, " ".join(sentences[0].split()))
 
 
 def _table(values: Mapping[str, Any]) -> Fields:

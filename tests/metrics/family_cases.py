@@ -16,7 +16,7 @@ from bench.metrics.faithfulness.table_cells import table_texts
 from bench.metrics.faithfulness.tapas import tapas
 from bench.metrics.faithfulness.tapex import tapex
 from bench.metrics.overlap import chrf, rouge, table_bleu
-from bench.metrics.overlap.rouge import KINDS, MAX_BYTES, RECALLED, Several
+from bench.metrics.overlap.rouge import KINDS, MAX_BYTES, OF_155, RECALLED, Several
 from tests.metrics.family_case import GOLD, ROWS, Case
 from tests.metrics.family_rows import (
     TAGGER,
@@ -74,6 +74,24 @@ def rouge_case() -> Case:
         best=as_reference,
         perfect=dict.fromkeys(KINDS, 100.0),
         empty=dict.fromkeys(KINDS, 0.0),
+    )
+
+
+def rouge_155_case() -> Case:
+    columns = [f"{kind}/1.5.5" for kind in OF_155]
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        both = texts_of(rows), gold_of(rows, gold, "references")
+        values = rouge.rouge(*both, OF_155, tokenizer="rouge-1.5.5", several="pooled")
+        return dict(zip(columns, values, strict=True))
+
+    return Case(
+        ROWS,
+        GOLD,
+        functions,
+        best=as_reference,
+        perfect=dict.fromkeys(columns, 100.0),
+        empty=dict.fromkeys(columns, 0.0),
     )
 
 
@@ -280,6 +298,7 @@ CASES: Mapping[str, Case] = {
     "matrix_rank": matrix_rank_case(),
     "table_bleu": table_bleu_case(),
     "rouge": rouge_case(),
+    "rouge_155": rouge_155_case(),
     "rouge_recall": rouge_recall_case(),
     "rouge_limited": rouge_limited_case(),
     "overlap": overlap_case(),

@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
 from bench.tasks.fetch.sources import Source
@@ -88,6 +90,31 @@ def test_line_ends_of_another_system_change_nothing(tmp_path: Path, form: str) -
         assert path.read_bytes() != content
     assert loaded(folder).manifest("train") == before
     assert before.rows == 3
+
+
+WORDS = st.lists(st.sampled_from(["a", "of", "= b =", "|", ",", "@-@", "é", "<unk>"]), min_size=1, max_size=5)
+LINE = WORDS.map(lambda words: f" {' '.join(words)} . \n")
+HEADING = WORDS.map(lambda words: f" \n = = {' '.join(words)} = = \n \n")
+ARTICLES = st.lists(
+    st.tuples(WORDS, st.lists(st.one_of(LINE, HEADING), min_size=1, max_size=4)).map(
+        lambda made: f" \n = A {' '.join(made[0])} = \n \n{''.join(made[1])}"
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=ARTICLES, end=st.sampled_from(["\n", "\r\n", "\r"]), first_line=st.booleans(), marked=st.booleans())
+def test_articles_put_together_come_apart_again(
+    tmp_path: Path, texts: list[str], end: str, first_line: bool, marked: bool
+) -> None:
+    if first_line:  # the title is the file's first line
+        texts = [texts[0].removeprefix(" \n"), *texts[1:]]
+    path = tmp_path / "wiki.test.tokens"
+    content = "".join(texts).replace("\n", end)
+    path.write_bytes("\ufeff".encode() * marked + content.encode())
+    assert [row.target for row in loaded(tmp_path).split("test").examples] == texts
 
 
 def test_a_line_that_is_no_text_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> None:

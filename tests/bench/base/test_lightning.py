@@ -30,6 +30,7 @@ def alone(words: Sequence[str], folder: Path) -> tuple[str, str]:
     return ended.stdout, ended.stderr.splitlines()[-1]
 
 
+@pytest.mark.usefixtures("sample_data")
 def test_a_dry_run_plans_the_same_without_lightning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan, imported = alone(PLAN, tmp_path)
     assert imported == "False"

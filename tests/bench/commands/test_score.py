@@ -11,6 +11,7 @@ import pytest
 
 from bench.base.keys import canonical, sha256
 from bench.cells.score import differences, values_of
+from bench.leaderboards.table import tables
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Score
 from bench.store.store import Store, StoredRows
@@ -56,6 +57,22 @@ def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path
     assert ended.code == 1
     (line,) = json.loads(ended.out)["differences"]
     assert f"perplexity: {value['name']}: value stored {value['value']!r}, computed {2 * value['value']!r}" in line
+
+
+def test_mauve_of_one_clustering_stays_a_column_and_is_named_by_its_version(
+    bench: Callable[..., Ended], store_copy: Path
+) -> None:
+    (cell,) = Store(store_copy).cells()
+    scored = next(content for content in cell.all_scores() if content["family"] == "perplexity")
+    signature = "mauve|mauve-text:0.4.0|seed:25|points:25|scale:percent|version:2"
+    old = {"name": "mauve", "value": 85.2, "unit": "percent", "higher_is_better": True, "n": 16, "signature": signature}
+    content = {"family": "mauve", "version": 2, "rows": scored["rows"], "rows_sha256": scored["rows_sha256"]}
+    cell.write_scores("0" * 16, {**content, "of": scored["of"], "values": [old]}, {})
+    (table,), _ = tables(Store(store_copy), columns="all", limited=True)
+    assert [row.values["mauve"].mean for row in table.rows] == [85.2]
+    ended = bench("verify", str(store_copy))
+    assert ended.code == 1
+    assert "mauve: is of version 2, this program has version 3; bench score computes it anew" in ended.out
 
 
 def test_rows_that_are_gone_are_said_to_be(bench: Callable[..., Ended], store_copy: Path) -> None:

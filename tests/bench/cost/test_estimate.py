@@ -73,7 +73,7 @@ def test_less_memory_is_more_micro_batches_and_at_last_none():
 
 
 def test_half_precision_keeps_half_the_activations(tmp_path):
-    big = ("backbone.vocabulary=300", "backbone.width=64", "backbone.layers=4", "trainer.batch_size=16")
+    big = ("backbone.vocabulary=300", "backbone.width=64", "backbone.layers=2", "trainer.batch_size=8")
     exact, mixed = (
         Tracer("cuda").trace(cell, longest(cell), 16).memory
         for precision in ("32-true", "bf16-mixed")

@@ -21,7 +21,8 @@ from bench.errors import UsageError
 from bench.generation.generation import RowCache, generate
 from bench.models.mle import MLE
 from tests.bench.generation import test_bilstm_generation as recurrent
-from tests.bench.generation.test_generation import run, worst_step
+from tests.bench.generation.test_generation import run
+from tests.bench.generation.test_stepwise import worst_step
 from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
 from tests.models.tiny_bilstm import collate, tiny
 

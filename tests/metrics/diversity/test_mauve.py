@@ -16,6 +16,7 @@ from tests.metrics import tiny_encoders
 
 torch.set_num_threads(1)
 TEXTS = ["a cat sat", "it ran", "the dog sat on a mat", "far", "and so on and on"] * 8
+OF_SEED = {25: 0.20, 26: 0.22, 27: 0.25, 28: 0.28, 29: 0.30}
 REFERENCES = ["a dog ran", "he sat", "the cat ran to a hat", "near", "and then more of it"] * 8
 
 
@@ -38,7 +39,7 @@ def package(monkeypatch):
 
     def compute_mauve(**options):
         given.append(options)
-        return types.SimpleNamespace(mauve=0.25)
+        return types.SimpleNamespace(mauve=OF_SEED[options["seed"]])
 
     monkeypatch.setitem(sys.modules, "mauve", types.SimpleNamespace(compute_mauve=compute_mauve))
     monkeypatch.setattr(mauve, "version", lambda name: "0.0")
@@ -82,7 +83,11 @@ def make_rows(texts=TEXTS, references=REFERENCES):
 
 
 def score(rows):
-    found, empty, cut = METRICS["mauve"].load()(rows, {row["id"]: {} for row in rows})
+    found, spread, empty, cut = METRICS["mauve"].load()(rows, {row["id"]: {} for row in rows})
+    assert (spread.name, spread.unit, spread.higher_is_better) == ("mauve/sd", "percent", None)
+    assert (spread.n, spread.signature, spread.value is None) == (found.n, found.signature, found.value is None)
+    if spread.value is not None:
+        assert spread.value == pytest.approx(17**0.5)  # by hand: (25 + 9 + 0 + 9 + 25) / 4
     assert (empty.name, cut.name, empty.unit, cut.unit) == ("mauve/empty", "mauve/truncated", "count", "count")
     assert empty.n == cut.n == len(rows)
     assert {one.signature.partition("|not applicable")[0] for one in (empty, cut)} == {
@@ -96,18 +101,19 @@ def test_stored_rows_go_to_the_package_as_features(folder, reader, package, tmp_
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     rows = make_rows(["", *TEXTS[1:]])
     found, empty, cut = score(rows)
-    assert (found.value, found.n, empty, cut) == (25.0, 39, 1, 0)
-    (given,) = package
+    assert (found.value, found.n, empty, cut) == (pytest.approx(25.0), 39, 1, 0)
+    assert [given["seed"] for given in package] == [25, 26, 27, 28, 29]
+    given = package[0]
     assert np.array_equal(given["p_features"], embed(reader, REFERENCES)[0].numpy())
     assert np.array_equal(given["q_features"], embed(reader, TEXTS[1:])[0].numpy())
-    assert (given["seed"], given["mauve_scaling_factor"], given["num_buckets"]) == (25, 5, "auto")
+    assert (given["mauve_scaling_factor"], given["num_buckets"]) == (5, "auto")
     kmeans = [given[f"kmeans_{name}"] for name in ("explained_var", "num_redo", "max_iter")]
     assert [*kmeans, given["divergence_curve_discretization_size"]] == [0.9, 5, 500, 25]
-    assert "|seed:25|points:25|empty:left out|scale:percent|checkpoint:gpt2-tiny|weights:" in found.signature
+    assert "|seeds:25-29|points:25|empty:left out|scale:percent|checkpoint:gpt2-tiny|weights:" in found.signature
     assert "|pooling:last|" in found.signature
-    assert found.signature.endswith("|version:2")
+    assert found.signature.endswith("|version:3")
     assert score(rows[::-1])[0] == found
-    assert np.array_equal(package[1]["p_features"], given["p_features"])
+    assert np.array_equal(package[5]["p_features"], given["p_features"])
     other, empty, cut = score(make_rows(["x" * 40, *["y" * 33] * 39], ["z" * 40, *REFERENCES[1:]]))
     assert (other.signature, other.n, empty, cut) == (found.signature, 40, 0, 41), "one column whatever the texts"
 
@@ -117,7 +123,7 @@ def test_below_two_texts_there_is_no_number(folder, package, tmp_path, monkeypat
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     found, empty, _ = score(make_rows(["", "a"], ["b", "c"]))
     assert (found.value, found.n, empty) == (None, 1, 1)
-    assert found.signature.endswith("|version:2|not applicable: fewer than 2 texts that are not empty")
+    assert found.signature.endswith("|version:3|not applicable: fewer than 2 texts that are not empty")
     assert package == []
 
 
@@ -125,16 +131,16 @@ def test_without_package_model_or_reference_there_is_no_number(package, monkeypa
     gone = lambda name: (_ for _ in ()).throw(NoVerifier(f"needs {name}: bench doctor"))  # noqa: E731
     rows = make_rows()
     for missing in mauve_scores(rows, {row["id"]: {} for row in rows}, gone):
-        signed = "mauve|version:2|not applicable: needs None: bench doctor"
+        signed = "mauve|version:3|not applicable: needs None: bench doctor"
         assert (missing.value, missing.signature) == (None, signed)
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
     nothing, empty, cut = score(without)
     assert (nothing.value, empty, cut) == (None, None, None)
-    assert nothing.signature == "mauve|version:2|not applicable: rows without a reference"
+    assert nothing.signature == "mauve|version:3|not applicable: rows without a reference"
     with pytest.raises(ValueError, match="in all 40 rows or in none, 1 lack it"):
         score([*rows[1:], without[0]])
     monkeypatch.setitem(sys.modules, "mauve", None)
-    said = "mauve|version:2|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
+    said = "mauve|version:3|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
     assert score(rows)[0].signature == said
     with pytest.raises(NoVerifier, match="needs nobody/reader: bench doctor"):
         load_reader("nobody/reader")
@@ -144,6 +150,6 @@ def test_the_package_itself_says_the_same(folder, reader, tmp_path):
     package = pytest.importorskip("mauve", reason="mauve-text is not installed")
     sides = [features_of(reader, texts, tmp_path).values for texts in (REFERENCES, TEXTS)]
     found = package.compute_mauve(p_text=REFERENCES, q_text=TEXTS, featurize_model_name=str(folder), device_id=-1)
-    assert mauve.mauve(*sides) == pytest.approx(100 * found.mauve, abs=1e-3)
+    assert mauve.clusterings(*sides)[0] == pytest.approx(100 * found.mauve, abs=1e-3), "its own seed is the first"
     assert mauve.mauve(sides[0], sides[0]) == pytest.approx(100, abs=1e-6)
     assert mauve.mauve(*sides) < 99

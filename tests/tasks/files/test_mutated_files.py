@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,7 +78,11 @@ def test_the_file_is_good_before_it_is_damaged(tmp_path: Path, task: str) -> Non
 
 
 damaged = given(
-    what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), policy=st.sampled_from(["fail", "skip"])
+    what=st.sampled_from(sorted(MUTATIONS)),
+    place=st.floats(0, 1),
+    policy=st.sampled_from(["fail", "skip"]),
+    end=st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    packed=st.sampled_from(["", "before", "after"]),
 )
 
 
@@ -85,27 +90,34 @@ damaged = given(
 @FUZZ
 @damaged
 def test_a_damaged_file_gives_rows_or_says_which_and_why(
-    tmp_path: Path, task: str, what: str, place: float, policy: str
+    tmp_path: Path, task: str, what: str, place: float, policy: str, end: bytes, packed: str
 ) -> None:
-    read_damaged(tmp_path, task, what, place, policy)
+    read_damaged(tmp_path, task, what, place, policy, end, packed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", FILES)
 @LONG_FUZZ
 @damaged
-def test_so_do_a_thousand(tmp_path: Path, task: str, what: str, place: float, policy: str) -> None:
-    read_damaged(tmp_path, task, what, place, policy)
+def test_so_do_a_thousand(
+    tmp_path: Path, task: str, what: str, place: float, policy: str, end: bytes, packed: str
+) -> None:
+    read_damaged(tmp_path, task, what, place, policy, end, packed)
 
 
-def read_damaged(tmp_path: Path, task: str, what: str, place: float, policy: str) -> None:
-    """Read the training split of a task after one mutation of its first file."""
+def read_damaged(tmp_path: Path, task: str, what: str, place: float, policy: str, end: bytes, packed: str) -> None:
+    """Read the training split of a task after one mutation of its first file, packed before or after it or not."""
     name = next(iter(FILES[task]))
-    raw = FILES[task][name]
+    raw = FILES[task][name].replace(b"\n", end)
+    if packed == "before":
+        raw = gzip.compress(raw)
     folder = tmp_path / task
     if not folder.exists():
         written(tmp_path, task)
-    (folder / name).write_bytes(MUTATIONS[what](raw, int(place * len(raw))))
+    content = MUTATIONS[what](raw, int(place * len(raw)))
+    if packed == "after":
+        content = gzip.compress(content)
+    (folder / name).write_bytes(content)
     found = TASKS[task].load()()
     found.load(Source(folder, "test"), on_bad_row=policy)
     try:

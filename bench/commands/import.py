@@ -1,0 +1,107 @@
+"""`bench import`: the texts of another system become stored rows and lines of leaderboards."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base.entries import NAME, expand, split_names
+from bench.base.options import fill, options_of
+from bench.base.outward import plain
+from bench.cli_options import data_dir_of, data_options, json_option, positive, results_option, set_texts
+from bench.config.config import parse_sets, section_values
+from bench.errors import UsageError
+from bench.metrics import METRICS, find_metric
+from bench.models import ALIASES, METHODS
+from bench.store.store import Store
+from bench.tasks import find_task
+
+if TYPE_CHECKING:
+    from bench.imported.cells import Import
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench import`."""
+    parser.add_argument("file", metavar="FILE", help="texts: a line each, .jsonl with id and text, or .json by id")
+    parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
+    parser.add_argument("--system", required=True, metavar="NAME", help="what they stand under, e.g. ptgen")
+    parser.add_argument("--split", default="test", choices=["valid", "test"], help="default test")
+    parser.add_argument("--rows", type=positive, metavar="N", help="keep the subset that evaluation.rows=N declares")
+    parser.add_argument("--like", metavar="CELL", help="of an open-ended task: a cell that wrote for the same prompts")
+    parser.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of the task")
+    results_option(parser)
+    data_options(parser)
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Store the texts and score them; return 0."""
+    from bench.cells.score import score_rows
+    from bench.imported.cells import store_import
+
+    store = Store(Path(given.results))
+    asked = asked_of(given, store)
+    store.files.check_writable()
+    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
+    folder, stored = store_import(store, asked)
+    families = {family.name: family for family in [*map(find_metric, asked.task.info.metrics), *wanted]}
+    values: dict[str, Any] = {}
+    for family in families.values():
+        if family.value.kind == stored.content["kind"]:
+            content, _ = score_rows(folder, asked.task, family, stored)
+            values |= {value["name"]: value["value"] for value in content["values"]}
+    if given.json:
+        about = {"cell": str(folder.path), "rows": len(stored.rows), "values": values}
+        print(json.dumps(about, indent=1))
+    else:
+        print(text_of(asked, len(stored.rows), values, str(folder.path)))
+    return 0
+
+
+def asked_of(given: argparse.Namespace, store: Store) -> Import:
+    """Return what is to be imported.
+
+    Raises:
+        UsageError: the system has no name or that of a method, or the task has no such option.
+        MissingError: the cell after `--like` is not there.
+    """
+    from bench.commands.compare import cell_of
+    from bench.imported.cells import Import
+    from bench.tasks.fetch.sources import resolve
+
+    kind = find_task(given.task)
+    overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
+    task_options = fill(options_of(kind.value), overrides, f"task '{kind.name}'")
+    task = kind.value(**task_options)
+    task.load(resolve(kind.name, data_dir_of(given), None, kind.value.info.folders))
+    like = None
+    if given.like:
+        like = cell_of(given.like, store)
+    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.split, given.rows, like)
+
+
+def checked_name(system: str) -> str:
+    """Return the name of a system.
+
+    Raises:
+        UsageError: it is no name, or a method has it.
+    """
+    if not NAME.fullmatch(system):
+        raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
+    if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
+        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {system}-published")
+    return system
+
+
+def text_of(asked: Import, n: int, values: dict[str, Any], folder: str) -> str:
+    """Return what was imported and its values, for people."""
+    lines = [f"{asked.kind.name} · {asked.split} split · {asked.system}: {n:,} texts of {asked.path.name} in {folder}"]
+    for name, value in values.items():
+        if value is not None:
+            lines.append(f"  {name}  {value:.2f}")
+    without = [name for name, value in values.items() if value is None]
+    if without:
+        lines.append(f"  without a value: {', '.join(without)}; bench report says why")
+    return "\n".join(map(plain, lines))

@@ -1,0 +1,168 @@
+"""Forms of files: line ends, a byte order mark, packing and parquet change no row; nothing that shows is no row."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.errors import BenchError, DataError
+from bench.tasks import TASKS
+from bench.tasks.core.example import Example
+from bench.tasks.fetch.sources import Source
+from bench.tasks.files.lines import lines
+from tests.tasks.files.test_mutated_files import FILES
+
+LINE_ENDS = {"LF": b"\n", "CRLF": b"\r\n", "CR": b"\r"}
+MARK = b"\xef\xbb\xbf"
+NOT_PACKED = ("questions-words.txt", "templates.json", "all_csv/1-1.csv", ".xml")
+"""What publishers have plain or in an archive, and no reader takes packed by itself."""
+INVISIBLE = "\u00a0\u200b \u2060\u00ad\ufe0f\u3164\u2800\U000e0020"
+
+
+def rows(folder: Path, task: str, split: str = "train") -> list[Example]:
+    found = TASKS[task].load()()
+    found.load(Source(folder, "test"))
+    return list(found.split(split).examples)
+
+
+def written(folder: Path, files: Iterable[tuple[str, bytes]]) -> Path:
+    for name, content in files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("task", FILES)
+def test_no_form_of_a_file_changes_a_row(tmp_path: Path, task: str) -> None:
+    expected = rows(written(tmp_path / "plain", FILES[task].items()), task)
+    for end, marked, packed in product(LINE_ENDS, (False, True), (False, True)):
+        files = []
+        for name, content in FILES[task].items():
+            content = MARK * marked + content.replace(b"\n", LINE_ENDS[end])
+            if packed and not name.endswith(NOT_PACKED):
+                name, content = f"{name}.gz", gzip.compress(content)
+            files.append((name, content))
+        folder = written(tmp_path / f"{end}-{marked}-{packed}", files)
+        assert rows(folder, task) == expected, (end, marked, packed)
+
+
+def table_of(content: bytes) -> pa.Table:
+    return pa.Table.from_pylist([json.loads(line) for line in content.splitlines()])
+
+
+@pytest.mark.parametrize("task", ["xsum", "cnndm", "nsmc", "lyrics"])
+def test_rows_of_parquet_are_those_of_json_lines(tmp_path: Path, task: str) -> None:
+    expected = rows(written(tmp_path / "jsonl", FILES[task].items()), task)
+    folder = tmp_path / "parquet"
+    folder.mkdir()
+    for name, content in FILES[task].items():
+        pq.write_table(table_of(content), folder / name.replace(".jsonl", ".parquet"))
+    assert rows(folder, task) == expected
+
+
+@pytest.mark.parametrize("task", FILES)
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", MARK, f"{INVISIBLE}\n".encode()], ids=["0", "blank", "BOM", "hidden"]
+)
+def test_a_file_without_rows_is_named(tmp_path: Path, task: str, content: bytes) -> None:
+    first = next(iter(FILES[task]))
+    files = dict(FILES[task])
+    for name in files:
+        if name.startswith(("data/", first.split(".")[0])):
+            files[name] = content
+    folder = written(tmp_path / task, files.items())
+    with pytest.raises(BenchError) as raised:
+        rows(folder, task)
+    assert task in str(raised.value)
+
+
+def with_target(task: str, target: str) -> dict[str, bytes]:
+    """Return a task's files whose first training row has another target, as its publisher writes it."""
+    name, content = next(iter(FILES[task].items()))
+    if task in ("gigaword", "writingprompts", "wikibio"):
+        name, content = list(FILES[task].items())[1]
+    first, *others = content.decode().splitlines()
+    if name.endswith(".jsonl"):
+        row = json.loads(first)
+        changed: dict[str, Any] = {"xsum": "summary", "cnndm": "highlights", "lyrics": "text", "nsmc": "reviews"}
+        row[changed[task]] = target
+        if task == "nsmc":
+            row["reviews"] = [{"review": target}]
+        first = json.dumps(row)
+    elif name.endswith(".csv"):
+        others[0] = f"{target},{target}"
+    elif name.endswith(".json"):
+        loaded = json.loads(content)
+        loaded["1-1.csv"][0][0] = target
+        first, others = json.dumps(loaded), []
+    else:
+        first = target
+    return {**FILES[task], name: "".join(f"{line}\n" for line in [first, *others]).encode()}
+
+
+REFUSING = ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio", "lyrics", "pairs", "logicnlg"]
+
+
+@pytest.mark.parametrize("task", REFUSING)
+def test_a_text_that_does_not_show_is_no_text(tmp_path: Path, task: str) -> None:
+    folder = written(tmp_path / task, with_target(task, INVISIBLE).items())
+    with pytest.raises(DataError, match=rf"{task}.*(line|row) \d+: .*(empty|has no word)"):
+        rows(folder, task)
+
+
+@pytest.mark.parametrize("task", ["nsmc", "text"])
+def test_a_document_that_does_not_show_is_left_out_by_rule(tmp_path: Path, task: str) -> None:
+    plain = rows(written(tmp_path / "plain" / task, FILES[task].items()), task)
+    folder = written(tmp_path / "hidden" / task, with_target(task, INVISIBLE).items())
+    assert [row.target for row in rows(folder, task)] == [row.target for row in plain[1:]]
+
+
+@pytest.mark.parametrize("task", ["xsum", "cnndm", "nsmc"])
+def test_an_id_that_is_there_twice_is_named_with_file_and_row(tmp_path: Path, task: str) -> None:
+    name, content = next(iter(FILES[task].items()))
+    first, second, *others = content.splitlines(keepends=True)
+    field = "id"
+    if task == "nsmc":
+        field = "movie_id"
+    row = {**json.loads(second), field: json.loads(first)[field]}
+    changed = b"".join([first, json.dumps(row).encode() + b"\n", *others])
+    folder = written(tmp_path, {**FILES[task], name: changed}.items())
+    with pytest.raises(DataError, match=r"train\.jsonl, line 2: has the id '0'.*expected each id once"):
+        rows(folder, task)
+
+
+def test_two_rows_of_one_id_are_refused_whatever_reader_made_them(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    for name in ("7.json", "8.json", "9.json"):
+        (tmp_path / "raw" / name).write_text(json.dumps([{"review": f"좋아요 {name}"}]), encoding="utf-8")
+    packed = gzip.compress((tmp_path / "raw" / "7.json").read_bytes())
+    (tmp_path / "raw" / "7.json.gz").write_bytes(packed)
+    problems = []
+    for split in ("train", "valid", "test"):
+        try:
+            rows(tmp_path, "nsmc", split)
+        except DataError as problem:
+            problems.append(str(problem))
+    (said,) = problems
+    assert "have the id" in said
+    assert "/7'; expected each id once" in said
+
+
+@pytest.mark.parametrize("end", LINE_ENDS)
+def test_lines_are_numbered_alike_whatever_ends_them(tmp_path: Path, end: str) -> None:
+    (tmp_path / "x").write_bytes(b"a\n\nb".replace(b"\n", LINE_ENDS[end]))
+    assert [(number, line.strip()) for number, line in lines(tmp_path / "x")] == [(1, "a"), (2, ""), (3, "b")]
+
+
+def test_a_carriage_return_within_a_line_ends_none(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"a\rb\nc\n")
+    assert list(lines(tmp_path / "x")) == [(1, "a\rb\n"), (2, "c\n")]
