@@ -99,7 +99,8 @@ class Objective(Trainable):
     second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
     second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
-    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, e.g. of its own backbone
+    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
+    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
     uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
