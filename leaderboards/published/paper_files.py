@@ -3,8 +3,9 @@
 A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]` and `[[training]]`. A
 setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of them makes its cells
 not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the
-copy of the paper that was used, `1.2?` for what can hardly be read. `level` and `level_why`, at a table or its
-parts, say how near our own rows can come to it (`LEVELS`).
+copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the variant of its method
+that stands beside ours, because paper and released code have different objectives. `level` and `level_why`, at a table
+or its parts, say how near our own rows can come to it (`LEVELS`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ OPTIONAL = {
     "table": {"note", "rows", "part", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
-    "row": {"method", "than", "spreads", *SETTINGS},
+    "row": {"method", "released", "than", "spreads", *SETTINGS},
     "samples": {"decoding", "modes"},
     "inconsistency": set[str](),
 }
@@ -72,6 +73,7 @@ class PublishedCell:
         method: ours.
         metric: the column of ours.
         than: the method a comparison is with; empty where it is none.
+        released: the variant of the method whose numbers stand beside ours; empty for none.
         split, preset: of the task that it is of.
         backbone: ours, or empty.
         decoding: as our cells name it.
@@ -94,6 +96,7 @@ class PublishedCell:
     method: str
     metric: str
     than: str = ""
+    released: str = ""
     split: str = "test"
     preset: str = "paper"
     backbone: str = ""
@@ -269,9 +272,10 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
     settings = _settings(levels)
     task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
     method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
+    released = row.get("released", "")
     _check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
     _check_name("backbone", backbone, ["", *BACKBONES], where)
-    for name in (method, than):
+    for name in (method, than, released):
         _check_name("method", name, ["", *all_names(METHODS)], where)
     higher_is_better = _direction(task, column, where)
     why_not = _why_not(levels, printed)
@@ -299,6 +303,7 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
         method=method,
         metric=metric,
         than=than,
+        released=released,
         backbone=backbone,
         spread=spread_value,
         spread_kind=settings.pop("spread", ""),

@@ -7,9 +7,10 @@ printed digit is always granted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from bench.base.departure import Departure
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
 from bench.leaderboards.published.order import Order, order_of
 from bench.leaderboards.published.paper_files import UNSURE
@@ -54,6 +55,30 @@ class Reproduced:
         return self.ours.mean - self.cell.value
 
 
+Departing = Callable[[PublishedCell], Sequence[Departure]]
+"""What our cell behind a published one has otherwise than the paper; nothing where that is not known."""
+
+
+def nothing_known(cell: PublishedCell) -> Sequence[Departure]:
+    """Return no departure of a cell."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A variant of a row's method, whose numbers stand beside ours.
+
+    Args:
+        method: its name.
+        cells: one a column.
+        departures: as in `Reproduction`.
+    """
+
+    method: str
+    cells: tuple[Reproduced, ...]
+    departures: tuple[Departure, ...]
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A paper's table with ours, in the paper's order of rows and columns.
@@ -64,6 +89,8 @@ class Reproduction:
         rows: its cells with ours, a row each.
         orders: for columns and blocks of rows, whether methods stand in the paper's order.
         notes: what a reader of the whole table must know.
+        departures: for each row, what our cells have otherwise than the paper or its code.
+        beside: for each row, the variant beside it, or None.
     """
 
     table: PublishedTable
@@ -71,6 +98,8 @@ class Reproduction:
     rows: tuple[tuple[Reproduced, ...], ...]
     orders: tuple[Order, ...]
     notes: tuple[str, ...]
+    departures: tuple[tuple[Departure, ...], ...] = ()
+    beside: tuple[Beside | None, ...] = ()
 
     def count(self) -> dict[str, int]:
         """How many cells have each verdict."""
@@ -89,6 +118,7 @@ def reproduce(
     preset: str,
     planned: Mapping[Key, set[str]] | None = None,
     reasons: Mapping[Key, str] | None = None,
+    departing: Departing = nothing_known,
 ) -> Reproduction:
     """Put a paper's table beside ours.
 
@@ -99,10 +129,47 @@ def reproduce(
         planned: by task, method and backbone, the keys of the cells that were planned; for those that are not in it,
             rows are matched by method and backbone.
         reasons: by the same, why there may be no number.
+        departing: what our cell has otherwise than the paper.
     """
     our_tables = OurTables(ours, preset, planned or {}, reasons or {})
     rows = tuple(tuple(map(our_tables.reproduced, row)) for row in table.rows)
-    return Reproduction(table, preset, rows, tuple(orders(table, rows)), tuple(our_tables.notes(table, rows)))
+    return Reproduction(
+        table,
+        preset,
+        rows,
+        tuple(orders(table, rows)),
+        tuple(our_tables.notes(table, rows)),
+        tuple(departures_of_row(row, departing) for row in table.rows),
+        tuple(beside(row, our_tables, departing) for row in table.rows),
+    )
+
+
+def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Departing) -> Beside | None:
+    """Return the variant that stands beside a row of a paper, or None."""
+    method = row[0].released
+    if not method:
+        return None
+    cells = [replace(cell, method=method) for cell in row]
+    return Beside(method, tuple(map(our_tables.reproduced, cells)), departures_of_row(cells, departing))
+
+
+def departures_of_row(row: Sequence[PublishedCell], departing: Departing) -> tuple[Departure, ...]:
+    """Return what our cells of a row have otherwise than the paper, each once.
+
+    Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
+    """
+    tasks = dict.fromkeys(cell.task for cell in row if cell.task and cell.method)
+    of_tasks: dict[Departure, dict[str, None]] = {}
+    for cell in row:
+        for departure in departing(cell):
+            of_tasks.setdefault(departure, {})[cell.task] = None
+    found = []
+    for departure, where in of_tasks.items():
+        if len(where) == len(tasks):
+            found.append(departure)
+        else:
+            found += [replace(departure, setting=f"{task}:{departure.setting}") for task in where]
+    return tuple(found)
 
 
 @dataclass(frozen=True)

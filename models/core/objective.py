@@ -117,6 +117,11 @@ class Objective(Trainable):
         """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
 
     @classmethod
+    def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that stand for another value with that value, by name; for those who compare options."""
+        return {}
+
+    @classmethod
     def why_not(cls, place: Place) -> str | None:
         """Return why the method does not fit a backbone and a task, or None."""
         if place.architecture not in cls.architectures:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.base.departure import Departure
 from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.leaderboards.published.needs import chosen, key_of_cell, needs
@@ -225,7 +226,8 @@ def test_every_need_is_a_task_with_methods_once_and_its_decodings_are_as_the_sto
 
 def test_needs_of_known_tables():
     (small,) = needs(chosen(["histalign/table1"]), "small")
-    assert (small.task, small.methods, small.decodings) == ("ambiguous_template", ("mle", "trime", "histalign"), ())
+    methods = ("mle", "trime", "histalign", "histalign.released")
+    assert (small.task, small.methods, small.decodings) == ("ambiguous_template", methods, ())
     assert [need.backbone for need in needs(chosen(["histalign/table1"]), "paper")] == ["gpt2", "gpt2-large"]
     lyrics = needs(chosen(["f2softmax/table3"]), "small")
     assert [need.methods for need in lyrics] == [("f2softmax", "mle"), ("f2softmax.posterior",)]
@@ -261,6 +263,69 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     assert told["verdicts"] == {WITHIN: 2, OFF: 2, NOT_RUN: 2, NOT_COMPARABLE: 6}
     assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
     assert told["rows"][2]["cells"][0]["ours"] is None
+
+
+REDUCTION = Departure("method.reduction", "pair_mean", "sum", "authors", "eq. 5")
+LENGTH = Departure("trainer.length", "300 steps", "10 epochs")
+AS_CODED = Departure("method.reduction", "authors", "sum", "authors", "eq. 5")
+
+
+def departing(cell):
+    """What three methods have otherwise."""
+    return {"histalign": (REDUCTION, LENGTH), "histalign.released": (AS_CODED, LENGTH), "mle": (LENGTH,)}.get(
+        cell.method, ()
+    )
+
+
+def with_released(root, preset):
+    """The table above, with the released form beside its last method."""
+    text = PAPER.replace('method = "histalign"', 'method = "histalign", released = "histalign.released"')
+    table = read(text, "papers/paper.toml").tables[0]
+    return reproduce(table, tables(Store(root), None, "all", False)[0], preset, departing=departing)
+
+
+def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_path):
+    store(tmp_path, "histalign", {0: 32.0})
+    store(tmp_path, "histalign.released", {0: 35.5})
+    found = with_released(tmp_path, "paper")
+    assert found.departures == ((LENGTH,), (), (REDUCTION, LENGTH), ())
+    page = markdown([found])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    at = next(place for place, row in enumerate(rows) if row[0] == "HISTALIGN")
+    assert [row[:3] for row in rows[at + 3 : at + 7]] == [
+        ["", "verdict", "within"],
+        ["", "departs", "1-2"],
+        ["histalign.released", "ours (n=1)", "35.50"],
+        ["", "departs", "1, 3"],
+    ]
+    for said in (page.replace("\\", ""), terminal([found], 150)):
+        assert "departs 1: trainer.length: 300 steps; paper: 10 epochs" in said
+        assert "departs 2: method.reduction: pair_mean; paper: sum (eq. 5); code: authors" in said
+        assert "departs 3: method.reduction: authors; paper: sum (eq. 5); code: the same" in said
+    row = content(found)["rows"][2]
+    assert row["departures"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
+    assert (row["beside"]["method"], row["beside"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
+    assert row["beside"]["departures"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
+    assert content(found)["rows"][1]["departures"] == []
+    assert found.count() == reproduced(tmp_path).count()
+
+
+def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
+    found = with_released(tmp_path, "small")
+    said = terminal([found], 150)
+    assert "departs 1: method.reduction: pair_mean" in said
+    assert "departs in sizes, too: trainer.length" in said
+    assert "300 steps" not in said
+    assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
+
+
+def test_departures_of_one_task_of_several_say_which(tmp_path):
+    def of_task(cell):
+        return (LENGTH, REDUCTION) if cell.task == "xsum" else (REDUCTION,)
+
+    (table,) = chosen(["histalign/table5"])
+    found = reproduce(table, [], "paper", departing=of_task)
+    assert [one.setting for one in found.departures[0]] == ["xsum:trainer.length", "method.reduction"]
 
 
 def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
