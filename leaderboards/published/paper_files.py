@@ -5,7 +5,8 @@ setting may stand at a table, part, column and row; the later of these decides. 
 not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the
 copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the variant of its method
 that stands beside ours, because paper and released code have different objectives. `level` and `level_why`, at a table
-or its parts, say how near our own rows can come to it (`LEVELS`).
+or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the text says of it
+(`bench.leaderboards.published.checks`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from bench.base.entries import all_names
 from bench.errors import DataError, did_you_mean
+from bench.leaderboards.published.checks import Check, checks
 from bench.leaderboards.published.training_times import TrainingTime, training_times
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
@@ -48,7 +50,7 @@ REQUIRED = {
 """Keys that must be there."""
 OPTIONAL = {
     "paper": {"samples", "inconsistency", "training"},
-    "table": {"note", "rows", "part", *LEVEL, *SETTINGS},
+    "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
     "row": {"method", "released", "than", "spreads", *SETTINGS},
@@ -153,6 +155,7 @@ class PublishedTable:
         columns: headings, as printed.
         rows: cells, a row each.
         levels: how near our rows can come; empty for a table without scores.
+        checks: what the paper's text says of its numbers.
     """
 
     address: str
@@ -163,6 +166,7 @@ class PublishedTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[PublishedCell, ...], ...]
     levels: tuple[Level, ...]
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,15 +213,17 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
     for part in table.get("part", [{"label": "", "rows": table.get("rows", ())}]):
         _check_keys("part", part, where)
         rows += [_row(paper, table, part, row, where) for row in part["rows"]]
+    columns = tuple(column["label"] for column in table["columns"])
     return PublishedTable(
         address=address_of(paper, table["name"]),
         name=table["name"],
         title=table["title"],
         about=table["about"],
         note=table.get("note", ""),
-        columns=tuple(column["label"] for column in table["columns"]),
+        columns=columns,
         rows=tuple(rows),
         levels=tuple(_levels(table, where)),
+        checks=tuple(checks(table.get("check", ()), [row[0].row for row in rows], columns, where)),
     )
 
 

@@ -20,7 +20,15 @@ from rich.text import Text
 from bench.base.departure import Departure
 from bench.base.outward import plain
 from bench.leaderboards.published.order import Order
-from bench.leaderboards.published.reproduction import NOT_COMPARABLE, NOT_RUN, OFF, WITHIN, Reproduced, Reproduction
+from bench.leaderboards.published.reproduction import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OFF,
+    WITHIN,
+    Checked,
+    Reproduced,
+    Reproduction,
+)
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown import escaped
 from bench.leaderboards.render.terminal import short, width_of
@@ -117,7 +125,19 @@ def remarks(reproduction: Reproduction) -> list[str]:
         columns = [f"{order.column} {_agreeing(order)}" for order in reproduction.orders if order.block == block]
         texts.append(f"pairs of rows in the paper's order{where} (tau-b): {', '.join(columns)}")
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
+    texts += [check_text(each) for each in reproduction.checks]
     return texts + said_of(reproduction) + list(reproduction.notes)
+
+
+def check_text(checked: Checked) -> str:
+    """Return a sentence of the paper with ours."""
+    check, numbers_of = checked.check, []
+    if checked.printed is not None:
+        numbers_of.append(f"printed {checked.printed:g}")
+    if checked.ours is not None:
+        numbers_of.append(f"ours {number(checked.ours.mean)}{_spread(checked.ours.half, '.2f')}")
+    verdict = ": ".join(filter(None, [checked.verdict, checked.reason]))
+    return f'check, {check.where}, "{check.quote}": {", ".join([check.name, *numbers_of])}: {verdict}'
 
 
 def lines_under(reproduction: Reproduction, place: int) -> list[tuple[str, list[str]]]:
@@ -264,6 +284,21 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
         "notes": list(reproduction.notes),
         "rows": rows,
         "orders": [vars(order) for order in reproduction.orders],
+        "checks": [_check(each) for each in reproduction.checks],
+    }
+
+
+def _check(checked: Checked) -> dict[str, Any]:
+    """Return a check as plain content."""
+    ours = None
+    if checked.ours is not None:
+        ours = {"mean": checked.ours.mean, "half": checked.ours.half, "n": checked.ours.n}
+    return {
+        **vars(checked.check),
+        "verdict": checked.verdict,
+        "reason": checked.reason,
+        "printed": checked.printed,
+        "ours": ours,
     }
 
 

@@ -4,11 +4,13 @@ import pytest
 
 from bench.base.departure import Departure
 from bench.config.decoding import parse
-from bench.errors import UsageError
+from bench.errors import DataError, UsageError
 from bench.leaderboards.published.needs import chosen, key_of_cell, needs
 from bench.leaderboards.published.paper_files import read
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import (
+    FAILS,
+    HOLDS,
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
@@ -326,6 +328,74 @@ def test_departures_of_one_task_of_several_say_which(tmp_path):
     (table,) = chosen(["histalign/table5"])
     found = reproduce(table, [], "paper", departing=of_task)
     assert [one.setting for one in found.departures[0]] == ["xsum:trainer.length", "method.reduction"]
+
+
+CHECKS = """
+[[table.check]]
+where = "section 9"
+quote = "{quote}"
+row = "BART"
+{what}
+relation = "{relation}"
+value = {value}
+"""
+
+
+def with_check(root, relation, value, what='column = "B1"', preset="paper"):
+    """The table above with a sentence about its first row."""
+    text = PAPER + CHECKS.format(quote="as we say", what=what, relation=relation, value=value)
+    table = read(text, "papers/paper.toml").tables[0]
+    found = reproduce(table, tables(Store(root), None, "all", False)[0], preset)
+    return found, found.checks[0]
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "verdict"),
+    [("at most", 31, HOLDS), ("at most", 30.9, FAILS), ("above", 30, HOLDS), ("above", 31, FAILS), ("is", 31.02, HOLDS),
+     ("is", 40, FAILS)],
+)  # fmt: skip
+def test_what_the_text_says_of_a_number_is_checked(tmp_path, relation, value, verdict):
+    store(tmp_path, "mle", {0: 31.0})
+    found, checked = with_check(tmp_path, relation, value)
+    assert (checked.verdict, checked.printed, checked.ours.mean) == (verdict, 30.0, 31.0)
+    said = f'check, section 9, "as we say": BART, B1 {relation} {value:g}, printed 30, ours 31.00: {verdict}'
+    assert said in terminal([found], 200)
+    assert said.replace("_", "") in markdown([found]).replace("\\", "").replace("_", "")
+    (told,) = content(found)["checks"]
+    assert (told["quote"], told["verdict"], told["ours"]["mean"]) == ("as we say", verdict, 31.0)
+    assert found.short_of - reproduced(tmp_path).short_of == (verdict == FAILS)
+
+
+def test_a_check_of_a_number_that_no_table_has(tmp_path):
+    store(tmp_path, "mle", {0: 31.0})
+    _, checked = with_check(tmp_path, "is", 15.5, 'metric = "bleu-3"')
+    assert (checked.verdict, checked.printed, checked.ours.mean) == (HOLDS, None, 15.5)
+    _, absent = with_check(tmp_path, "is", 15.5, 'metric = "bleu-2"')
+    assert absent.verdict == NOT_RUN
+    _, other = with_check(tmp_path, "is", 15.5, 'metric = "bleu-3"\nother = "of other texts"')
+    assert (other.verdict, other.reason) == (NOT_COMPARABLE, "of other texts")
+
+
+def test_a_check_at_another_scale_is_not_comparable(tmp_path):
+    store(tmp_path, "mle", {0: 31.0}, preset="small", backbone="small-encdec")
+    found, checked = with_check(tmp_path, "above", 50, preset="small")
+    assert (checked.verdict, found.short_of) == (NOT_COMPARABLE, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('column = "B1"', 'column = "B9"', "unknown column 'B9'"),
+        ('column = "B1"', "", "one of column and metric"),
+        ("above", "near", "unknown relation 'near'"),
+        ('row = "BART"', 'row = "BERT"', "unknown row 'BERT'"),
+        ('quote = "as we say"', 'quot = "as we say"', "expected quote"),
+    ],
+)
+def test_a_check_that_is_none_is_refused(old, new, said):
+    text = CHECKS.format(quote="as we say", what='column = "B1"', relation="above", value=1).replace(old, new)
+    with pytest.raises(DataError, match=said):
+        read(PAPER + text, "papers/paper.toml")
 
 
 def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
