@@ -207,7 +207,7 @@ def said_of(reproduction: Reproduction) -> list[str]:
     texts = [f"departs {number}: {departure.text}" for departure, number in number_of.items()]
     others = [departure.setting for departure in every(reproduction) if departure not in number_of]
     if others:
-        texts.append(f"departs in sizes, too: {', '.join(dict.fromkeys(others))}")
+        texts.append(f"departs in the rest of its recipe, too: {', '.join(dict.fromkeys(others))}")
     return texts
 
 

@@ -316,7 +316,7 @@ def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
     found = with_released(tmp_path, "small")
     said = terminal([found], 150)
     assert "departs 1: method.reduction: pair_mean" in said
-    assert "departs in sizes, too: trainer.length" in said
+    assert "departs in the rest of its recipe, too: trainer.length" in said
     assert "300 steps" not in said
     assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
 
