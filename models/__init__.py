@@ -26,6 +26,8 @@ class MethodEntry(Entry):
 
 
 RELEASED = {"released": {"method.variant": "released"}}
+RELEASED_BILSTM = {"released": {"backbone.variant": "released"}}
+"""Of methods whose difference is in their model."""
 
 MEMORIES = ("mle.cache", "mle.knn")
 """What explains the gain of a trained cache: memories that nothing was trained for."""
@@ -116,12 +118,17 @@ METHODS: dict[str, MethodEntry] = {
         controls=("mle.decoupled", "mle.matched", *DECODERS),
     ),
     "seq2seq": MethodEntry(
-        "bench.models.seq2seq:Seq2Seq", "BiLSTM with attention and copying", "Peng et al. 2019", tuned_by="optim.lr"
+        "bench.models.seq2seq:Seq2Seq",
+        "BiLSTM with attention and copying",
+        "Peng et al. 2019",
+        variants=RELEASED_BILSTM,
+        tuned_by="optim.lr",
     ),
     "attexp": MethodEntry(
         "bench.models.attexp:AttExp",
         "Seq2Seq that attends to an exemplar and copies from it",
         "Peng et al. 2019",
+        variants=RELEASED_BILSTM,
         controls=("copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),
@@ -129,7 +136,11 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.adadec:AdaDec",
         "Seq2Seq whose decoder weights are made for an exemplar",
         "Peng et al. 2019",
-        variants={"const": {"backbone.exemplar": "constant"}, "swapped": {"evaluation_variant.exemplars": "swapped"}},
+        variants={
+            **RELEASED_BILSTM,
+            "const": {"backbone.exemplar": "constant"},
+            "swapped": {"evaluation_variant.exemplars": "swapped"},
+        },
         controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),
@@ -137,6 +148,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.adadec_attexp:AdaDecAttExp",
         "AdaDec and AttExp together",
         "Peng et al. 2019",
+        variants=RELEASED_BILSTM,
         controls=("adadec.const", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),

@@ -28,7 +28,8 @@ class AttExp(Seq2Seq):
 
     name: ClassVar[str] = "attexp"
     paper: ClassVar[str] = "Peng et al. 2019"
-    settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "attend", "backbone.exemplar_width": 64}
+    settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "attend"}
+    defaults: ClassVar[Mapping[str, Any]] = {"backbone.exemplar_width": 64}  # the paper's are in the tasks' recipes
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 
     def __init__(self, backbone: Backbone, *, equal_targets: bool = True) -> None:

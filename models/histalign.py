@@ -15,8 +15,9 @@ entries.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from torch import Tensor
@@ -95,6 +96,12 @@ class HistAlign(Objective):
         self.rank_scope = rank_scope or defaults["rank_scope"]
         # The authors' mean is over a micro-batch, and ranks over a sequence count its padding.
         self.batch_invariant = self.reduction != "authors" and self.rank_scope == "cache"
+
+    @classmethod
+    def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return base, reduction and rank_scope as they are used, those of the variant where none is set."""
+        defaults = DEFAULTS[options["variant"]]
+        return {name: options[name] or default for name, default in defaults.items()}
 
     def log_probs(self, rows: Rows) -> Tensor:
         """Eq. 3, [n, V]."""

@@ -31,6 +31,11 @@ class Wikibio(Task):
     al. is a sequence of words that know their field and place in it, which a plain encoder is told by the words around
     them. Fields without a value are not read. Of a box that is longer than `trainer.max_source`, fields that do not fit
     are left out whole, in the order of the box, and counted.
+
+    AdaDec's embeddings here are fixed vectors of GloVe (A.2). They are no part of the recipe, since they must be
+    fetched: `curl -LO https://nlp.stanford.edu/data/glove.840B.300d.zip`, unpack it, and
+    `--set backbone.glove=glove.840B.300d.txt`. Key and record hold the hash of the file; without it `bench reproduce`
+    says so under the row.
     """
 
     name: str = "wikibio"
@@ -46,8 +51,7 @@ class Wikibio(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.max_source": 160, "trainer.max_target": 48},
-        # AdaDec section 4.3 and A.2: words, not BPE, and a softmax of its own. Its fixed embeddings are the vectors of
-        # GloVe (840B, 300 dimensions): --set backbone.glove=glove.840B.300d.txt. How long a box may be is not given.
+        # AdaDec section 4.3 and A.2: words, not BPE, and a softmax of its own. How long a box may be is not given.
         "paper": {
             **peng(
                 width=300,

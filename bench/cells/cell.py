@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bench.base.keys import key_of, sha256
+from bench.base.files import hash_of
+from bench.base.keys import key_of
 from bench.cells.wanted import Evaluation, rows_key_of, wanted
 from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.errors import MissingError
 from bench.models.backbones import is_pretrained
+from bench.models.backbones.recurrent.glove import HOW_TO_GET
 from bench.store.store import TOKENIZER, CellFolder, Store, cell_at
 from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
+ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
+"""What to do where the file of a backbone's option is not there."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +146,16 @@ def placed(options: Mapping[str, Any]) -> dict[str, Any]:
         if file.is_dir():
             file = file / TOKENIZER
         if not file.is_file():
-            raise MissingError(f"backbone.{name} names '{file}', which is no file")
-        by_content[name] = sha256(file.read_bytes())
+            raise MissingError(f"backbone.{name} names '{file}', which is no file{ADVICE.get(name, '')}")
+        about = file.stat()
+        by_content[name] = _kept_hash(file, about.st_size, about.st_mtime_ns)
     return by_content
+
+
+@lru_cache(maxsize=64)
+def _kept_hash(file: Path, size: int, changed: int) -> str:
+    """Return the hash of a file, read once for each size and time of it: word vectors are gigabytes."""
+    return hash_of(file)
 
 
 def donor_of(config: CellConfig) -> CellFolder | None:

@@ -18,11 +18,13 @@ from bench.cells.cell import Cell, described
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.evaluators import to_device
 from bench.cells.how import How, device_of
+from bench.cells.paper_preset import PAPER
 from bench.cells.progress import WRITING
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
 from bench.cells.watched import is_lower_better
 from bench.config.config import joined
+from bench.config.departures import departures_of
 from bench.config.second import SECOND
 from bench.models.core.objective import Objective
 from bench.processes.heartbeat import OnBeat, beating, no_beat
@@ -257,6 +259,9 @@ def store_trained(
 ) -> None:
     """Put the checkpoint in its place, then the record that vouches for it.
 
+    The record of a paper's recipe says what of it is other than the paper or its code; how its texts were written is in
+    their rows, and what its data is in its manifests.
+
     Args:
         result: what `train` returned.
         recorded: on how many processes and micro-batches, and what else it was asked, for the provenance.
@@ -282,6 +287,8 @@ def store_trained(
             "checkpoint_sha256": digest,
         },
     }
+    if cell.config.preset == PAPER:
+        content["departures"] = [departure.as_dict() for departure in departures_of(cell.config, cell.method)]
     pretrained = objective.backbone.pretrained
     if pretrained is not None and pretrained.repository:
         content["model"]["hub"] = pretrained.as_dict()

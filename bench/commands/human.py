@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import split_names
 from bench.cli_options import data_options, json_option, positive, say_damaged, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
 from bench.store.reading import readable, readable_rows
 from bench.store.store import CellFolder, Store, StoredRows
+
+if TYPE_CHECKING:
+    from bench.leaderboards.human.study import Shorten
 
 SETTINGS = ("preset", "backbone", "decoding", "split")
 """What must be the same for all methods of a study."""
@@ -49,6 +52,17 @@ def make_options(parser: argparse.ArgumentParser) -> None:
         type=whole,
         metavar="N",
         help="texts of a pair differ by fewer characters; default 200, 0 for any",
+    )
+    parser.add_argument(
+        "--relevant",
+        type=positive,
+        metavar="N",
+        help="of a source, only the N sentences nearest to each text shown (kind single; HistAlign B.2 has 10)",
+    )
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help="of these sentences: a folder or a hub id in the cache; default sentence-transformers/all-mpnet-base-v2",
     )
     parser.add_argument("--draw", type=whole, default=0, metavar="SEED", help="of what is drawn, ordered and put left")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the study is written")
@@ -165,6 +179,11 @@ def write_studied(given: argparse.Namespace, store: Store) -> None:
         "settings": dict(zip(SETTINGS, first.settings, strict=True)),
         "cells": {method: source_of(rows) for method, rows in chosen.items()},
     }
+    shorten = None
+    if given.relevant is not None:
+        shorten, about["relevant"] = shortening(given)
+    elif given.encoder is not None:
+        raise UsageError("--encoder is for --relevant N, the sentences of a source that raters see")
     made = study(
         rated,
         methods,
@@ -173,6 +192,7 @@ def write_studied(given: argparse.Namespace, store: Store) -> None:
         checks=given.checks,
         seed=given.draw,
         gap=given.gap,
+        shorten=shorten,
         about=about,
     )
     where = write_study(given.out, made)
@@ -186,6 +206,33 @@ def write_studied(given: argparse.Namespace, store: Store) -> None:
         f"{where['key.json']}: says whose text is whose; keep it to yourself and from being lost\n"
         f"then: bench human read answers*.csv --key {where['key.json']}"
     )
+
+
+def shortening(given: argparse.Namespace) -> tuple[Shorten, dict[str, Any]]:
+    """Return what shortens sources to their relevant sentences, and what the key says of it.
+
+    Raises:
+        UsageError: the study is one of pairs, whose beginnings are short.
+        MissingError: the encoder is not here.
+    """
+    from bench.leaderboards.human.relevant import ENCODER, relevant
+    from bench.metrics.faithfulness.embedder import NoVerifier, embed, load
+
+    if given.kind != "single":
+        raise UsageError("--relevant shortens the source of single texts; the beginning of a pair is shown whole")
+    checkpoint = given.encoder or ENCODER
+    try:
+        encoder = load(checkpoint)
+    except NoVerifier as error:
+        raise MissingError(
+            f"--relevant needs the encoder '{checkpoint}' ({error}); hf download {ENCODER} gets that of the paper, or "
+            f"name a folder with --encoder"
+        ) from error
+
+    def shorten(source: str, texts: Sequence[str]) -> str:
+        return relevant(source, texts, lambda parts: embed(encoder, parts)[0].numpy(), given.relevant)
+
+    return shorten, {"sentences": given.relevant, "encoder": encoder.signature}
 
 
 def source_of(rows: GeneratedRows) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def rendered(
     held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     made.code = max(made.code, say_damaged(store))
     every = {
-        table.address: reproduce(table, held, made.preset, made.planned, made.reasons)
+        table.address: reproduce(table, held, made.preset, made.planned, made.reasons, made.departing)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
     }
     found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
@@ -137,6 +137,7 @@ class Made:
     planned: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
     reasons: dict[tuple[str, str, str], str] = field(default_factory=dict)
     plans: list[dict[str, Any]] = field(default_factory=list)
+    configured: dict[tuple[str, str, str], Any] = field(default_factory=dict)
     limited: bool = False
     short_of: int = 0
     code: int = 0
@@ -178,13 +179,36 @@ class Made:
         )  # fmt: skip
 
     def missing(self, need: Any, why: str, running: bool) -> None:
-        """Note that a need cannot even be planned here."""
+        """Note that a need cannot even be planned here; what its cells would be is known all the same."""
         for method in need.methods:
             self.reasons[need.task, method, need.backbone] = why
+            self.configured[need.task, method, need.backbone] = self.without_data(need, method)
         self.plans.append({"task": need.task, "backbone": need.backbone, "methods": list(need.methods), "why": why})
         if running:
             print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
             self.code = max(self.code, MissingError.exit_code)
+
+    def without_data(self, need: Any, method: str) -> Any:
+        """Return configuration and method of a cell whose data is not here, and no status of its data."""
+        from bench.config.config import parse_sets
+        from bench.config.resolve import cell_config, find_method
+        from bench.tasks import find_task
+
+        given, found = self.arguments(need), find_method(method)
+        sets = parse_sets(given.sets)
+        task = find_task(need.task).value
+        return cell_config(task, found, given.backbone, 0, self.preset, sets, given.decode, given.limit), found, {}
+
+    def departing(self, cell: Any) -> Any:
+        """Return what our cell behind a published one has otherwise than the paper or its code."""
+        from bench.config.departures import departures_of
+        from bench.leaderboards.published.needs import key_of_cell
+
+        known = self.configured.get(key_of_cell(cell, self.preset))
+        if known is None or cell.than:
+            return ()
+        config, method, data = known
+        return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
 
     def note(self, need: Any, plan: Any, threads: int) -> None:
         """Note the keys of a plan, what it costs with so many threads, and why cells have no number."""
@@ -205,6 +229,8 @@ class Made:
             key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
             self.planned.setdefault(key, set()).add(cell.key)
+            data = {split: cell.task.split(split).status for split in ("train", cell.config.evaluation.split)}
+            self.configured[key] = (cell.config, cell.method, data)
             if why := why_none(cell):
                 self.reasons[key] = why
         about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}

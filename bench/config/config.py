@@ -61,7 +61,8 @@ class TrainerConfig:
         lr: highest learning rate of AdamW.
         warmup: share of the steps, 0 to 1, in which the learning rate rises to `lr`.
         schedule: after the warm-up, `linear` decay to zero, `constant`, or `steps`: times `decay` each `decay_epochs`.
-        weight_decay: of AdamW, on tensors of two dimensions or more.
+        weight_decay: of AdamW, on tensors of two dimensions or more: vectors (biases, gains of normalisation) do not
+            decay.
         clip: largest norm of a step's gradient; 0 for no bound.
         precision: of the computation, in the words of Lightning.
         float32_products: of float32 matrices while training; `high` lets a GPU use TF32, with 10 bits of each factor.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bench.base.credentials import blanked_content
@@ -81,6 +81,7 @@ class Method:
         parent: the method it is fine-tuned from, or nothing.
         evaluation_variant: how it evaluates another method's cell differently, if nothing is trained for it.
         asked: what to type after --method to get it again.
+        defaults: settings for where the task's recipe says nothing.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Method:
     parent: str = ""
     evaluation_variant: EvaluationVariant = EvaluationVariant()
     asked: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -143,9 +145,10 @@ def find_method(name: str) -> Method:
     """
     loaded = find(name, METHODS, "method", check=check_method)
     kind = loaded.value
+    defaults = dict(getattr(kind, "defaults", {}))
     if loaded.code:
         settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
-        return Method(loaded.name, kind, settings, loaded.code, parent, asked=loaded.asked)
+        return Method(loaded.name, kind, settings, loaded.code, parent, asked=loaded.asked, defaults=defaults)
     base, _, variant = name.partition(".")
     given: dict[str, Any] = {}
     if variant:
@@ -164,6 +167,7 @@ def find_method(name: str) -> Method:
         parent,
         evaluation_variant,
         name,
+        defaults,
     )
 
 
@@ -258,7 +262,7 @@ def cell_config(
     limit: int | None,
     own: Mapping[str, OwnPart] | None = None,
 ) -> CellConfig:
-    """Resolve one cell: constructor defaults, then the task's recipe, then the method's settings, then overrides.
+    """Resolve one cell: constructor and method defaults, then the task's recipe, the method's settings, overrides.
 
     Args:
         own: `task`, where it is the user's own.
@@ -274,7 +278,7 @@ def cell_config(
     def values(section: str) -> dict[str, Any]:
         by_recipe = section_values(recipe, section, scopes)
         by_user = section_values(given, section, scopes)
-        return {**by_recipe, **method.values(section), **by_user}
+        return {**_section(method.defaults, section), **by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
         return fill_together(make, known(values(section), options_of(make)), what)

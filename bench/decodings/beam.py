@@ -5,7 +5,7 @@ Shapes: B rows, k beams of each, V vocabulary, C best continuations of a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +16,7 @@ from bench.errors import UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Beam"]
+__all__ = ["Beam", "repeats"]
 
 Grown = tuple[float, int, int]
 """A text with one more token: its log-probability, the place of the text that it continues, and the token."""
@@ -26,18 +26,21 @@ Grown = tuple[float, int, int]
 class Beam(Decoding):
     """Continue the k best texts; of those that end take the best one for its length.
 
-    The library's own search; with `gnmt`, the same search here, because the library has no such length penalty. A text
-    of n tokens, its end token among them, is scored by log p / n^length_penalty or, after Wu et al. 2016, eq. 14, by
-    log p / ((5 + n) / 6)^gnmt; their coverage penalty is no part of it.
+    The library's own search; with `gnmt` or `unrepeated_ngram`, which the library does not have, the same search here.
+    A text of n tokens, its end token among them, is scored by log p / n^length_penalty or, after Wu et al. 2016,
+    eq. 14, by log p / ((5 + n) / 6)^gnmt; their coverage penalty is no part of it.
 
     Of the 2k best continuations, those among the first k that end are finished, and the first k that do not end go on.
     A row is done when k texts are finished and its best running one, at its present length, does not beat the worst of
-    them.
+    them. Of these k the best is taken; with `unrepeated_ngram`, the best of those in whose words no n-gram of that size
+    stands twice, or the best of all where each has one that does: with 3 this is the choice of the released AdaDec,
+    which passes over texts with an unknown word too.
 
     Args:
         beams: how many texts are continued.
         length_penalty: power of the length.
         gnmt: power of Wu et al.'s form of the length, in place of `length_penalty`; None for that one.
+        unrepeated_ngram: words of the n-grams that do not stand twice in the text that is taken; 0 takes the best text.
         early_stopping: stop as soon as there are `beams` finished texts.
 
     >>> Beam(beams=4, length_penalty=2.0).text
@@ -50,6 +53,7 @@ class Beam(Decoding):
     beams: int = whole(least=2, value=True, example="beam=4")
     length_penalty: float = number(1.0)
     gnmt: float | None = number(None, only_when_set=True)
+    unrepeated_ngram: int = whole(0, least=0, place=2, only_when_set=True)
     early_stopping: bool = flag(place=2)
 
     def check(self) -> None:
@@ -71,8 +75,8 @@ class Beam(Decoding):
 
     @property
     def own_loop(self) -> bool:
-        """The library divides by a power of the length and by nothing else."""
-        return self.gnmt is not None
+        """The library divides by a power of the length and by nothing else, and takes the best text."""
+        return self.gnmt is not None or self.unrepeated_ngram > 0
 
     @property
     def width(self) -> int:
@@ -100,7 +104,14 @@ class Beam(Decoding):
             scores = scores.new_tensor([score for score, _, _ in running]).view_as(scores)
             texts.keep([place for _, place, _ in running])
             texts.append(texts.ids.new_tensor([token for _, _, token in running]))
-        return [row.texts[0][1] for row in rows]
+        return [self.chosen([text for _, text in row.texts], texts) for row in rows]
+
+    def chosen(self, finished: list[list[int]], texts: Texts) -> list[int]:
+        """Return the text that is taken of those of a row that are finished, the best first."""
+        for text in finished:
+            if not self.unrepeated_ngram or not repeats(texts.words(text), self.unrepeated_ngram):
+                return text
+        return finished[0]
 
     def continuations(self, texts: Texts, scores: Tensor) -> list[list[Grown]]:
         """Return each row's best continuations, the best first.
@@ -131,6 +142,16 @@ class Beam(Decoding):
         if running:
             row.look(running[0][0], texts.ids.shape[1] + 1 - texts.start)
         return running[: self.beams]
+
+
+def repeats(words: Sequence[str], size: int) -> bool:
+    """Return whether an n-gram of this size stands twice among words; they may overlap.
+
+    >>> repeats("a b a b a".split(), 3), repeats("a b c a b".split(), 3)
+    (True, False)
+    """
+    ngrams = [tuple(words[start : start + size]) for start in range(len(words) - size + 1)]
+    return len(set(ngrams)) < len(ngrams)
 
 
 @dataclass

@@ -108,6 +108,11 @@ class Continuation:
             scores = processor(self.ids, scores)
         return scores
 
+    def words(self, tokens: Sequence[int]) -> list[str]:
+        """Return the words of a text, between white space, without special tokens."""
+        text: str = self.objective.backbone.tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return text.split()
+
     def append(self, tokens: Tensor) -> None:
         """Add a token to each text, [R], and run the model over it."""
         new = tokens[:, None]

@@ -36,4 +36,4 @@ def method_of(what: type[Objective] | str) -> Method:
         if entry.target == target:
             return find_method(name)
     name = str(getattr(kind, "name", kind.__name__))
-    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent, asked=target)
+    return Method(name, kind, dict(kind.settings), {"class": target}, kind.parent, asked=target, defaults=kind.defaults)

@@ -2,15 +2,16 @@
 
 After HistAlign, appendix B: pairs of continuations of one prompt that differ in length by less than 200 characters
 (coherence and fluency, better or the same), and the summaries of one article together (consistent, informative, yes or
-no). The page and the HITs hold opaque item names only; which side is whose text is in `key.json` and nowhere else.
+no), of which raters may be shown the sentences that matter (`bench.leaderboards.human.relevant`). The page and the HITs
+hold opaque item names only; which side is whose text is in `key.json` and nowhere else.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ GAP = 200
 """The two texts of a pair differ in length by fewer characters (HistAlign B.1)."""
 CHECK_WORDS = 8
 """A text with fewer different words makes no check of a pair: it may still read well when it is shuffled."""
+Shorten = Callable[[str, Sequence[str]], str]
+"""A context and the texts that are shown with it -> what raters see of the context."""
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but tab and line end, and lone surrogates."""
@@ -123,6 +126,7 @@ def study(
     checks: int = 0,
     seed: int = 0,
     gap: int | None = None,
+    shorten: Shorten | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Study:
     """Make a study of `items` rows, the same for the same rows, methods and seed, in whatever order they come.
@@ -140,6 +144,7 @@ def study(
         seed: decides which rows are drawn, their order and the places of methods.
         gap: the texts of an item differ in length by fewer characters, any length for 0; default `GAP` for pairs and
             0 for single texts.
+        shorten: what raters see of a context, given the texts that are shown with it; None for all of it.
         about: kept in the key as it is: task, cells, decoding.
 
     Raises:
@@ -152,6 +157,8 @@ def study(
     all_items = [_item(row, _places(methods, i, seed)) for i, row in enumerate(drawn)]
     all_items += [_check(rest, i, methods, kind, seed) for i in range(checks)]
     all_items.sort(key=lambda item: key_of([seed, "show", item.row, item.context]))
+    if shorten is not None:
+        all_items = [replace(item, context=shorten(item.context, item.texts)) for item in all_items]
     named = {f"i{i:03}": item for i, item in enumerate(all_items, 1)}
     content: dict[str, Any] = {
         "schema": SCHEMA,

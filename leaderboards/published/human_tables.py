@@ -48,7 +48,7 @@ def _how_to_ask(table: PublishedTable) -> str:
     """Say which commands ask people for a table."""
     cells = [row[0] for row in table.rows]
     methods = ",".join(dict.fromkeys(name for cell in cells for name in (cell.method, cell.than) if name))
-    kind = "single"
+    kind = "single --relevant 10"
     if cells[0].than:
         kind = "pairwise"
     task = cells[0].task.removeprefix(HUMAN)

@@ -3,8 +3,10 @@
 A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]` and `[[training]]`. A
 setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of them makes its cells
 not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the
-copy of the paper that was used, `1.2?` for what can hardly be read. `level` and `level_why`, at a table or its
-parts, say how near our own rows can come to it (`LEVELS`).
+copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the variant of its method
+that stands beside ours, because paper and released code have different objectives. `level` and `level_why`, at a table
+or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the text says of it
+(`bench.leaderboards.published.checks`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 
 from bench.base.entries import all_names
 from bench.errors import DataError, did_you_mean
+from bench.leaderboards.published.checks import Check, checks
 from bench.leaderboards.published.training_times import TrainingTime, training_times
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
@@ -47,10 +50,10 @@ REQUIRED = {
 """Keys that must be there."""
 OPTIONAL = {
     "paper": {"samples", "inconsistency", "training"},
-    "table": {"note", "rows", "part", *LEVEL, *SETTINGS},
+    "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
-    "row": {"method", "than", "spreads", *SETTINGS},
+    "row": {"method", "released", "than", "spreads", *SETTINGS},
     "samples": {"decoding", "modes"},
     "inconsistency": set[str](),
 }
@@ -72,6 +75,7 @@ class PublishedCell:
         method: ours.
         metric: the column of ours.
         than: the method a comparison is with; empty where it is none.
+        released: the variant of the method whose numbers stand beside ours; empty for none.
         split, preset: of the task that it is of.
         backbone: ours, or empty.
         decoding: as our cells name it.
@@ -94,6 +98,7 @@ class PublishedCell:
     method: str
     metric: str
     than: str = ""
+    released: str = ""
     split: str = "test"
     preset: str = "paper"
     backbone: str = ""
@@ -150,6 +155,7 @@ class PublishedTable:
         columns: headings, as printed.
         rows: cells, a row each.
         levels: how near our rows can come; empty for a table without scores.
+        checks: what the paper's text says of its numbers.
     """
 
     address: str
@@ -160,6 +166,7 @@ class PublishedTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[PublishedCell, ...], ...]
     levels: tuple[Level, ...]
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,15 +213,17 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
     for part in table.get("part", [{"label": "", "rows": table.get("rows", ())}]):
         _check_keys("part", part, where)
         rows += [_row(paper, table, part, row, where) for row in part["rows"]]
+    columns = tuple(column["label"] for column in table["columns"])
     return PublishedTable(
         address=address_of(paper, table["name"]),
         name=table["name"],
         title=table["title"],
         about=table["about"],
         note=table.get("note", ""),
-        columns=tuple(column["label"] for column in table["columns"]),
+        columns=columns,
         rows=tuple(rows),
         levels=tuple(_levels(table, where)),
+        checks=tuple(checks(table.get("check", ()), [row[0].row for row in rows], columns, where)),
     )
 
 
@@ -269,9 +278,10 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
     settings = _settings(levels)
     task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
     method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
+    released = row.get("released", "")
     _check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
     _check_name("backbone", backbone, ["", *BACKBONES], where)
-    for name in (method, than):
+    for name in (method, than, released):
         _check_name("method", name, ["", *all_names(METHODS)], where)
     higher_is_better = _direction(task, column, where)
     why_not = _why_not(levels, printed)
@@ -299,6 +309,7 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
         method=method,
         metric=metric,
         than=than,
+        released=released,
         backbone=backbone,
         spread=spread_value,
         spread_kind=settings.pop("spread", ""),

@@ -7,9 +7,11 @@ printed digit is always granted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from bench.base.departure import Departure
+from bench.leaderboards.published.checks import Check
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
 from bench.leaderboards.published.order import Order, order_of
 from bench.leaderboards.published.paper_files import UNSURE
@@ -20,6 +22,8 @@ from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
 
 WITHIN, OFF, NOT_RUN, NOT_COMPARABLE = VERDICTS = ("within interval", "off", "not run", "not comparable")
+HOLDS, FAILS = "holds", "fails"
+"""Verdicts of checks, beside `not run` and `not comparable`."""
 STRICT_EXIT = 4
 """Exit code of a strict reproduction that falls short."""
 
@@ -54,6 +58,49 @@ class Reproduced:
         return self.ours.mean - self.cell.value
 
 
+Departing = Callable[[PublishedCell], Sequence[Departure]]
+"""What our cell behind a published one has otherwise than the paper; nothing where that is not known."""
+
+
+def nothing_known(cell: PublishedCell) -> Sequence[Departure]:
+    """Return no departure of a cell."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A variant of a row's method, whose numbers stand beside ours.
+
+    Args:
+        method: its name.
+        cells: one a column.
+        departures: as in `Reproduction`.
+    """
+
+    method: str
+    cells: tuple[Reproduced, ...]
+    departures: tuple[Departure, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A sentence of a paper about a number, with ours.
+
+    Args:
+        check: the sentence.
+        verdict: `holds`, `fails`, or of `VERDICTS` `not run` or `not comparable`.
+        reason: of the verdict, where there is one.
+        printed: the number of the table that it is about; None where the table has none.
+        ours: our number; None where there is none.
+    """
+
+    check: Check
+    verdict: str
+    reason: str = ""
+    printed: float | None = None
+    ours: SeedMean | None = None
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A paper's table with ours, in the paper's order of rows and columns.
@@ -64,6 +111,9 @@ class Reproduction:
         rows: its cells with ours, a row each.
         orders: for columns and blocks of rows, whether methods stand in the paper's order.
         notes: what a reader of the whole table must know.
+        departures: for each row, what our cells have otherwise than the paper or its code.
+        beside: for each row, the variant beside it, or None.
+        checks: what the paper's text says of the table's numbers, with ours.
     """
 
     table: PublishedTable
@@ -71,6 +121,9 @@ class Reproduction:
     rows: tuple[tuple[Reproduced, ...], ...]
     orders: tuple[Order, ...]
     notes: tuple[str, ...]
+    departures: tuple[tuple[Departure, ...], ...] = ()
+    beside: tuple[Beside | None, ...] = ()
+    checks: tuple[Checked, ...] = ()
 
     def count(self) -> dict[str, int]:
         """How many cells have each verdict."""
@@ -79,8 +132,9 @@ class Reproduction:
 
     @property
     def short_of(self) -> int:
-        """How many cells are off or not run; a strict reproduction allows none."""
-        return self.count()[OFF] + self.count()[NOT_RUN]
+        """How many cells and checks fail or are not run; a strict reproduction allows none."""
+        failed = sum(each.verdict in (FAILS, NOT_RUN) for each in self.checks)
+        return self.count()[OFF] + self.count()[NOT_RUN] + failed
 
 
 def reproduce(
@@ -89,6 +143,7 @@ def reproduce(
     preset: str,
     planned: Mapping[Key, set[str]] | None = None,
     reasons: Mapping[Key, str] | None = None,
+    departing: Departing = nothing_known,
 ) -> Reproduction:
     """Put a paper's table beside ours.
 
@@ -99,10 +154,71 @@ def reproduce(
         planned: by task, method and backbone, the keys of the cells that were planned; for those that are not in it,
             rows are matched by method and backbone.
         reasons: by the same, why there may be no number.
+        departing: what our cell has otherwise than the paper.
     """
     our_tables = OurTables(ours, preset, planned or {}, reasons or {})
     rows = tuple(tuple(map(our_tables.reproduced, row)) for row in table.rows)
-    return Reproduction(table, preset, rows, tuple(orders(table, rows)), tuple(our_tables.notes(table, rows)))
+    return Reproduction(
+        table,
+        preset,
+        rows,
+        tuple(orders(table, rows)),
+        tuple(our_tables.notes(table, rows)),
+        tuple(departures_of_row(row, departing) for row in table.rows),
+        tuple(beside(row, our_tables, departing) for row in table.rows),
+        tuple(checked(check, table, our_tables) for check in table.checks),
+    )
+
+
+def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Departing) -> Beside | None:
+    """Return the variant that stands beside a row of a paper, or None."""
+    method = row[0].released
+    if not method:
+        return None
+    cells = [replace(cell, method=method) for cell in row]
+    return Beside(method, tuple(map(our_tables.reproduced, cells)), departures_of_row(cells, departing))
+
+
+def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Checked:
+    """Return whether our number is as a sentence of the paper says; a number that is stated has its usual tolerance."""
+    rows = [row for row in table.rows if row[0].row == check.row and check.backbone in ("", row[0].backbone)]
+    printed, cell = None, rows[0][0]
+    if check.column:
+        cell = rows[0][table.columns.index(check.column)]
+        printed = cell.value
+    if check.other:
+        return Checked(check, NOT_COMPARABLE, check.other, printed)
+    stated = f"{check.value:g}"
+    metric = check.metric or cell.metric
+    found = our_tables.reproduced(
+        replace(cell, metric=metric, printed=stated, value=check.value, spread=None, why_not="")
+    )
+    verdict = found.verdict
+    if verdict in (WITHIN, OFF):
+        assert found.ours is not None
+        verdict = FAILS
+        if check.holds_for(found.ours.mean) or (check.relation == "is" and found.verdict == WITHIN):
+            verdict = HOLDS
+    return Checked(check, verdict, found.reason, printed, found.ours)
+
+
+def departures_of_row(row: Sequence[PublishedCell], departing: Departing) -> tuple[Departure, ...]:
+    """Return what our cells of a row have otherwise than the paper, each once.
+
+    Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
+    """
+    tasks = dict.fromkeys(cell.task for cell in row if cell.task and cell.method)
+    of_tasks: dict[Departure, dict[str, None]] = {}
+    for cell in row:
+        for departure in departing(cell):
+            of_tasks.setdefault(departure, {})[cell.task] = None
+    found = []
+    for departure, where in of_tasks.items():
+        if len(where) == len(tasks):
+            found.append(departure)
+        else:
+            found += [replace(departure, setting=f"{task}:{departure.setting}") for task in where]
+    return tuple(found)
 
 
 @dataclass(frozen=True)

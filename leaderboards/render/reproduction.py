@@ -1,7 +1,9 @@
 """Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
 
 Under every row of the paper stand ours, the published number, the difference and the verdict. What is not comparable
-has no difference. What is not comparable or not run has a letter, and the reason stands under the table.
+has no difference. What is not comparable or not run has a letter, and the reason stands under the table. What our cells
+have otherwise than the paper has a number, and is said under the table too; at the preset `small`, whose sizes are all
+others, that is the objective and the decoding, and the rest is named. JSON content has all of it.
 """
 
 from __future__ import annotations
@@ -15,15 +17,26 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench.base.departure import Departure
 from bench.base.outward import plain
 from bench.leaderboards.published.order import Order
-from bench.leaderboards.published.reproduction import NOT_COMPARABLE, NOT_RUN, OFF, WITHIN, Reproduced, Reproduction
+from bench.leaderboards.published.reproduction import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OFF,
+    WITHIN,
+    Checked,
+    Reproduced,
+    Reproduction,
+)
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown import escaped
 from bench.leaderboards.render.terminal import short, width_of
 
 SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 LINES = ("ours", "published", "delta", "verdict")
+IN_SMALL = ("method", "decode")
+"""Sections of the settings whose departures are said in full at the preset `small`."""
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
 
 
@@ -63,7 +76,7 @@ def _spread(half: float | None, form: str) -> str:
 def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
     """Return label and cells of every line, the parts of the table under headings of their own."""
     letter_of, made, part = letters(reproduction), list[tuple[str, list[str]]](), ""
-    for row in reproduction.rows:
+    for place, row in enumerate(reproduction.rows):
         if row[0].cell.part != part:
             part = row[0].cell.part
             made.append((part, [""] * (len(row) + 1)))
@@ -73,6 +86,7 @@ def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
                 continue
             made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row)]))
             label = ""
+        made += lines_under(reproduction, place)
     return made
 
 
@@ -111,7 +125,90 @@ def remarks(reproduction: Reproduction) -> list[str]:
         columns = [f"{order.column} {_agreeing(order)}" for order in reproduction.orders if order.block == block]
         texts.append(f"pairs of rows in the paper's order{where} (tau-b): {', '.join(columns)}")
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
-    return texts + list(reproduction.notes)
+    texts += [check_text(each) for each in reproduction.checks]
+    return texts + said_of(reproduction) + list(reproduction.notes)
+
+
+def check_text(checked: Checked) -> str:
+    """Return a sentence of the paper with ours."""
+    check, numbers_of = checked.check, []
+    if checked.printed is not None:
+        numbers_of.append(f"printed {checked.printed:g}")
+    if checked.ours is not None:
+        numbers_of.append(f"ours {number(checked.ours.mean)}{_spread(checked.ours.half, '.2f')}")
+    verdict = ": ".join(filter(None, [checked.verdict, checked.reason]))
+    return f'check, {check.where}, "{check.quote}": {", ".join([check.name, *numbers_of])}: {verdict}'
+
+
+def lines_under(reproduction: Reproduction, place: int) -> list[tuple[str, list[str]]]:
+    """Return the lines under a row: the numbers of its departures, and the variant beside it with those of its own."""
+    made: list[tuple[str, list[str]]] = []
+    if not reproduction.departures:
+        return made
+    number_of, columns = numbers(reproduction), len(reproduction.rows[place])
+    made += _numbers_line(number_of, reproduction.departures[place], columns)
+    variant = reproduction.beside[place]
+    if variant is not None:
+        ours = [shown(cell, "ours", {}) for cell in variant.cells]
+        made.append((variant.method, [_heading("ours", variant.cells), *ours]))
+        made += _numbers_line(number_of, variant.departures, columns)
+    return made
+
+
+def _numbers_line(
+    number_of: Mapping[Departure, int], departures: Sequence[Departure], columns: int
+) -> list[tuple[str, list[str]]]:
+    """Return the line of the numbers of departures; none where there is nothing to number."""
+    found = [number_of[departure] for departure in departures if departure in number_of]
+    if not found:
+        return []
+    return [("", ["departs", spans(found), *[""] * (columns - 1)])]
+
+
+def spans(found: Sequence[int]) -> str:
+    """Return whole numbers, those that follow each other as a span.
+
+    >>> spans([1, 2, 3, 5, 8, 9])
+    '1-3, 5, 8-9'
+    """
+    runs: list[tuple[int, int]] = []
+    for each in sorted(set(found)):
+        if runs and each == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], each)
+        else:
+            runs.append((each, each))
+    return ", ".join("-".join(map(str, dict.fromkeys(run))) for run in runs)
+
+
+def numbers(reproduction: Reproduction) -> dict[Departure, int]:
+    """Return a number for each departure that is said in full, in the order they are met."""
+    said = [departure for departure in every(reproduction) if is_said(departure, reproduction.preset)]
+    return {departure: number for number, departure in enumerate(said, 1)}
+
+
+def every(reproduction: Reproduction) -> list[Departure]:
+    """Return the departures of all rows and of what stands beside them, each once."""
+    found: dict[Departure, None] = {}
+    for departures, variant in zip(reproduction.departures, reproduction.beside, strict=True):
+        found |= dict.fromkeys(departures)
+        if variant is not None:
+            found |= dict.fromkeys(variant.departures)
+    return list(found)
+
+
+def is_said(departure: Departure, preset: str) -> bool:
+    """Return whether a departure is said in full: at the preset `small`, only what is no size."""
+    return preset != "small" or departure.section.rpartition(":")[2] in IN_SMALL
+
+
+def said_of(reproduction: Reproduction) -> list[str]:
+    """Return the departures under their numbers, and the names of those that are not said in full."""
+    number_of = numbers(reproduction)
+    texts = [f"departs {number}: {departure.text}" for departure, number in number_of.items()]
+    others = [departure.setting for departure in every(reproduction) if departure not in number_of]
+    if others:
+        texts.append(f"departs in the rest of its recipe, too: {', '.join(dict.fromkeys(others))}")
+    return texts
 
 
 def _agreeing(order: Order) -> str:
@@ -166,7 +263,7 @@ def _terminal_table(reproduction: Reproduction) -> RichTable:
 def content(reproduction: Reproduction) -> dict[str, Any]:
     """Return a reproduction as plain content, unrounded."""
     rows = []
-    for row in reproduction.rows:
+    for place, row in enumerate(reproduction.rows):
         published = row[0].cell
         rows.append(
             {
@@ -175,6 +272,7 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
                 "method": published.method,
                 "backbone": published.backbone,
                 "cells": [_cell(cell) for cell in row],
+                **_under(reproduction, place),
             }
         )
     return {
@@ -186,7 +284,37 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
         "notes": list(reproduction.notes),
         "rows": rows,
         "orders": [vars(order) for order in reproduction.orders],
+        "checks": [_check(each) for each in reproduction.checks],
     }
+
+
+def _check(checked: Checked) -> dict[str, Any]:
+    """Return a check as plain content."""
+    ours = None
+    if checked.ours is not None:
+        ours = {"mean": checked.ours.mean, "half": checked.ours.half, "n": checked.ours.n}
+    return {
+        **vars(checked.check),
+        "verdict": checked.verdict,
+        "reason": checked.reason,
+        "printed": checked.printed,
+        "ours": ours,
+    }
+
+
+def _under(reproduction: Reproduction, place: int) -> dict[str, Any]:
+    """Return what stands under a row: its departures, and the variant beside it."""
+    if not reproduction.departures:
+        return {}
+    under: dict[str, Any] = {"departures": [departure.as_dict() for departure in reproduction.departures[place]]}
+    variant = reproduction.beside[place]
+    if variant is not None:
+        under["beside"] = {
+            "method": variant.method,
+            "cells": [_cell(cell) for cell in variant.cells],
+            "departures": [departure.as_dict() for departure in variant.departures],
+        }
+    return under
 
 
 def _cell(cell: Reproduced) -> dict[str, Any]:

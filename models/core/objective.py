@@ -101,7 +101,8 @@ class Objective(Trainable):
     second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
     second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
-    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, e.g. of its own backbone
+    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
+    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
     uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
@@ -116,6 +117,11 @@ class Objective(Trainable):
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
         """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
+
+    @classmethod
+    def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that stand for another value with that value, by name; for those who compare options."""
+        return {}
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:

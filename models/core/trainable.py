@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 MADE_OF = "objective"
 """Where a Lightning checkpoint says what its objective is made of."""
 
+OPTIMIZER = torch.optim.AdamW
+DECAYED_DIMENSIONS = 2
+"""Weights decay in tensors of so many dimensions or more: not in biases and in gains of normalisation."""
 
 PARTS = ("states", "head", "embedding")
 """What tells a backbone from a bare model: it has one of these."""
@@ -133,7 +136,7 @@ class Trainable(LightningModule):
         self.end_of_step(lambda tensor: self.trainer.strategy.reduce(tensor, reduce_op="sum"))
 
     def configure_optimizers(self) -> Any:
-        """AdamW; no decay on biases and normalisation; linear warm-up, then the schedule."""
+        """AdamW, with weight decay of matrices only; linear warm-up, then the schedule."""
         settings, epoch = self.run_context.optimiser, 0
         trainer = self._attached_trainer()
         if trainer is not None:
@@ -145,10 +148,10 @@ class Trainable(LightningModule):
                 settings = replace(settings, steps=int(steps))
         trained = [p for p in self.parameters() if p.requires_grad]
         groups = [
-            {"params": [p for p in trained if p.ndim >= 2], "weight_decay": settings.weight_decay},
-            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+            {"params": [p for p in trained if p.ndim >= DECAYED_DIMENSIONS], "weight_decay": settings.weight_decay},
+            {"params": [p for p in trained if p.ndim < DECAYED_DIMENSIONS], "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.lr)
+        optimizer = OPTIMIZER([g for g in groups if g["params"]], lr=settings.lr)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: lr_factor(step, settings, epoch))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 

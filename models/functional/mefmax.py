@@ -14,7 +14,9 @@ Shapes: V tokens, K classes. Class 0 holds the most frequent tokens.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_right
+from functools import partial
+from operator import add
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -49,11 +51,11 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
 
     Args:
         counts: ``[V]`` how often each token occurs, any numeric dtype, at least one above 0, in any order.
-        variant: ``released`` cuts as the authors' program does: each boundary comes before the token that would
-            reach the target, the rest of the mass is shared out anew after each cut, K starts at 2, U(classes)
-            leaves one token out of the last class and is multiplied by the mean. Where that program fails (one token
-            has more than half of the mass) there is one class; a token that never occurs counts once, as in its
-            vocabulary.
+        variant: ``released`` cuts as the authors' program does: each boundary comes before the token that would take
+            the class beyond its part, the rest of the mass is shared out anew after each cut, K starts at 2,
+            U(classes) leaves one token out of the last class and is multiplied by the mean. Where that program fails
+            (one token has more than half of the mass) there is one class; a token that never occurs counts once, as in
+            its vocabulary.
 
     Returns:
         The classes, on the counts' device; equal counts are ordered by token id.
@@ -188,18 +190,28 @@ def _released(counts: Array) -> Array:
 def released_cuts(shares: list[float], classes: int) -> list[int]:
     """Boundaries of a candidate K as the authors' program sets them, from cumulative shares of falling counts.
 
-    Each class takes its part of the mass that the classes before it have left.
+    A class takes its part of the mass that the classes before it have left: tokens until one would take it beyond that
+    part, at least one. A class that has its part exactly is full, and not beyond it. Sums are those of the authors, in
+    the same order, so that rounding decides here as it does there.
+
+    Args:
+        shares: ``[V]`` cumulative shares of the mass, the last about 1.
+        classes: K.
 
     >>> released_cuts([0.5, 0.8, 0.9, 1.0], 3)
     [1, 2]
+    >>> released_cuts([0.25, 0.5, 0.75, 1.0], 2)
+    [2]
     """
     cuts: list[int] = []
     boundary, taken = 0, 0.0  # the boundary before, and the share of the mass before it
-    for classes_left in range(classes, 1, -1):
-        if cuts:
-            taken = shares[boundary - 1]
-        boundary = max(boundary + 1, bisect_left(shares, taken + (1.0 - taken) / classes_left))
+    part = 1.0 / classes
+    for classes_left in range(classes - 1, 0, -1):
+        beyond = bisect_right(shares, part, key=partial(add, -taken))
+        boundary = max(boundary + 1, beyond)
         cuts.append(boundary)
+        taken = shares[boundary - 1]
+        part = (1.0 - taken) / classes_left
     return cuts
 
 

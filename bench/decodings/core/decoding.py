@@ -49,6 +49,9 @@ class Texts(Protocol):
     def log_probs(self) -> Tensor:
         """Log-probabilities of the next token, [R, V], after blocked n-grams and penalties."""
 
+    def words(self, tokens: Sequence[int]) -> list[str]:
+        """Return the words of a text, between white space, without special tokens."""
+
     def append(self, tokens: Tensor) -> None:
         """Add a token to each text, [R], and run the model over it."""
 

@@ -8,12 +8,14 @@
 - there is always input feeding;
 - copying has projected memories of its own, weighted by the attention vector, which alone decides whether to copy.
 
+Methods take it by name: `--method adadec.released`. Their beams are `--decode beam=10+gnmt=1.0+unrepeated_ngram=3`.
+
 Not reproduced, because they are no part of the model: loss averaged over padding too; 1e-8 added inside its
-logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beam 10, the first beam
-without a repeated trigram or unknown word, repeated words removed. Of the model: attention for Gigaword reads the
-encoder's states unprojected, for NYT without the matrix of "general"; four dropout rates are one here. Options give
-the rest: no copying for Gigaword (`copy=false`), lambda of norm 1 for NYT (`norm=1`). Orthogonal LSTM weights,
-forget bias 1, Xavier projections and uniform embeddings are theirs, in both variants.
+logarithm; scheduled sampling and clipping at 0.1 for NYT; a learning rate cut in steps; beams with an unknown word
+passed over, and repeated words removed. Of the model: attention for Gigaword reads the encoder's states unprojected,
+for NYT without the matrix of "general"; four dropout rates are one here. Options give the rest: no copying for Gigaword
+(`copy=false`), lambda of norm 1 for NYT (`norm=1`). Orthogonal LSTM weights, forget bias 1, Xavier projections and
+uniform embeddings are theirs, in both variants.
 
 Shapes: B rows, S source positions, E exemplar positions, T target positions, D width.
 """

@@ -10,6 +10,12 @@ from torch import Tensor
 
 from bench.errors import DataError, MissingError, UsageError
 
+HOW_TO_GET = (
+    "curl -LO https://nlp.stanford.edu/data/glove.840B.300d.zip && unzip glove.840B.300d.zip, 2 GB, then --set "
+    "backbone.glove=glove.840B.300d.txt"
+)
+"""How to have the vectors of Peng et al. 2019, A.2: GloVe, 840B tokens, 300 numbers a word (licence: PDDL)."""
+
 
 def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int, Tensor]:
     """Return the vectors of a vocabulary's words that a file has.
@@ -40,7 +46,9 @@ def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int
                 if vector is not None:
                     vectors.setdefault(token, vector)
     except OSError as error:
-        raise MissingError(f"no word vectors at '{path}' ({error.strerror}); give backbone.glove a file") from error
+        raise MissingError(
+            f"no word vectors at '{path}' ({error.strerror}); give backbone.glove a file. The paper's: {HOW_TO_GET}"
+        ) from error
     if not vectors:
         raise UsageError(
             f"'{path}' has none of the {len(vocabulary)} words of the vocabulary; give backbone.glove a file of their "

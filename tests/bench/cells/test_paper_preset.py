@@ -4,6 +4,7 @@ import pytest
 
 from bench.cells.paper_preset import why_unpublished
 from bench.cells.plan import make_plan
+from bench.cells.work import work
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
 from bench.errors import MissingError
@@ -81,3 +82,28 @@ def test_mixed_precision_where_the_paper_says_so():
         assert TASKS[task].load().recipes["paper"]["trainer.precision"] == "bf16-mixed"
     for task in ("wikitext103", "lyrics", "gigaword", "nyt", "wikibio"):  # neither paper says anything of it
         assert "trainer.precision" not in TASKS[task].load().recipes["paper"]
+
+
+def trained_by(tmp_path, preset):
+    """The record of a tiny cell of Gigaword's recipe, made on sample rows."""
+    sets = ("trainer.steps=1", "trainer.batch_size=4", "backbone.width=16", "backbone.vocabulary=300",
+            "trainer.validate=0", "trainer.watch=", "trainer.select=")  # fmt: skip
+    arguments = RunArguments(
+        ("gigaword",), ("seq2seq",), preset=preset, sets=sets, limit=8, decode="greedy", results=str(tmp_path)
+    )
+    (cell,) = make_plan(arguments).cells
+    work(cell, [])
+    return cell.folder.trained()
+
+
+def test_the_record_of_a_papers_recipe_says_what_of_it_is_other(tmp_path):
+    departures = {one["setting"]: one for one in trained_by(tmp_path, "paper")["departures"]}
+    assert departures["trainer.length"] == {
+        "setting": "trainer.length", "ours": "1 steps", "paper": "20 epochs", "where": "A.1",
+    }  # fmt: skip
+    assert {"backbone.width", "trainer.batch_size", "optimizer.decays"} <= set(departures)
+    assert not {"decode", "backbone.layers", "trainer.lr"} & set(departures)
+
+
+def test_a_small_recipe_is_no_papers_and_its_record_stays(tmp_path):
+    assert "departures" not in trained_by(tmp_path, "small")

@@ -8,6 +8,7 @@ from bench.base.keys import key_of
 from bench.tasks import TASKS
 from tests.leaderboards.handmade import PROVENANCE, trained
 from tests.leaderboards.studies import answers, side_of, write
+from tests.metrics import tiny_encoders
 
 WORDS = " ".join(f"word{i}" for i in range(12))
 
@@ -145,3 +146,52 @@ def test_a_missing_key_or_answer_file_is_said(bench, tmp_path):
     ended = bench("human", "read", str(tmp_path / "answers.csv"), "--key", str(tmp_path / "key.json"))
     assert (ended.code, "expected the key.json of a study" in ended.err) == (3, True)
     assert bench("human", "mak").code == 2
+
+
+def studied_news(bench, tmp_path, *more):
+    """A study of two methods' summaries of the built-in articles."""
+    from bench.tasks.fetch.sources import Source
+
+    task = TASKS["xsum"].load()()
+    task.load(Source(None, "built-in sample"))
+    rows = [{"id": one.id, "text": one.target} for one in task.split("test").examples]
+    for method in ("mle", "trime"):
+        cell = trained(tmp_path / "results", method, task="xsum", task_options={})
+        store(cell, rows, "beam=4", task.manifest("test").sha256)
+    ended = bench("human", "make", str(tmp_path / "results"), "--task", "xsum", "--methods", "mle,trime", "--kind",
+                  "single", "--items", "6", "--out", str(tmp_path / "x"), *more)  # fmt: skip
+    return task, ended
+
+
+def test_raters_may_be_shown_the_relevant_sentences_alone(bench, tmp_path):
+    (tmp_path / "encoder").mkdir()
+    encoder = tiny_encoders.encoder(tmp_path / "encoder")
+    task, ended = studied_news(bench, tmp_path, "--relevant", "2", "--encoder", str(encoder))
+    assert ended.code == 0, ended.err
+    key = json.loads((tmp_path / "x" / "key.json").read_text())
+    assert key["about"]["relevant"]["sentences"] == 2
+    assert "weights:" in key["about"]["relevant"]["encoder"]
+    assert str(tmp_path) not in json.dumps(key)
+    page = (tmp_path / "x" / "study.html").read_text(encoding="utf-8")
+    content = json.loads(page.partition('id="content">')[2].partition("</script>")[0])
+    sources = {one.id: task.plain_source(one) for one in task.split("test").examples}
+    for item in content["items"]:
+        lines = [line for line in item["context"].split("\n") if line != "..."]
+        assert 1 <= len(lines) <= 4
+        source = sources[key["items"][item["id"]]["row"]]
+        assert all(line in source for line in lines)
+        assert sum(map(len, lines)) < len(source)
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--relevant", "10"], 3, "needs the encoder 'sentence-transformers/all-mpnet-base-v2'"),
+        (["--encoder", "x"], 2, "--encoder is for --relevant N"),
+        (["--relevant", "10", "--kind", "pairwise"], 2, "the beginning of a pair is shown whole"),
+    ],
+)
+def test_relevant_sentences_need_an_encoder_and_single_texts(bench, tmp_path, more, code, said):
+    _, ended = studied_news(bench, tmp_path, *more)
+    assert (ended.code, len(ended.complaints)) == (code, 1)
+    assert said in ended.err

@@ -67,7 +67,7 @@ def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
     root, _ = made
     ended = bench("reproduce", "histalign/table1", *TINY, "--dry-run", "--results", str(root))
     assert ended.code == 0
-    assert ended.out.count("stored, 3 of 3 evaluations stored") == 3
+    assert ended.out.count("stored, 3 of 3 evaluations stored") == 4
     ended = bench("reproduce", "adadec/table2", "f2softmax/table5", "--dry-run", "--preset", "small", "--json",
                   "--results", str(tmp_path / "none"))  # fmt: skip
     (plan,) = json.loads(ended.out)

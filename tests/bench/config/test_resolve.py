@@ -9,7 +9,10 @@ from bench.models.backbones import backbone_factory
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
+from bench.tasks.gigaword import Gigaword
 from bench.tasks.logicnlg import LogicNLG
+from bench.tasks.nyt import NYT
+from bench.tasks.wikibio import Wikibio
 from tests.bench.own import FOCAL
 
 
@@ -191,3 +194,18 @@ def test_an_override_that_nothing_takes_is_refused(text, says):
 def test_an_override_that_something_takes_is_not(text):
     methods = [find_method("mle"), find_method("histalign.released")]
     check_overrides(parse_sets([text]), [AmbiguousTemplate], methods, ["small-causal"])
+
+
+@pytest.mark.parametrize(("task", "width"), [(Gigaword, 32), (NYT, 50), (Wikibio, 50)])
+@pytest.mark.parametrize("method", ["attexp", "adadec"])
+def test_exemplars_are_as_wide_as_the_recipe_says(task, width, method):
+    """Peng et al. 2019, A.1: 32 for Gigaword, 50 for the Times; a default of the class does not stand above it."""
+    found = config(task=task, method=method, preset="paper").backbone_options
+    assert found["exemplar_width"] == width
+    typed = config("backbone.exemplar_width=7", task=task, method=method, preset="paper").backbone_options
+    assert typed["exemplar_width"] == 7
+
+
+def test_a_default_of_the_method_holds_where_the_recipe_says_nothing():
+    assert config(task=Gigaword, method="attexp").backbone_options["exemplar_width"] == 64
+    assert config(task=Gigaword, method="adadec").backbone_options["exemplar_width"] == 32

@@ -71,6 +71,46 @@ def test_equal_to_a_plain_loop(kind: str, decoding: str) -> None:
     assert run(objective, given, decoding, 8) == expected
 
 
+class FewWords:
+    """A tokenizer with so few words that texts repeat them."""
+
+    def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
+        return " ".join("abcdefghijkl"[token % 12] for token in ids if not (skip_special_tokens and token == END))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_beam_that_repeats_no_trigram(kind: str) -> None:
+    """As the released AdaDec takes it: over all finished texts, the best first; else the best of all."""
+    model = backbone(kind)
+    model.tokenizer = FewWords()
+    objective, given = CacheLM(model).eval(), texts(8, 10)
+    written = [run(objective, given, "beam=4+gnmt=1", 6)]
+    for size in (1, 2, 3):
+        decoding = f"beam=4+gnmt=1+unrepeated_ngram={size}"
+        written.append(run(objective, given, decoding, 6))
+        assert written[-1] == [decode(objective, text, one(decoding), 6, END) for text in given]
+    assert any(texts_of != written[0] for texts_of in written[1:])
+
+
+def test_which_text_is_taken() -> None:
+    """By hand: the best repeats "a b c", the second is the answer; where each repeats, the best is."""
+
+    class Words:
+        def words(self, tokens: list[int]) -> list[str]:
+            return ["abcd"[token] for token in tokens]
+
+    best, second, third = [0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1], [3]
+    search = Beam(beams=3, unrepeated_ngram=3)
+    assert search.chosen([best, second, third], Words()) == second
+    assert search.chosen([best, best[:]], Words()) is best
+    assert Beam(beams=3).chosen([best, second], Words()) is best
+
+
+def test_the_choice_of_a_text_is_in_keys_only_where_it_is_made() -> None:
+    assert "unrepeated_ngram" not in Beam(beams=5, gnmt=1.0).as_dict()
+    assert Beam(beams=5, gnmt=1.0, unrepeated_ngram=3).text == "beam=5+gnmt=1.0+unrepeated_ngram=3"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("options", ["", "+length_penalty=2", "+length_penalty=-1", "+early_stopping"])
 @pytest.mark.parametrize("seed", [0, 1])

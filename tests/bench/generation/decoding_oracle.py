@@ -49,7 +49,7 @@ def decode(objective: Objective, given: list[int], decoding: Decoding, limit: in
         return block(predict(new), read + new, decoding.no_repeat_ngram)
 
     if isinstance(decoding, Beam):
-        found = beam(blocked, decoding, limit, end)
+        found = taken(beam(blocked, decoding, limit, end), objective, decoding.unrepeated_ngram)
     else:
         found = greedy(blocked, decoding, limit, end)
     return found[: found.index(end)] if end in found else found
@@ -73,8 +73,18 @@ def greedy(predict: NextToken, decoding: Decoding, limit: int, end: int) -> list
     return text
 
 
-def beam(predict: NextToken, decoding: Beam, limit: int, end: int) -> list[int]:
-    """Beam search as the library defines it, with either length penalty.
+def taken(finished: list[list[int]], objective: Objective, size: int) -> list[int]:
+    """The best text that says no n-gram of words twice; the best of all where each does, or size is 0."""
+    for text in finished:
+        words = objective.backbone.tokenizer.decode(text, skip_special_tokens=True).split() if size else []
+        ngrams = {" ".join(words[at : at + size]) for at in range(len(words) - size + 1)}
+        if len(ngrams) == max(0, len(words) - size + 1) or not size:
+            return text
+    return finished[0]
+
+
+def beam(predict: NextToken, decoding: Beam, limit: int, end: int) -> list[list[int]]:
+    """Finished texts, the best first. Beam search as the library defines it, with either length penalty.
 
     Of the 2k best continuations, those among the first k that end are finished, at log-probability over `penalty` of
     their length; the first k that do not end go on. It stops when k are finished and, unless stopping early,
@@ -96,7 +106,7 @@ def beam(predict: NextToken, decoding: Beam, limit: int, end: int) -> list[int]:
         full = len(finished) == width
         if full and (decoding.early_stopping or running[0][0] / divisor <= finished[-1][0]):
             break
-    return finished[0][1]
+    return [text for _, text in finished]
 
 
 def penalty(decoding: Beam, length: int) -> float:

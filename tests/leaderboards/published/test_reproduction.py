@@ -2,12 +2,15 @@
 
 import pytest
 
+from bench.base.departure import Departure
 from bench.config.decoding import parse
-from bench.errors import UsageError
+from bench.errors import DataError, UsageError
 from bench.leaderboards.published.needs import chosen, key_of_cell, needs
 from bench.leaderboards.published.paper_files import read
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import (
+    FAILS,
+    HOLDS,
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
@@ -225,7 +228,8 @@ def test_every_need_is_a_task_with_methods_once_and_its_decodings_are_as_the_sto
 
 def test_needs_of_known_tables():
     (small,) = needs(chosen(["histalign/table1"]), "small")
-    assert (small.task, small.methods, small.decodings) == ("ambiguous_template", ("mle", "trime", "histalign"), ())
+    methods = ("mle", "trime", "histalign", "histalign.released")
+    assert (small.task, small.methods, small.decodings) == ("ambiguous_template", methods, ())
     assert [need.backbone for need in needs(chosen(["histalign/table1"]), "paper")] == ["gpt2", "gpt2-large"]
     lyrics = needs(chosen(["f2softmax/table3"]), "small")
     assert [need.methods for need in lyrics] == [("f2softmax", "mle"), ("f2softmax.posterior",)]
@@ -261,6 +265,137 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     assert told["verdicts"] == {WITHIN: 2, OFF: 2, NOT_RUN: 2, NOT_COMPARABLE: 6}
     assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
     assert told["rows"][2]["cells"][0]["ours"] is None
+
+
+REDUCTION = Departure("method.reduction", "pair_mean", "sum", "authors", "eq. 5")
+LENGTH = Departure("trainer.length", "300 steps", "10 epochs")
+AS_CODED = Departure("method.reduction", "authors", "sum", "authors", "eq. 5")
+
+
+def departing(cell):
+    """What three methods have otherwise."""
+    return {"histalign": (REDUCTION, LENGTH), "histalign.released": (AS_CODED, LENGTH), "mle": (LENGTH,)}.get(
+        cell.method, ()
+    )
+
+
+def with_released(root, preset):
+    """The table above, with the released form beside its last method."""
+    text = PAPER.replace('method = "histalign"', 'method = "histalign", released = "histalign.released"')
+    table = read(text, "papers/paper.toml").tables[0]
+    return reproduce(table, tables(Store(root), None, "all", False)[0], preset, departing=departing)
+
+
+def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_path):
+    store(tmp_path, "histalign", {0: 32.0})
+    store(tmp_path, "histalign.released", {0: 35.5})
+    found = with_released(tmp_path, "paper")
+    assert found.departures == ((LENGTH,), (), (REDUCTION, LENGTH), ())
+    page = markdown([found])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    at = next(place for place, row in enumerate(rows) if row[0] == "HISTALIGN")
+    assert [row[:3] for row in rows[at + 3 : at + 7]] == [
+        ["", "verdict", "within"],
+        ["", "departs", "1-2"],
+        ["histalign.released", "ours (n=1)", "35.50"],
+        ["", "departs", "1, 3"],
+    ]
+    for said in (page.replace("\\", ""), terminal([found], 150)):
+        assert "departs 1: trainer.length: 300 steps; paper: 10 epochs" in said
+        assert "departs 2: method.reduction: pair_mean; paper: sum (eq. 5); code: authors" in said
+        assert "departs 3: method.reduction: authors; paper: sum (eq. 5); code: the same" in said
+    row = content(found)["rows"][2]
+    assert row["departures"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
+    assert (row["beside"]["method"], row["beside"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
+    assert row["beside"]["departures"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
+    assert content(found)["rows"][1]["departures"] == []
+    assert found.count() == reproduced(tmp_path).count()
+
+
+def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
+    found = with_released(tmp_path, "small")
+    said = terminal([found], 150)
+    assert "departs 1: method.reduction: pair_mean" in said
+    assert "departs in the rest of its recipe, too: trainer.length" in said
+    assert "300 steps" not in said
+    assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
+
+
+def test_departures_of_one_task_of_several_say_which(tmp_path):
+    def of_task(cell):
+        return (LENGTH, REDUCTION) if cell.task == "xsum" else (REDUCTION,)
+
+    (table,) = chosen(["histalign/table5"])
+    found = reproduce(table, [], "paper", departing=of_task)
+    assert [one.setting for one in found.departures[0]] == ["xsum:trainer.length", "method.reduction"]
+
+
+CHECKS = """
+[[table.check]]
+where = "section 9"
+quote = "{quote}"
+row = "BART"
+{what}
+relation = "{relation}"
+value = {value}
+"""
+
+
+def with_check(root, relation, value, what='column = "B1"', preset="paper"):
+    """The table above with a sentence about its first row."""
+    text = PAPER + CHECKS.format(quote="as we say", what=what, relation=relation, value=value)
+    table = read(text, "papers/paper.toml").tables[0]
+    found = reproduce(table, tables(Store(root), None, "all", False)[0], preset)
+    return found, found.checks[0]
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "verdict"),
+    [("at most", 31, HOLDS), ("at most", 30.9, FAILS), ("above", 30, HOLDS), ("above", 31, FAILS), ("is", 31.02, HOLDS),
+     ("is", 40, FAILS)],
+)  # fmt: skip
+def test_what_the_text_says_of_a_number_is_checked(tmp_path, relation, value, verdict):
+    store(tmp_path, "mle", {0: 31.0})
+    found, checked = with_check(tmp_path, relation, value)
+    assert (checked.verdict, checked.printed, checked.ours.mean) == (verdict, 30.0, 31.0)
+    said = f'check, section 9, "as we say": BART, B1 {relation} {value:g}, printed 30, ours 31.00: {verdict}'
+    assert said in terminal([found], 200)
+    assert said.replace("_", "") in markdown([found]).replace("\\", "").replace("_", "")
+    (told,) = content(found)["checks"]
+    assert (told["quote"], told["verdict"], told["ours"]["mean"]) == ("as we say", verdict, 31.0)
+    assert found.short_of - reproduced(tmp_path).short_of == (verdict == FAILS)
+
+
+def test_a_check_of_a_number_that_no_table_has(tmp_path):
+    store(tmp_path, "mle", {0: 31.0})
+    _, checked = with_check(tmp_path, "is", 15.5, 'metric = "bleu-3"')
+    assert (checked.verdict, checked.printed, checked.ours.mean) == (HOLDS, None, 15.5)
+    _, absent = with_check(tmp_path, "is", 15.5, 'metric = "bleu-2"')
+    assert absent.verdict == NOT_RUN
+    _, other = with_check(tmp_path, "is", 15.5, 'metric = "bleu-3"\nother = "of other texts"')
+    assert (other.verdict, other.reason) == (NOT_COMPARABLE, "of other texts")
+
+
+def test_a_check_at_another_scale_is_not_comparable(tmp_path):
+    store(tmp_path, "mle", {0: 31.0}, preset="small", backbone="small-encdec")
+    found, checked = with_check(tmp_path, "above", 50, preset="small")
+    assert (checked.verdict, found.short_of) == (NOT_COMPARABLE, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('column = "B1"', 'column = "B9"', "unknown column 'B9'"),
+        ('column = "B1"', "", "one of column and metric"),
+        ("above", "near", "unknown relation 'near'"),
+        ('row = "BART"', 'row = "BERT"', "unknown row 'BERT'"),
+        ('quote = "as we say"', 'quot = "as we say"', "expected quote"),
+    ],
+)
+def test_a_check_that_is_none_is_refused(old, new, said):
+    text = CHECKS.format(quote="as we say", what='column = "B1"', relation="above", value=1).replace(old, new)
+    with pytest.raises(DataError, match=said):
+        read(PAPER + text, "papers/paper.toml")
 
 
 def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):

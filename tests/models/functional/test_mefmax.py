@@ -91,6 +91,53 @@ def test_golden_released_cuts(name: str) -> None:
         assert released_cuts(shares, int(classes)) == boundaries
 
 
+@pytest.mark.parametrize(
+    ("counts", "classes", "expected"),
+    [
+        # shares 1/4, 1/2, 3/4, 1: two tokens are half, and the third is beyond it
+        ([2, 2, 2, 2], 2, [2]),
+        # 1/4 is not beyond 1/3, 1/2 is; then 3/8 of the mass each: 1/4 is not beyond it, 1/2 is
+        ([2, 2, 2, 2], 3, [1, 2]),
+        ([2, 2, 2, 2], 4, [1, 2, 3]),
+        # shares 2/8, 4/8, 5/8, 6/8, 7/8, 1
+        ([2, 2, 1, 1, 1, 1], 2, [2]),
+        # 3/8 are left for each of two classes: 2 + 1 is that exactly
+        ([2, 2, 1, 1, 1, 1], 3, [1, 3]),
+        # four classes of 2/8 each, all exact
+        ([2, 2, 1, 1, 1, 1], 4, [1, 2, 4]),
+        # the first token is half exactly, and so a class; the next two are half of the rest
+        ([8, 2, 2, 2, 2], 2, [1]),
+        ([4, 1, 1, 1, 1], 2, [1]),
+        ([1, 1, 1, 1, 1, 1, 1, 1], 2, [4]),
+        ([1, 1, 1, 1, 1, 1, 1, 1], 4, [2, 4, 6]),
+        ([1, 1, 1, 1, 1, 1, 1, 1], 8, [1, 2, 3, 4, 5, 6, 7]),
+    ],
+)
+def test_released_cuts_where_a_class_has_its_part_exactly(counts: list[int], classes: int, expected: list[int]) -> None:
+    """By hand from the authors' rule, `if cluster_cumprob > cut_prob`; shares are exact powers of two."""
+    total = sum(counts)
+    shares = [sum(counts[:end]) / total for end in range(1, len(counts) + 1)]
+    assert released_cuts(shares, classes) == expected
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        # K = 2: tokens even in both classes, masses 4 and 3 (the authors leave one token out), U 0.985.
+        # K = 3: 2, 3, 2 and a class that is not even, 0.982 x 0.973. K = 4: 2, 2, 2, 1, U 0.975.
+        ([2, 2, 1, 1, 1, 1], [2]),
+        # K = 2: masses 2 and 1, U 0.918. K = 3: 1, 1, 1, U 1. K = 4: 1, 1, 1 and nothing.
+        ([2, 2, 2, 2], [1, 2]),
+        # K = 2: 4 and 3, U 0.985. K = 7: seven times 1, U 1.
+        ([1, 1, 1, 1, 1, 1, 1, 1], [1, 2, 3, 4, 5, 6]),
+        # K = 2 is all there is: the first token has half
+        ([4, 1, 1, 1, 1], [1]),
+    ],
+)
+def test_released_by_hand(counts: list[int], expected: list[int]) -> None:
+    assert list(mefmax(torch.tensor(counts), "released").boundaries) == expected
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_plain_loop(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)

@@ -1,0 +1,64 @@
+"""Departure: a setting in which a cell differs from what a paper, or the code of its authors, states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Departure"]
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One setting of ours beside what is stated of it; at least one of the two statements is another.
+
+    Args:
+        setting: its name, `section.name`.
+        ours: its value, in words where there are some.
+        paper: what the paper states; empty where it says nothing.
+        code: what the released code does; empty where that is not known.
+        where: place of the paper's statement.
+        how: what to do to have it as stated; empty where nothing can be done, or it is one option.
+    """
+
+    setting: str
+    ours: str
+    paper: str = ""
+    code: str = ""
+    where: str = ""
+    how: str = ""
+
+    @property
+    def section(self) -> str:
+        """What its name begins with: `trainer`, `method`, ..."""
+        return self.setting.partition(".")[0]
+
+    @property
+    def text(self) -> str:
+        """As a sentence.
+
+        >>> Departure("method.reduction", "pair_mean", "sum", "authors", "eq. 5").text
+        'method.reduction: pair_mean; paper: sum (eq. 5); code: authors'
+        >>> Departure("trainer.schedule", "linear", "linear", "constant", "A").text
+        'trainer.schedule: linear; paper: the same (A); code: constant'
+        >>> Departure("trainer.precision", "32-true", code="16-mixed").text
+        'trainer.precision: 32-true; paper: not stated; code: 16-mixed'
+        """
+        paper = self._beside(self.paper) or "not stated"
+        if self.where:
+            paper += f" ({self.where})"
+        parts = [f"{self.setting}: {self.ours}", f"paper: {paper}"]
+        if self.code:
+            parts.append(f"code: {self._beside(self.code)}")
+        return ". ".join(filter(None, ["; ".join(parts), self.how]))
+
+    def _beside(self, value: str) -> str:
+        """Return a stated value as it is shown beside ours."""
+        if value == self.ours:
+            return "the same"
+        return value
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Return it as plain content, without what is empty."""
+        return {name: value for name, value in asdict(self).items() if value}

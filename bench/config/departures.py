@@ -1,0 +1,108 @@
+"""Departures: what of a cell is other than its paper, or the code of the paper, states.
+
+Nothing here is typed twice: the settings are those of the cell's configuration, and the statements are data
+(`tasks/papers`). So a recipe that is changed departs from then on, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from bench.base.departure import Departure
+from bench.config.config import CellConfig
+from bench.config.resolve import Method
+from bench.models.core.objective import Objective
+from bench.tasks import find_task
+from bench.tasks.core.stated import Stated, as_text, stated
+
+__all__ = ["departures_of", "settings_in_effect"]
+
+OFFICIAL = "official"
+"""Status of a split that has the published rows."""
+
+
+def departures_of(
+    config: CellConfig,
+    method: Method,
+    *,
+    decoding: str = "",
+    backbone: str = "",
+    data: Mapping[str, str] | None = None,
+) -> list[Departure]:
+    """Return what of a cell differs from its paper or the code of it, in the order of the statements.
+
+    Args:
+        config: of the cell.
+        method: of the cell.
+        decoding: that the compared texts were written with; without one, decodings are left out.
+        backbone: that the compared number is of; without one, any that the paper has will do.
+        data: by split, its status (`official`, `subset`, `sample`, ...), where that is known.
+    """
+    settings = settings_in_effect(config, method, decoding)
+    found = []
+    for statement in stated():
+        if not statement.is_of(config.task, config.method, config.backbone) or statement.name not in settings:
+            continue
+        if statement.name == "backbone" and backbone:
+            statement = replace(statement, paper=(backbone,))
+        if departure := _departure(statement, settings[statement.name]):
+            found.append(departure)
+    for split, status in (data or {}).items():
+        if status != OFFICIAL:
+            found.append(Departure(f"data.{split}", status, paper="the published rows"))
+    return found
+
+
+def _departure(statement: Stated, value: str) -> Departure | None:
+    """Return the departure of a value from a statement, or None."""
+    as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
+    if as_in_paper and as_in_code:
+        return None
+    ours = statement.said([value or "none"])
+    paper = statement.said(statement.paper)
+    if statement.paper and as_in_paper:
+        paper = ours
+    return Departure(statement.name, ours, paper, statement.said(statement.code), statement.where, statement.how)
+
+
+def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -> dict[str, str]:
+    """Return every setting of a cell as text, with the facts that no option holds.
+
+    The facts: `backbone`, `decode`; `trainer.length`, its steps or epochs; `optimizer.name` and `optimizer.decays`, the
+    tensors that weights decay in; `data.unit`, whether a row is a text of its own or a block of joined texts.
+    """
+    from bench.models.core.trainable import DECAYED_DIMENSIONS, OPTIMIZER
+
+    task, options = find_task(config.asked("task")).value, dict(config.method_options)
+    if issubclass(method.kind, Objective):
+        options |= method.kind.options_in_effect(options)
+    length = f"{config.trainer.epochs:g} epochs"
+    if config.trainer.steps:
+        length = f"{config.trainer.steps} steps"
+    unit = "texts"
+    if task(**config.task_options).stream is not None:
+        unit = "blocks"
+    decays = "all tensors"
+    if DECAYED_DIMENSIONS > 1:
+        decays = "matrices"
+    facts = {
+        "backbone": config.backbone,
+        "trainer.length": length,
+        "optimizer.name": OPTIMIZER.__name__,
+        "optimizer.decays": decays,
+        "data.unit": unit,
+    }
+    if decoding:
+        facts["decode"] = decoding
+    sections = {
+        "trainer": asdict(config.trainer),
+        "evaluation": asdict(config.evaluation),
+        "task": config.task_options,
+        "method": options,
+        "backbone": config.backbone_options,
+    }
+    settings: dict[str, str] = {}
+    for section, part in sections.items():
+        settings |= {f"{section}.{name}": as_text(value) for name, value in part.items()}
+    return settings | facts

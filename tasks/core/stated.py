@@ -1,0 +1,140 @@
+"""Stated: what papers say of their training and decoding, and what their released code does (`tasks/papers/*.toml`).
+
+A file has `paper`, `code` and `[[setting]]`. A setting has a `name` as typed after --set, or one of the facts that
+`bench.config.departures` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if not all; and
+`paper` or `code`, or both: a value, or a list of which each is as stated. `where` is the place in the paper, `words`
+say values in words, `how` says what to do. `given = true` is for files, such as word vectors: any value will do.
+`[[unstated]]` has the `names` of what a recipe sets although the paper says nothing of it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from bench.errors import DataError
+
+__all__ = ["Stated", "as_text", "stated", "unstated"]
+
+KEYS = {"name", "tasks", "methods", "backbones", "paper", "code", "where", "how", "given", "words"}
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is stated of one setting.
+
+    Args:
+        name: of the setting.
+        tasks: that it is of.
+        methods: that it is of, without variants; empty for all.
+        backbones: likewise.
+        paper: values that are as the paper states; empty where it says nothing.
+        code: values that are as the released code does; empty where that is not known.
+        where: place of the statement.
+        how: what to do to have it so.
+        given: whether any value but an empty one is as stated.
+        words: of values.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    methods: tuple[str, ...] = ()
+    backbones: tuple[str, ...] = ()
+    paper: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    where: str = ""
+    how: str = ""
+    given: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def is_of(self, task: str, method: str, backbone: str) -> bool:
+        """Return whether it is of a cell: of its task, method (with or without a variant) and backbone."""
+        is_of_method = not self.methods or method.partition(".")[0] in self.methods
+        is_of_backbone = not self.backbones or backbone in self.backbones
+        return task in self.tasks and is_of_method and is_of_backbone
+
+    def said(self, values: Sequence[str]) -> str:
+        """Return values as a reader sees them."""
+        return " or ".join(self.words.get(value, value) for value in values)
+
+    def met(self, value: str, values: Sequence[str]) -> bool:
+        """Return whether a value is as stated; nothing stated is met by all."""
+        if self.given and values:
+            return bool(value)
+        return not values or value in values
+
+
+def as_text(value: Any) -> str:
+    """Return a value as it is compared: as typed after --set.
+
+    >>> as_text(1e-4), as_text(True), as_text(None), as_text(20)
+    ('0.0001', 'true', 'none', '20')
+    """
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+@cache
+def stated() -> tuple[Stated, ...]:
+    """Return every statement, paper by paper.
+
+    Raises:
+        DataError: a key that there is not, or a setting without a statement.
+    """
+    every = []
+    for file, content in _files():
+        every += [_stated(entry, f"{file}, {entry.get('name')}") for entry in content["setting"]]
+    return tuple(every)
+
+
+@cache
+def unstated() -> Mapping[str, frozenset[str]]:
+    """Return, by task, the names of what its recipe sets and its paper does not state."""
+    names: dict[str, frozenset[str]] = {}
+    for _, content in _files():
+        for entry in content["unstated"]:
+            for task in entry["tasks"]:
+                names[task] = names.get(task, frozenset()) | frozenset(entry["names"])
+    return names
+
+
+def _files() -> Sequence[tuple[str, Mapping[str, Any]]]:
+    folder = resources.files("bench.tasks").joinpath("papers")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    return [(file.name, tomllib.loads(file.read_text(encoding="utf-8"))) for file in files]
+
+
+def _stated(entry: Mapping[str, Any], where: str) -> Stated:
+    unknown = sorted(set(entry) - KEYS)
+    if unknown:
+        raise DataError(f"{where}: unknown key {', '.join(unknown)}; expected some of {', '.join(sorted(KEYS))}")
+    if not {"name", "tasks"} <= set(entry) or not {"paper", "code"} & set(entry):
+        raise DataError(f"{where}: expected name, tasks, and paper or code; got {', '.join(entry)}")
+    return Stated(
+        name=entry["name"],
+        tasks=tuple(entry["tasks"]),
+        methods=tuple(entry.get("methods", ())),
+        backbones=tuple(entry.get("backbones", ())),
+        paper=_values(entry, "paper"),
+        code=_values(entry, "code"),
+        where=entry.get("where", ""),
+        how=entry.get("how", ""),
+        given=entry.get("given", False),
+        words=entry.get("words", {}),
+    )
+
+
+def _values(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    if name not in entry:
+        return ()
+    value = entry[name]
+    if not isinstance(value, list):
+        value = [value]
+    return tuple(map(as_text, value))

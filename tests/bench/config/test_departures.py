@@ -1,0 +1,224 @@
+"""Departures: every statement of a paper is of a setting there is, and a recipe that is changed says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.base.departure import Departure
+from bench.config.config import parse_sets
+from bench.config.departures import departures_of, settings_in_effect
+from bench.config.resolve import cell_config, find_method
+from bench.errors import DataError
+from bench.leaderboards.published.papers import papers
+from bench.models import METHODS
+from bench.models.backbones.recurrent.glove import HOW_TO_GET
+from bench.models.core import trainable
+from bench.tasks import TASKS, find_task
+from bench.tasks.core import stated as module
+from bench.tasks.core.stated import Stated, as_text, stated, unstated
+
+STATED_TASKS = sorted({task for statement in stated() for task in statement.tasks})
+FACTS = {"backbone", "decode", "trainer.length", "optimizer.name", "optimizer.decays", "data.unit"}
+OTHER = {
+    "trainer.schedule": "constant", "trainer.precision": "32-true", "trainer.select": "ppl", "trainer.patience": "3",
+    "trainer.validate_rows": "17", "task.split": "folder", "task.style": "compact", "task.test": "all",
+    "backbone.attention_dropout": "0.05", "backbone.variant": "released", "method.base": "trime", "method.form": "gpo",
+    "method.reduction": "authors", "method.rank_scope": "sequence", "method.variant": "released",
+    "method.classes": "released", "trainer.warmup": "0.3", "backbone.dropout": "0.05",
+}  # fmt: skip
+"""Another value than a paper's, by setting; of numbers the next one, of switches the other one."""
+
+
+def configured(task: str, method: str, *sets: str, backbone: str | None = None, preset: str = "paper") -> Any:
+    """Configuration and method of a cell."""
+    found = find_method(method)
+    return cell_config(find_task(task).value, found, backbone, 0, preset, parse_sets(sets), None, None), found
+
+
+def departing(task: str, method: str, *sets: str, **options: Any) -> dict[str, Departure]:
+    """By setting, what a cell has otherwise."""
+    config, found = configured(task, method, *sets, **options)
+    decoding = config.decodings[0].text
+    return {departure.setting: departure for departure in departures_of(config, found, decoding=decoding)}
+
+
+def one_of(statement: Stated, task: str) -> str:
+    """A method that a statement is of."""
+    trained = str(TASKS_METHODS[task]).split(",")
+    return next(method for method in trained if statement.is_of(task, method, (*statement.backbones, "")[0]))
+
+
+TASKS_METHODS = {task: find_task(task).value.recipes["paper"]["methods"] for task in STATED_TASKS}
+EVERY = [(statement, task) for statement in stated() for task in statement.tasks]
+
+
+def named(value: Any) -> str:
+    return value.name if isinstance(value, Stated) else str(value)
+
+
+def other(setting: str, value: str) -> str:
+    """Another value than the given one."""
+    if value in ("true", "false"):
+        return {"true": "false", "false": "true"}[value]
+    if setting == "backbone.tokens":
+        return {"bpe": "words", "words": "bpe"}[value]
+    if setting in OTHER:
+        return OTHER[setting]
+    if "." in value or "e" in value:
+        return str(float(value) / 2 + 1e-6)
+    return str(int(value) + 8)
+
+
+# Statements -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("statement", "task"), EVERY, ids=named)
+def test_every_statement_is_of_a_setting_that_its_recipe_has(statement: Stated, task: str) -> None:
+    """A setting that is renamed, or a method that takes it no more, is found here."""
+    config, method = configured(task, one_of(statement, task), backbone=(*statement.backbones, None)[0])
+    assert statement.name in settings_in_effect(config, method, "greedy")
+
+
+@pytest.mark.parametrize("task", STATED_TASKS)
+def test_what_a_recipe_sets_is_stated_or_said_to_be_our_choice(task: str) -> None:
+    """So a new line of a recipe cannot be forgotten."""
+    said = {statement.name for statement in stated() if task in statement.tasks} | unstated().get(task, frozenset())
+    assert "trainer.length" in said
+    said |= {"trainer.epochs", "trainer.steps"}
+    recipe = find_task(task).value.recipes["paper"]
+    assert {key.rpartition(":")[2] for key in recipe if "." in key} <= said
+
+
+def test_every_table_that_our_cells_stand_behind_has_statements() -> None:
+    cells = [cell for paper in papers() for table in paper.tables for row in table.rows for cell in row]
+    tasks = {cell.task for cell in cells if cell.method and cell.metric and cell.task in TASKS}
+    assert tasks == set(STATED_TASKS)
+
+
+def test_statements_name_tasks_and_methods_that_there_are() -> None:
+    for statement in stated():
+        assert set(statement.tasks) <= set(TASKS)
+        assert set(statement.methods) <= set(METHODS)
+        for value in statement.words:
+            assert value in {*statement.paper, *statement.code, "0", "none", "pair_mean", "texts"}
+
+
+def test_a_wrong_statement_is_refused() -> None:
+    with pytest.raises(DataError, match=r"x\.toml: unknown key 'papr'|unknown key papr"):
+        module._stated({"name": "a.b", "tasks": ["xsum"], "papr": 1}, "x.toml")
+    with pytest.raises(DataError, match="expected name, tasks, and paper or code"):
+        module._stated({"name": "a.b", "tasks": ["xsum"]}, "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e-5, "1e-05"), (20, "20"), (4.0, "4"), (None, "none"), (False, "false"), ("a", "a")]
+)
+def test_values_are_compared_as_typed(value: Any, text: str) -> None:
+    assert as_text(value) == text
+
+
+# Departures -------------------------------------------------------------------------------------------------------
+
+
+def kept(statement: Stated, task: str) -> bool:
+    """Whether a recipe has what the paper states, in one option."""
+    if not statement.paper or statement.given or statement.name in FACTS:
+        return False
+    setting = departing(task, one_of(statement, task), backbone=(*statement.backbones, None)[0]).get(statement.name)
+    return setting is None or setting.ours == setting.paper
+
+
+KEPT = [(statement, task) for statement, task in EVERY if kept(statement, task)]
+
+
+@pytest.mark.parametrize(("statement", "task"), KEPT, ids=named)
+def test_a_value_that_leaves_the_paper_appears(statement: Stated, task: str) -> None:
+    """Change any value that a paper states, and the row says so."""
+    method, backbone = one_of(statement, task), (*statement.backbones, None)[0]
+    changed = other(statement.name, statement.paper[0])
+    found = departing(task, method, f"{task}:{statement.name}={changed}", backbone=backbone)
+    assert found[statement.name].ours != found[statement.name].paper
+    assert found[statement.name].paper == statement.said(statement.paper)
+
+
+def test_most_of_what_papers_state_is_kept() -> None:
+    """The test above is of something: nearly all statements."""
+    assert len(KEPT) > 100
+
+
+@pytest.mark.parametrize(
+    ("task", "method", "sets", "setting"),
+    [
+        ("xsum", "mle", ["trainer.steps=14000"], "trainer.length"),
+        ("logicnlg", "trime", ["trainer.epochs=9"], "trainer.length"),
+        ("wikitext103", "face", ["trainer.steps=1501"], "trainer.length"),
+        ("gigaword", "seq2seq", ["trainer.epochs=30"], "trainer.length"),
+    ],
+)
+def test_another_length_appears(task: str, method: str, sets: list[str], setting: str) -> None:
+    assert setting not in departing(task, method)
+    assert setting in departing(task, method, *sets)
+
+
+def test_another_backbone_appears() -> None:
+    assert "backbone" not in departing("ambiguous_template", "mle", backbone="gpt2-large")
+    assert departing("ambiguous_template", "mle", backbone="gpt2-scratch")["backbone"].ours == "gpt2-scratch"
+    config, method = configured("ambiguous_template", "mle", backbone="gpt2")
+    (found,) = [one for one in departures_of(config, method, backbone="gpt2-large") if one.setting == "backbone"]
+    assert (found.ours, found.paper) == ("gpt2", "gpt2-large")
+
+
+def test_another_decoding_appears() -> None:
+    config, method = configured("gigaword", "adadec")
+    (found,) = [one for one in departures_of(config, method, decoding="beam=5") if one.setting == "decode"]
+    assert (found.ours, found.paper, found.code) == (
+        "beam=5",
+        "beam=5+gnmt=1.0",
+        "beam=10+gnmt=1.0+unrepeated_ngram=3",
+    )
+    assert not [one for one in departures_of(config, method) if one.setting == "decode"]
+
+
+def test_other_optimisers_appear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts come from the code that trains."""
+    assert departing("gigaword", "adadec")["optimizer.decays"].ours == "matrices"
+    monkeypatch.setattr(trainable, "DECAYED_DIMENSIONS", 0)
+    assert "optimizer.decays" not in departing("gigaword", "adadec")
+    assert departing("xsum", "mle")["optimizer.decays"].ours == "all tensors"
+
+
+def test_rows_that_are_not_the_published_ones_appear() -> None:
+    config, method = configured("xsum", "mle")
+    found = departures_of(config, method, data={"train": "subset", "test": "official"})
+    assert [one.setting for one in found if one.section == "data"] == ["data.train"]
+
+
+def test_histalign_says_what_its_objective_is() -> None:
+    """Cross-entropy and pair mean; neither the paper's sum nor the code's TRIME and mean of means."""
+    found = departing("logicnlg", "histalign")
+    assert found["method.base"].text == (
+        "method.base: cross-entropy (CE); paper: the same (eq. 6); code: the TRIME loss"
+    )
+    assert "(pair mean); paper: the sum over pairs (eq. 5); code: a mean for each" in found["method.reduction"].text
+    released = departing("logicnlg", "histalign.released")
+    for setting in ("method.base", "method.reduction", "method.rank_scope"):
+        assert released[setting].ours == released[setting].code != released[setting].paper
+    exact = departing("logicnlg", "histalign", "method.reduction=sum")["method.reduction"]
+    assert exact.ours == exact.paper
+
+
+def test_word_vectors_are_a_departure_until_they_are_given(tmp_path: Any) -> None:
+    found = departing("wikibio", "adadec")["backbone.glove"]
+    assert found.how == HOW_TO_GET
+    assert "backbone.glove" not in departing("wikibio", "adadec", f"backbone.glove={tmp_path / 'vectors.txt'}")
+
+
+def test_a_method_of_ones_own_departs_by_what_is_stated_of_all_methods() -> None:
+    config, method = configured("xsum", "mle")
+    own = replace(method, name="focal", settings={})
+    names = {departure.setting for departure in departures_of(replace(config, method="focal"), own)}
+    assert "trainer.schedule" in names
+    assert not {name for name in names if name.startswith("method.")}
