@@ -4,14 +4,15 @@
 
 Khandelwal et al. 2020 (kNN-LM), their eq. 2 and 3. The datastore is made between training and evaluation: the state
 before each training target is a key, the target its value. Theirs holds every target (103 million) and takes the input
-of the last feed-forward layer as key; here it holds at most `keys` targets, evenly spread over the training text, and
-the key is the state that the head reads, which every backbone has.
+of the last feed-forward layer as key; here it holds at most `keys` targets, those of batches evenly spread over the
+training text, and the key is the state that the head reads, which every backbone has.
 
 Shapes: n positions of a slice, N keys, k neighbours, D width of a state.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -73,15 +74,15 @@ class MLEKNN(Interpolated):
 
     def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
         """Fill the datastore from training text, then choose weight and temperature on validation text."""
-        n = len(self.values)
-        seen = filled = 0
-        for batch in train:
+        room = len(self.values)
+        share = room / max(1, self.n_targets)  # of the batches that are read, so that long texts take no longer
+        filled = 0
+        for number, batch in enumerate(train):
+            if math.ceil((number + 1) * share) == math.ceil(number * share) or filled == room:
+                continue
             for rows in slices(self.states(batch)):
-                # Target number t goes to place t * n // n_targets where it is the first one to go there.
-                numbers = torch.arange(seen, seen + len(rows), device=rows.targets.device)
-                place, before = numbers * n // self.n_targets, (numbers - 1) * n // self.n_targets
-                kept = (place != before) & (place < n)
-                self.keys[place[kept]] = rows.hidden[kept].to(self.keys.dtype)
-                self.values[place[kept]] = rows.targets[kept]
-                seen, filled = seen + len(rows), filled + int(kept.sum())
+                n = min(len(rows), room - filled)
+                self.keys[filled : filled + n] = rows.hidden[:n].to(self.keys.dtype)
+                self.values[filled : filled + n] = rows.targets[:n]
+                filled += n
         return {"keys": filled, **super().after_training(train, valid)}

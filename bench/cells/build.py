@@ -207,7 +207,7 @@ def batches_of(cell: Cell, codec: Codec, split: str) -> Iterator[Batch]:
         ids = [row.id for row in rows]
         wanted = set(chosen(ids, cell.config.trainer.validate_rows))
         numbers = np.array([number for number, name in enumerate(ids) if name in wanted])
-    size = cell.config.evaluation.batch_size
+    size = cell.config.trainer.batch_size
     for at in range(0, len(numbers), size):
         yield codec.picked(rows, numbers[at : at + size])  # type: ignore[misc]
 
