@@ -28,6 +28,7 @@ ALLOWED = {
         "bench.models",
     )
     + GROUND,
+    "bench.pretrained": ("bench.pretrained", "bench.tasks.fetch", *GROUND),
     "bench.generation": ("bench.generation", "bench.decodings", "bench.models", *GROUND),
     "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
     + ("bench.decodings",)

@@ -52,6 +52,7 @@ COMMANDS = {
     "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
     "verify": Command("bench.commands.verify", "compute every stored number again"),
     "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
+    "models": Command("bench.commands.models", "public models that metrics and backbones need, and how to get them"),
     "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
     "reproduce": Command("bench.commands.reproduce", "a paper's table from our cells, with verdicts"),
     "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
