@@ -18,7 +18,7 @@ from bench.leaderboards.figures.figure_files import HUMAN, Figure, Point, Series
 if TYPE_CHECKING:
     from bench.leaderboards.figures.filled import FilledFigure, Made
 
-__all__ = ["figure_list", "is_figure", "reproduce_figures"]
+__all__ = ["figure_list", "is_figure", "planned_cell", "reproduce_figures"]
 
 
 def is_figure(name: str) -> bool:
@@ -107,11 +107,6 @@ class Making:
         self.code = 0
         self.limited = given.limit is not None
 
-    @property
-    def running(self) -> bool:
-        """Whether cells are made."""
-        return bool(self.given.run) and not self.given.dry_run
-
     def make(self) -> None:
         """Plan every point, and make what is missing if asked."""
         for series in self.figure.series:
@@ -126,10 +121,12 @@ class Making:
         keys, reason, at = [], "", None
         for seed in whole_numbers(self.given.seeds.split(",")):
             try:
-                cell, failed = self.cell(series, point, seed)
+                arguments = self.arguments(series, point, seed)
+                cell, failed, code = planned_cell(arguments, self.given, f"{self.figure.address} · {series.label}")
             except MissingError as error:
                 reason = str(error)
                 continue
+            self.code = max(self.code, code)
             keys.append(cell.key)
             reason = failed or reason
             self.folders[series.label, seed] = cell.folder.path
@@ -137,32 +134,6 @@ class Making:
             if series.at_tensor and at is None:
                 at = length_of(cell, series.at_tensor)
         return Made(frozenset(keys), at, reason)
-
-    def cell(self, series: Series, point: Point, seed: int) -> tuple[Any, str]:
-        """Plan the cell of a point and seed, make it if asked; return it and why it failed, if it did.
-
-        Raises:
-            MissingError: it cannot be planned here, or the cell it starts from is not trained.
-        """
-        from bench.cells.plan import make_plan
-        from bench.cells.progress import Progress
-        from bench.cells.run import execute
-
-        arguments = self.arguments(series, point, seed)
-        with Progress(self.given.quiet or not self.running) as progress:
-            plan = make_plan(arguments, progress.say, costs_only=not self.running)
-            if not plan.cells:
-                raise MissingError("; ".join(skip.reason for skip in plan.skips) or "nothing to run")
-            cell = plan.cells[-1]
-            failed = ""
-            if self.running:
-                outcome = execute(plan, arguments, progress)
-                self.code = max(self.code, outcome.exit_code)
-                failed = "; ".join(why.splitlines()[0] for why in outcome.failed.values())
-        if self.given.dry_run:
-            stored = "stored" if cell.folder.trained() else "missing"
-            print(f"{self.figure.address} · {series.label} · {cell.label}: {stored}")
-        return cell, failed
 
     def arguments(self, series: Series, point: Point, seed: int) -> RunArguments:
         """Return what `bench run` would be asked for.
@@ -205,6 +176,43 @@ class Making:
         ours = table.tables(store, tasks, "all", self.limited)[0]
         self.code = max(self.code, say_damaged(store))
         return fill_figure(self.figure, ours, self.given.preset, self.made)
+
+
+def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str) -> tuple[Any, str, int]:
+    """Plan the one cell that is asked for, and make it if asked.
+
+    Args:
+        arguments: of one method and seed.
+        given: what was typed after `bench reproduce`.
+        label: what the cell is for, said by a dry run.
+
+    Returns:
+        The cell, why it failed (empty where it did not), and the exit code.
+
+    Raises:
+        MissingError: it cannot be planned here.
+    """
+    from bench.cells.plan import make_plan
+    from bench.cells.progress import Progress
+    from bench.cells.run import execute
+
+    running = bool(given.run) and not given.dry_run
+    failed, code = "", 0
+    with Progress(given.quiet or not running) as progress:
+        plan = make_plan(arguments, progress.say, costs_only=not running)
+        if not plan.cells:
+            raise MissingError("; ".join(skip.reason for skip in plan.skips) or "nothing to run")
+        cell = plan.cells[-1]
+        if running:
+            outcome = execute(plan, arguments, progress)
+            code = outcome.exit_code
+            failed = "; ".join(why.splitlines()[0] for why in outcome.failed.values())
+    if given.dry_run:
+        stored = "missing"
+        if cell.folder.trained():
+            stored = "stored"
+        print(f"{label} · {cell.label}: {stored}")
+    return cell, failed, code
 
 
 def length_of(cell: Any, tensor: str) -> float | None:

@@ -22,6 +22,7 @@ from bench.cli_options import (
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
+from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
 from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.leaderboards.published.paper_files import Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
@@ -67,11 +68,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
-        every = [*listed(), *figure_list()]
+        every = [*listed(), *figure_list(), *probe_list()]
         print(json.dumps(every, indent=1) if given.json else "\n".join(map(line_of, every)))
         return 0
     if any(map(is_figure, given.tables)) or given.svg:
         return reproduce_figures(given.tables, given)
+    if any(map(is_probe, given.tables)):
+        return reproduce_probes(given.tables, given)
     from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
