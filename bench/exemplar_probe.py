@@ -61,7 +61,8 @@ def reproduce_probes(names: Sequence[str], given: argparse.Namespace) -> int:
     from bench.leaderboards.figures.exemplar_probe import probes
     from bench.leaderboards.render.exemplar_probe import probe_content, probe_markdown, probe_text
 
-    code, shown = 0, []
+    code = 0
+    shown: list[Any] = []
     for name in map(str.lower, names):
         if name not in probes():
             raise UsageError(f"no probe of exemplars '{name}'{did_you_mean(name, probes())}")

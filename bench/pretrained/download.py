@@ -163,7 +163,7 @@ def _append(repository: Repository, commit: str, file: Remote, partial: Path, wh
     """Append to a partial file what it lacks; nothing where another process has brought the whole meanwhile."""
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import WeakFileLock, build_hf_headers
+    from huggingface_hub.utils import WeakFileLock, build_hf_headers  # type: ignore[attr-defined]
 
     url = hf_hub_url(repository.name, file.path, revision=commit, endpoint=endpoint())
     partial.touch()

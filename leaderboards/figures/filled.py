@@ -115,7 +115,7 @@ def fill_figure(figure: Figure, ours: Sequence[Table], preset: str, made: Mappin
 
 def _rows(point: Point, tables: Sequence[Table], made: Made, decoding: str, planned: frozenset[str]) -> list[TableRow]:
     """Return the rows of a point: of its cells and decoding; of people, the one beside cells of the figure."""
-    rows = []
+    rows: list[TableRow] = []
     for table in tables:
         if table.task != point.task:
             continue

@@ -92,8 +92,9 @@ def listing(repository: Repository) -> tuple[str, list[Remote]]:
     from huggingface_hub import HfApi
 
     hub = HfApi(endpoint=endpoint())
+    info_of: dict[str, Callable[..., Any]] = {"dataset": hub.dataset_info, "model": hub.model_info}
     ask = partial(
-        {"dataset": hub.dataset_info, "model": hub.model_info}[repository.kind],
+        info_of[repository.kind],
         repository.name,
         revision=repository.revision or None,
         files_metadata=True,
