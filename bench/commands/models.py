@@ -12,7 +12,7 @@ from bench.base.entries import split_names
 from bench.cli_options import json_option
 from bench.errors import BenchError, UsageError
 
-LINES = ("url", "revision", "sha256", "size", "licence", "folder", "command", "then", "seen")
+LINES = ("url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
 """What is printed of a model, a line each."""
 
 

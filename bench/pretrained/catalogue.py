@@ -126,6 +126,16 @@ class PretrainedModel:
         return self.command or f"bench models get {self.name}"
 
     @property
+    def fetch(self) -> str:
+        """What brings an archive to its folder, and goes on where it was interrupted; empty for all else."""
+        if self.kind != "archive":
+            return ""
+        place = f"{self.folder}/{self.packed}"
+        if self.page:
+            return f"get '{self.archive}' of {self.page} with a browser and put it at '{place}'"
+        return f"mkdir -p '{self.folder}' && curl -L -C - -o '{place}' {self.archive}"
+
+    @property
     def use(self) -> str:
         """What is typed once it is there; empty where it is found by itself."""
         if self.kind != "archive":
@@ -144,6 +154,7 @@ class PretrainedModel:
             "size": self.size,
             "licence": self.licence,
             "folder": str(self.folder or "the installed packages"),
+            "fetch": self.fetch,
             "command": self.get_command,
             "then": self.use,
             "seen": self.seen,

@@ -31,7 +31,7 @@ from bench.tasks.fetch.downloads import (
     stalled,
 )
 
-__all__ = ["bring", "by_hand", "continued", "fetch_command", "wanted_files"]
+__all__ = ["bring", "by_hand", "continued", "wanted_files"]
 
 MAIN = "main"
 """The branch that the program loads."""
@@ -82,14 +82,6 @@ def by_hand(model: PretrainedModel) -> str:
         f"'models--{model.repository.replace('/', '--')}' of its cache to '{model.folder}'; or put the files of "
         f"{model.url}/tree/main in a folder and give {' or '.join(ways)}"
     )
-
-
-def fetch_command(model: PretrainedModel) -> str:
-    """Return what brings the archive of a model to its folder; said again, it goes on where it was interrupted."""
-    place = f"{model.folder}/{model.packed}"
-    if model.page:
-        return f"get '{model.archive}' of {model.page} with a browser and put it at '{place}'"
-    return f"mkdir -p '{model.folder}' && curl -L -C - -o '{place}' {model.archive}"
 
 
 def wanted_files(files: Sequence[Remote]) -> list[Remote]:
@@ -223,7 +215,7 @@ def _bring_from_archive(model: PretrainedModel, say: Say) -> None:
         return
     steps = []
     if kept.name in missing:
-        steps.append(fetch_command(model))
+        steps.append(model.fetch)
     beside = [name for name in missing if name != kept.name]
     if beside:
         steps.append(f"put {' and '.join(beside)} of https://huggingface.co/{model.beside} in '{folder}'")
@@ -242,7 +234,7 @@ def _place_weights(model: PretrainedModel, archive: Path, kept: Path) -> None:
         try:
             unpack(archive, inside, most_bytes=MOST_BYTES, most_files=MOST_FILES)
         except DataError as error:
-            raise DataError(f"{error}; to go on where a download stopped: {fetch_command(model)}") from error
+            raise DataError(f"{error}; to go on where a download stopped: {model.fetch}") from error
         found = sorted(inside.rglob(model.weights))
         if not found:
             raise DataError(f"'{archive}' has no {model.weights}; is it {model.url}?")

@@ -15,7 +15,7 @@ from bench.errors import DataError, MissingError
 from bench.metrics.requirements import Checkpoint
 from bench.models.backbones.pretrained import resolved
 from bench.pretrained.catalogue import PretrainedModel, catalogue
-from bench.pretrained.download import bring, fetch_command
+from bench.pretrained.download import bring
 from tests.tasks.fake_hub import COMMIT, FakeHub, serving
 
 WEIGHTS = b"w" * 5000
@@ -139,7 +139,7 @@ def test_an_archive_has_an_exact_command_that_can_be_said_again() -> None:
     command = f"curl -L -C - -o '{ZIPPED.folder}/zipped.zip' https://publisher.example/files/zipped.zip"
     assert command in str(said.value)
     assert f"put config.json and vocab.txt of https://huggingface.co/owner/tiny in '{ZIPPED.folder}'" in str(said.value)
-    assert "with a browser" in fetch_command(catalogue()["dae"])
+    assert "with a browser" in catalogue()["dae"].fetch
 
 
 def test_an_archive_is_unpacked_beside_the_files_of_the_hub(hub: FakeHub) -> None:
