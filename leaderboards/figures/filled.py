@@ -129,17 +129,30 @@ def _filled(figure: Figure, point: Point, rows: Sequence[TableRow], made: Made) 
     at = point.at
     if made.at is not None:
         at = made.at
-    if len(rows) != 1:
-        reason = made.reason or "not run"
-        if rows:
-            reason = f"{len(rows)} rows of ours could be meant"
-        return FilledPoint(point, at, {}, reason)
+    if not rows:
+        return FilledPoint(point, at, {}, made.reason or "not run")
+    seeds = [seed for row in rows for seed in row.seeds]
+    if len(seeds) > len(set(seeds)) or (point.method == HUMAN and len(rows) > 1):
+        return FilledPoint(point, at, {}, f"{len(rows)} rows of ours could be meant")
     values = {}
     for column in figure.columns:
-        for name, value in rows[0].values.items():
-            if metric_name(name) == column.metric and value.mean is not None:
-                values[column.label] = seed_mean(list(value.by_seed.values()))
-    return FilledPoint(point, at, values, "" if values else "its columns are not scored")
+        numbers = _numbers_of(rows, column.metric)
+        if numbers:
+            values[column.label] = seed_mean(numbers)
+    reason = ""
+    if not values:
+        reason = "its columns are not scored"
+    return FilledPoint(point, at, values, reason)
+
+
+def _numbers_of(rows: Sequence[TableRow], metric: str) -> list[float]:
+    """Return the numbers of a metric by seed. Cells that start from others are a row for each seed."""
+    numbers: list[float] = []
+    for row in rows:
+        for name, value in row.values.items():
+            if metric_name(name) == metric and value.mean is not None:
+                numbers += value.by_seed.values()
+    return numbers
 
 
 def _notes(figure: Figure, preset: str) -> list[str]:

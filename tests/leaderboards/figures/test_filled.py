@@ -20,9 +20,9 @@ LYRICS = ("ppl/token", "ms-jaccard-2/f2_code", "self-bleu-2")
 GROUPS = ("frequency/frequent", "frequency/medium", "frequency/rare", "frequency/very_rare")
 
 
-def row(key: str, numbers: dict[str, float], decoding: str) -> TableRow:
-    values = {metric: Value({0: number}, None, "signature") for metric, number in numbers.items()}
-    return TableRow("method", "backbone", decoding, {}, values=values, keys={key})
+def row(key: str, numbers: dict[str, float], decoding: str, seed: int = 0) -> TableRow:
+    values = {metric: Value({seed: number}, None, "signature") for metric, number in numbers.items()}
+    return TableRow("method", "backbone", decoding, {}, values=values, keys={key}, seeds={seed})
 
 
 def table(task: str, rows: list[TableRow], **others: Any) -> Table:
@@ -119,6 +119,20 @@ def test_rows_of_another_decoding_or_preset_are_not_taken() -> None:
     rows[0].decoding = FIGURE2.decoding
     assert any(point.values for point in fill_figure(FIGURE2, [table("wikitext103", rows)], "small", made).points)
     assert not any(point.values for point in fill_figure(FIGURE2, [table("wikitext103", rows)], "paper", made).points)
+
+
+def test_rows_of_unlike_seeds_are_one_point_and_of_the_same_seed_are_none() -> None:
+    # cells that start from others differ in what they start from, and so are a row for each seed
+    point = TABLE8.series[-1].points[0]
+    made = {point: Made(frozenset(["a", "b", "c"]))}
+    rows = [row("abc"[seed], {"uniq": 10.0 + seed}, TABLE8.decoding, seed) for seed in range(3)]
+    filled = fill_figure(TABLE8, [table("lyrics", rows)], "small", made)
+    (found,) = filled.of_series(point.series)
+    assert (found.values["Uniq"].mean, found.values["Uniq"].n) == (11.0, 3)
+    assert found.values["Uniq"].half is not None
+    rows[2] = row("c", {"uniq": 12.0}, TABLE8.decoding, 0)
+    (found,) = fill_figure(TABLE8, [table("lyrics", rows)], "small", made).of_series(point.series)
+    assert (found.values, found.reason) == ({}, "3 rows of ours could be meant")
 
 
 def test_a_figure_is_json_markdown_text_and_a_picture() -> None:
