@@ -28,6 +28,7 @@ ALLOWED = {
         "bench.models",
     )
     + GROUND,
+    "bench.pretrained": ("bench.pretrained", "bench.tasks.fetch", *GROUND),
     "bench.generation": ("bench.generation", "bench.decodings", "bench.models", *GROUND),
     "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
     + ("bench.decodings",)
@@ -53,6 +54,7 @@ EXTRA = {
     "bench.leaderboards.published.needs": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.leaderboards.published.training_times": {"bench.tasks", "bench.models", "bench.models.backbones"},
+    "bench.leaderboards.figures.figure_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
     "bench.models.mle_decoded": {"bench.decodings.core.decoding"},  # likewise

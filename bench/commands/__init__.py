@@ -53,8 +53,11 @@ COMMANDS = {
     "import": Command("bench.commands.import", "texts of another system, as rows and lines of leaderboards"),
     "verify": Command("bench.commands.verify", "compute every stored number again"),
     "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
+    "models": Command("bench.commands.models", "public models that metrics and backbones need, and how to get them"),
     "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
-    "reproduce": Command("bench.commands.reproduce", "a paper's table from our cells, with verdicts"),
+    "reproduce": Command(
+        "bench.commands.reproduce", "a paper's table or figure from our cells, with verdicts", makes_models=True
+    ),
     "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
     "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
     "human": Command("bench.commands.human", "a study for people, and what they answered"),

@@ -18,6 +18,7 @@ from bench.cli_options import json_option
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import lacking, words
+from bench.pretrained.catalogue import commands_for_metric
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
 
@@ -147,7 +148,7 @@ def hub() -> list[Finding]:
 
     if hub_reachable():
         return [Finding("ok", "model hub", "reachable")]
-    detail = "not reachable: --preset paper needs cached models or --set backbone.path=DIR"
+    detail = "not reachable: --preset paper needs cached models (bench models list) or --set backbone.path=DIR"
     return [Finding("offline", "model hub", detail)]
 
 
@@ -158,7 +159,8 @@ def metrics() -> list[Finding]:
         if not metric.requires:
             continue
         if lacks := lacking(metric.requires):
-            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}"))
+            how = "; ".join(commands_for_metric(name))
+            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}: {how}".removesuffix(": ")))
         else:
             findings.append(Finding("ok", f"metric {name}", words(metric.requires)))
     return findings

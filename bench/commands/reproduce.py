@@ -22,6 +22,8 @@ from bench.cli_options import (
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
+from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
+from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.leaderboards.published.paper_files import Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 
@@ -38,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "tables",
         nargs="*",
         metavar="PAPER/TABLE",
-        help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
+        help="e.g. histalign/table1 or f2softmax/figure3, a paper, or 'all'; without one, the list",
     )
     parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
@@ -59,14 +61,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     data_dir_option(parser)
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw a figure, such as f2softmax/figure3, there")
     json_option(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
-        print(json.dumps(listed(), indent=1) if given.json else "\n".join(map(line_of, listed())))
+        every = [*listed(), *figure_list(), *probe_list()]
+        print(json.dumps(every, indent=1) if given.json else "\n".join(map(line_of, every)))
         return 0
+    if any(map(is_figure, given.tables)) or given.svg:
+        return reproduce_figures(given.tables, given)
+    if any(map(is_probe, given.tables)):
+        return reproduce_probes(given.tables, given)
     from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT

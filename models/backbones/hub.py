@@ -220,8 +220,10 @@ def sampled(file: Path, pieces: int = 64, length: int = 4096) -> bytes:
 
 def _unavailable(name: str, place: str, error: Exception) -> str:
     """Say that a pretrained model cannot be had, and what to do."""
+    how = f"Download it where there is a network (hf download {place})"
+    if name in BACKBONES:
+        how = f"bench models get {name} says how to get it"
     return (
         f"backbone '{name}' ({place}) is neither a folder with a model nor in the hub cache, and the hub cannot give "
-        f"it: {str(error).splitlines()[0]} Download it where there is a network, or point at a folder with "
-        f"--set backbone.path=FOLDER"
+        f"it: {str(error).splitlines()[0]} {how}, or point at a folder with --set backbone.path=FOLDER"
     )

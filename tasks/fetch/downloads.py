@@ -42,24 +42,32 @@ SILENT = "it does not answer"
 T = TypeVar("T")
 
 
+PAGES = {"dataset": "https://huggingface.co/datasets/", "model": "https://huggingface.co/"}
+"""Where people find a repository, by its kind."""
+KINDS = {"dataset": "data set", "model": "model"}
+"""What the kinds of repositories are called in messages."""
+
+
 @dataclass(frozen=True)
 class Repository:
-    """A repository of data sets at a revision.
+    """A repository of the hub at a revision.
 
     Args:
         name: `owner/name`.
         revision: a commit, branch or tag; empty for the newest commit of the main branch.
         by_hand: what people do who cannot reach the hub, for messages.
+        kind: `dataset` or `model`, the hub's own words.
     """
 
     name: str
     revision: str
     by_hand: str
+    kind: str = "dataset"
 
     @property
     def page(self) -> str:
         """Where people find it."""
-        return f"https://huggingface.co/datasets/{self.name}"
+        return f"{PAGES[self.kind]}{self.name}"
 
     def missing(self, reason: str) -> MissingError:
         """Return the error that says why the hub cannot give it, and what to do."""
@@ -83,8 +91,10 @@ def listing(repository: Repository) -> tuple[str, list[Remote]]:
     """
     from huggingface_hub import HfApi
 
+    hub = HfApi(endpoint=endpoint())
+    info_of: dict[str, Callable[..., Any]] = {"dataset": hub.dataset_info, "model": hub.model_info}
     ask = partial(
-        HfApi(endpoint=endpoint()).dataset_info,
+        info_of[repository.kind],
         repository.name,
         revision=repository.revision or None,
         files_metadata=True,
@@ -120,7 +130,7 @@ def download(repository: Repository, commit: str, file: Remote, *, progress: boo
     where: dict[str, Any] = {
         "repo_id": repository.name,
         "filename": file.path,
-        "repo_type": "dataset",
+        "repo_type": repository.kind,
         "revision": commit,
     }
     if not isinstance(try_to_load_from_cache(**where), str):  # a download asks this for a long time before giving up
@@ -186,7 +196,7 @@ def _reason(error: BaseException, repository: Repository) -> str:
     if isinstance(error, errors.RevisionNotFoundError):
         return f"it has no revision {repository.revision}"
     if isinstance(error, errors.RepositoryNotFoundError):
-        return "there is no such data set, or it is private"
+        return f"there is no such {KINDS[repository.kind]}, or it is private"
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE is set"
     if isinstance(error, errors.HfHubHTTPError):
@@ -243,7 +253,7 @@ def blobs_of(repository: Repository) -> Path:
     """Return the folder of the hub's cache that a repository's files are downloaded to."""
     from huggingface_hub import constants
 
-    return Path(constants.HF_HUB_CACHE) / f"datasets--{repository.name.replace('/', '--')}" / "blobs"
+    return Path(constants.HF_HUB_CACHE) / f"{repository.kind}s--{repository.name.replace('/', '--')}" / "blobs"
 
 
 def endpoint() -> str:

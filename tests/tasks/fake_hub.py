@@ -33,7 +33,7 @@ def parquet(rows: list[dict[str, Any]] | pa.Table, row_group: int | None = None)
 
 @dataclass
 class FakeHub:
-    """One repository.
+    """One repository of data sets, or with `kind="models"` of a model.
 
     `refuse` answers a kind of request ("list", "tree", "refs", "HEAD", "GET") with a status and the hub's name of the
     error; `asleep` is the request that is not answered; `listed` are files the listing describes otherwise than they
@@ -42,6 +42,7 @@ class FakeHub:
 
     files: dict[str, bytes] = field(default_factory=dict)
     repository: str = "owner/rows"
+    kind: str = "datasets"
     branches: dict[str, str] = field(default_factory=lambda: {"main": COMMIT})
     refuse: dict[str, tuple[int, str]] = field(default_factory=dict)
     listed: dict[str, bytes] = field(default_factory=dict)
@@ -75,7 +76,9 @@ class FakeHub:
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path = unquote(urlsplit(request.path).path)
-        listing, resolve = f"/api/datasets/{self.repository}", f"/datasets/{self.repository}/resolve/"
+        listing, resolve = f"/api/{self.kind}/{self.repository}", f"/{self.kind}/{self.repository}/resolve/"
+        if self.kind == "models":
+            resolve = f"/{self.repository}/resolve/"
         kind = request.command
         if path.startswith(listing):
             kind = {"tree": "tree", "paths-info": "tree", "refs": "refs"}.get(
@@ -135,11 +138,16 @@ class FakeHub:
         self.send(request, 200, json.dumps(content).encode(), {"Content-Type": "application/json"})
 
     def file(self, request: BaseHTTPRequestHandler, commit: str, name: str) -> None:
-        body = self.files.get(name)
+        body, status = self.files.get(name), 200
         if body is None:
             return self.send(request, 404, b"", {"X-Error-Code": "EntryNotFound"})
         digest = hashlib.sha256(body).hexdigest()
-        return self.send(request, 200, body, {"X-Repo-Commit": commit, "ETag": f'"{digest}"'})
+        if begin := request.headers.get("Range", "").removeprefix("bytes=").partition("-")[0]:
+            self.asked[f"GET {name} from {begin}"] += 1
+            body, status = body[int(begin) :], 206
+        return self.send(
+            request, status, body, {"X-Repo-Commit": self.branches.get(commit, commit), "ETag": f'"{digest}"'}
+        )
 
     def send(
         self, request: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str] | None = None

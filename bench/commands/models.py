@@ -1,0 +1,75 @@
+"""`bench models`: the public models that metrics and backbones need, and how they come to this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from bench.base.entries import split_names
+from bench.cli_options import json_option
+from bench.errors import BenchError, UsageError
+
+LINES = ("url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
+"""What is printed of a model, a line each."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench models`."""
+    parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list or get")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names, or 'all'; list: default all")
+    json_option(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """List models, or bring them; return the exit code."""
+    return ACTIONS[given.action](given)
+
+
+def list_models(given: argparse.Namespace) -> int:
+    """Print what is known of models, and whether they are here."""
+    from bench.pretrained.catalogue import chosen_models
+
+    rows = [model.as_dict() for model in chosen_models(split_names(given.names) or ["all"])]
+    if given.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print("\n\n".join(map(text_of, rows)))
+    return 0
+
+
+def text_of(row: Mapping[str, Any]) -> str:
+    """Return what is known of one model for people."""
+    state = "not here"
+    if row["here"]:
+        state = "here"
+    lines = [f"{row['name']:<16}{state:<10}{', '.join(row['uses'])}"]
+    for name in LINES:
+        value = row[name]
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{file} {digest}" for file, digest in value.items())
+        if value:
+            lines.append(f"  {name:<12}{value}")
+    return "\n".join(lines)
+
+
+def get_models(given: argparse.Namespace) -> int:
+    """Bring models; return the code of the worst error."""
+    from bench.pretrained.catalogue import catalogue, chosen_models
+    from bench.pretrained.download import bring
+
+    if not given.names:
+        raise UsageError(f"which model? bench models get NAME, one of {', '.join(catalogue())}")
+    code = 0
+    for model in chosen_models(split_names(given.names)):
+        try:
+            bring(model, print)
+        except BenchError as error:
+            print(f"bench: {error}", file=sys.stderr)
+            code = max(code, error.exit_code)
+    return code
+
+
+ACTIONS = {"list": list_models, "get": get_models}
