@@ -1,0 +1,157 @@
+"""Decision: what an interval says of a claim, as two facts. A pure rule: no files, no rows.
+
+The rule and its errors are proved by tests/benchmarks/verdict_errors.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.value_statistics import ALPHA
+
+__all__ = ["Decision", "Marks", "after_holm", "decide", "marks"]
+
+Direction = Literal["established", "reversed", "open"]
+Size = Literal["compatible", "smaller", "larger", "open"]
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What an interval says of a claim.
+
+    Args:
+        direction: `established` where the whole interval is above 0, `reversed` where it is below, else `open`.
+        size: `compatible` where the claimed size is in the interval, `smaller` where the interval is below it, `larger`
+            where it is above; `open` without a claimed size or without an interval.
+        equivalent: whether the whole interval is nearer to 0 than the smallest effect of interest.
+    """
+
+    direction: Direction
+    size: Size
+    equivalent: bool
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted: only where it is reversed, or equivalent to nothing.
+
+        An effect that is smaller than claimed, with a direction that is open, refutes nothing.
+        """
+        return self.direction == "reversed" or self.equivalent
+
+    @property
+    def decided(self) -> bool:
+        """Whether no more seeds are asked for: the direction is known, or the effect is too small to be of interest."""
+        return self.direction != "open" or self.equivalent
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The statements of the rule, each true or not; arrays of one shape."""
+
+    established: Booleans
+    reversed: Booleans
+    smaller: Booleans
+    larger: Booleans
+    equivalent: Booleans
+
+
+def marks(low: ArrayLike, high: ArrayLike, claimed: float = np.nan, smallest: float = np.nan) -> Marks:
+    """Return which statements intervals make; a bound or size that is NaN makes none.
+
+    Equivalence is two one-sided tests (Schuirmann 1987). Its interval usually has the level 1 - 2 alpha; here it is the
+    same as for all other statements, 1 - alpha, since the wider one is wrong too often at two seeds of unlike rows.
+
+    Args:
+        low, high: ends of the intervals, positive in the claimed direction.
+        claimed: size in the unit of the interval, above 0.
+        smallest: smallest effect of interest, above 0.
+    """
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    return Marks(
+        established=low > 0,
+        reversed=high < 0,
+        smaller=high < claimed,
+        larger=low > claimed,
+        equivalent=(-smallest < low) & (high < smallest),
+    )
+
+
+def decide(interval: Interval, claimed: float | None = None, smallest: float | None = None) -> Decision:
+    """Return what an interval says of a claim.
+
+    Args:
+        interval: of the effect, positive in the claimed direction. For a ratio it is that of the logarithm of the
+            ratio, and the sizes are logarithms too. Without ends, everything is open.
+        claimed: the size that the paper states, in the interval's unit; None for a claim of direction alone, or where
+            the scale is not the paper's.
+        smallest: smallest effect of interest, in the interval's unit; None where none is stated.
+
+    Raises:
+        ValueError: a size that is not above 0.
+
+    >>> decide(Interval(1.0, 0.2, 1.8), claimed=2.0)
+    Decision(direction='established', size='smaller', equivalent=False)
+    >>> decide(Interval(0.1, -0.2, 0.4), claimed=2.0, smallest=0.5).refuted
+    True
+    """
+    for name, size in (("claimed size", claimed), ("smallest effect of interest", smallest)):
+        if size is not None and not size > 0:
+            raise ValueError(f"expected a {name} above 0 in the claimed direction, or None, got {size}")
+    if interval.low is None or interval.high is None:
+        return Decision("open", "open", False)
+    said = marks(interval.low, interval.high, _size(claimed), _size(smallest))
+    return Decision(_direction(said), _size_of(said, claimed), bool(said.equivalent))
+
+
+def after_holm(decisions: Sequence[Decision], adjusted: Sequence[float], alpha: float = ALPHA) -> list[Decision]:
+    """Return the decisions of a paper's claims with those directions open whose Holm-adjusted p is above alpha.
+
+    How intervals and Holm go together: each claim's interval is shown at its own level, and says of itself what it
+    says. A direction counts only if its two-sided p, adjusted over the looks and over all tested claims of the paper
+    (`sequential.adjusted_over_looks`), is at most alpha too. The adjusted p is never below the plain one, so a
+    direction that counts always has an interval that leaves out 0. Then the chance that any direction of a paper is
+    wrong is at most alpha. Sizes are estimates and are not adjusted: no size refutes. Equivalence is not adjusted
+    either; its error is that of one claim.
+
+    Args:
+        decisions: of one paper's claims.
+        adjusted: p of each, in the same order.
+        alpha: a p at most this large counts.
+    """
+    after = []
+    for decision, p in zip(decisions, adjusted, strict=True):
+        if p > alpha:
+            decision = replace(decision, direction="open")
+        after.append(decision)
+    return after
+
+
+def _size(size: float | None) -> float:
+    if size is None:
+        return np.nan
+    return size
+
+
+def _direction(said: Marks) -> Direction:
+    if said.established:
+        return "established"
+    if said.reversed:
+        return "reversed"
+    return "open"
+
+
+def _size_of(said: Marks, claimed: float | None) -> Size:
+    if claimed is None:
+        return "open"
+    if said.smaller:
+        return "smaller"
+    if said.larger:
+        return "larger"
+    return "compatible"
