@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.moderated import Effect
+from bench.leaderboards.statistics.sequential import adjusted_over_looks, level_of_a_look
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
-__all__ = ["Decision", "Marks", "after_holm", "decide", "marks"]
+__all__ = ["Decision", "Marks", "Tested", "decide", "decide_paper", "marks"]
 
 Direction = Literal["established", "reversed", "open"]
 Size = Literal["compatible", "smaller", "larger", "open"]
@@ -49,6 +51,22 @@ class Decision:
     def decided(self) -> bool:
         """Whether no more seeds are asked for: the direction is known, or the effect is too small to be of interest."""
         return self.direction != "open" or self.equivalent
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A claim that has an effect; sizes as for `decide`."""
+
+    effect: Effect
+    claimed: float | None = None
+    smallest: float | None = None
+
+    @property
+    def p_equivalent(self) -> float:
+        """Two-sided p of an effect that is of interest; 1 where no smallest one is stated."""
+        if self.smallest is None:
+            return 1.0
+        return self.effect.p_equivalent(self.smallest)
 
 
 @dataclass(frozen=True)
@@ -110,27 +128,33 @@ def decide(interval: Interval, claimed: float | None = None, smallest: float | N
     return Decision(_direction(said), _size_of(said, claimed), bool(said.equivalent))
 
 
-def after_holm(decisions: Sequence[Decision], adjusted: Sequence[float], alpha: float = ALPHA) -> list[Decision]:
-    """Return the decisions of a paper's claims with those directions open whose Holm-adjusted p is above alpha.
+def decide_paper(tested: Sequence[Tested], alpha: float = ALPHA) -> list[Decision]:
+    """Return the decisions of all tested claims of one paper.
 
-    How intervals and Holm go together: each claim's interval is shown at its own level, and says of itself what it
-    says. A direction counts only if its two-sided p, adjusted over the looks and over all tested claims of the paper
-    (`sequential.adjusted_over_looks`), is at most alpha too. The adjusted p is never below the plain one, so a
-    direction that counts always has an interval that leaves out 0. Then the chance that any direction of a paper is
-    wrong is at most alpha. Sizes are estimates and are not adjusted: no size refutes. Equivalence is not adjusted
-    either; its error is that of one claim.
+    How intervals and Holm go together: each interval has the level of a look and says what it says of its own claim. A
+    direction counts only if its two-sided p, adjusted over the looks and, by Holm (1979), over all tested claims of the
+    paper, is at most alpha; equivalence likewise, with a Holm of its own. An adjusted p is never below the plain one.
+    So what counts always has an interval that says it too. What does not count is `open`, whatever its interval
+    says alone. Then the chance that any direction of a paper is wrong is at most alpha, at every number of seeds and
+    over all looks; and so is the chance that any equivalence is. Sizes are estimates and are not adjusted: no size
+    refutes.
 
     Args:
-        decisions: of one paper's claims.
-        adjusted: p of each, in the same order.
-        alpha: a p at most this large counts.
+        tested: every claim of the paper that has an effect; leaving one out makes the others too easy.
+        alpha: of the whole paper and of all looks.
     """
-    after = []
-    for decision, p in zip(decisions, adjusted, strict=True):
-        if p > alpha:
+    level = level_of_a_look(alpha)
+    directions = adjusted_over_looks([claim.effect.p for claim in tested])
+    equivalences = adjusted_over_looks([claim.p_equivalent for claim in tested])
+    decisions = []
+    for claim, direction, equivalence in zip(tested, directions, equivalences, strict=True):
+        decision = decide(claim.effect.interval(level), claim.claimed, claim.smallest)
+        if direction > alpha:
             decision = replace(decision, direction="open")
-        after.append(decision)
-    return after
+        if equivalence > alpha:
+            decision = replace(decision, equivalent=False)
+        decisions.append(decision)
+    return decisions
 
 
 def _size(size: float | None) -> float:

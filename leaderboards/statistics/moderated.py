@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from bench.leaderboards.statistics.intervals import LEVEL, Interval
 from bench.leaderboards.statistics.special import digamma, t_quantile, t_tail, trigamma, trigamma_inverse
 
-__all__ = ["CAUTION", "Contrast", "Effect", "contrast_of", "limit", "moderate", "prior_of", "squeezed"]
+__all__ = ["CAUTION", "Contrast", "Effect", "contrast_of", "limit", "limited_prior", "moderate", "prior_of", "squeezed"]
 
 CAUTION = 2.0
 """Standard errors by which the spread of log variances is taken above its estimate; 0 is Smyth's estimate."""
@@ -109,6 +109,16 @@ class Effect:
         """Two-sided p of an effect of 0; 1 where the error is 0."""
         return self.p_against(0.0)
 
+    def p_equivalent(self, smallest: float) -> float:
+        """Return p of an effect at least as large as `smallest`, on either side; 1 where the mean is.
+
+        Two one-sided tests (Schuirmann 1987), doubled: at most alpha where the whole interval of level 1 - alpha is
+        nearer to 0 than `smallest`.
+        """
+        if abs(self.mean) >= smallest:
+            return 1.0
+        return max(self.p_against(smallest), self.p_against(-smallest))
+
     def p_against(self, value: float) -> float:
         """Return the two-sided p of an effect of `value`; 1 where the error is 0."""
         if not self.error:
@@ -173,11 +183,20 @@ def squeezed(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION)
         caution: as for `prior_of`.
     """
     variances, degrees = _checked(variances, degrees)
+    d0, variance = limited_prior(variances, degrees, caution)
+    share = d0 / (d0 + degrees)
+    return share * variance[..., None] + (1 - share) * variances, d0 + degrees
+
+
+def limited_prior(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION) -> tuple[Floats, Floats]:
+    """Return d0 of each contrast, at most what leaves `limit` degrees, and s0^2 of the column.
+
+    Arguments as for `squeezed`.
+    """
+    variances, degrees = _checked(variances, degrees)
     prior_degrees, prior_variance = prior_of(variances, degrees, caution)
     most = np.maximum(limit(degrees)[..., None] - degrees, 0)
-    d0 = np.minimum(prior_degrees[..., None], most)
-    share = d0 / (d0 + degrees)
-    return share * prior_variance[..., None] + (1 - share) * variances, d0 + degrees
+    return np.minimum(prior_degrees[..., None], most), prior_variance
 
 
 def limit(degrees: ArrayLike) -> Floats:

@@ -39,8 +39,7 @@ def level_of_a_look(alpha: float = ALPHA) -> float:
 def adjusted_over_looks(p_values: Sequence[float]) -> list[float]:
     """Return the p-values of a paper's claims, adjusted for the looks (times their number) and then by Holm (1979).
 
-    Where it is at most alpha, the interval at `level_of_a_look(alpha)` leaves out 0: an adjusted p is at least the
-    plain one. A p of an earlier look stands: what stopped a claim's seeds is what is adjusted.
+    Where one is at most alpha, the interval at `level_of_a_look(alpha)` leaves out 0.
 
     Args:
         p_values: two-sided, one of each tested claim of one paper, each from the seeds it has by now.
