@@ -247,21 +247,27 @@ def prior_of(variances: ArrayLike, degrees: ArrayLike, cautious: bool = True) ->
     variances, degrees = _checked(variances, degrees)
     used = (variances > ROUNDING * variances.max(-1, keepdims=True)) & (variances > 0)
     count = used.sum(-1)
-    several = count > 1
     weights = used / np.maximum(count, 1)[..., None]
     e = np.log(np.where(used, variances, 1.0)) - digamma(degrees / 2) + np.log(degrees / 2)
     mean = np.asarray((weights * e).sum(-1))
     moment = (used * (e - mean[..., None]) ** 2).sum(-1) / np.maximum(count - 1, 1)
+    chance = (weights * trigamma(degrees / 2)).sum(-1)
+    pooled = np.asarray((used * degrees * variances).sum(-1) / np.maximum((used * degrees).sum(-1), 1))
+    estimate = _degrees_of(np.asarray(moment - chance))
+    unlike = np.isfinite(estimate)
+    half = estimate[unlike] / 2
+    pooled[unlike] = np.exp(mean[unlike] + digamma(half) - np.log(half))
     if cautious:
-        moment = moment * widening(np.maximum(count, 2))
-    excess = np.asarray(moment - (weights * trigamma(degrees / 2)).sum(-1))
-    prior_degrees = np.where(several, math.inf, 0.0)
-    prior_variance = np.asarray((used * degrees * variances).sum(-1) / np.maximum((used * degrees).sum(-1), 1))
-    unlike = several & (excess > 0)
-    found = 2 * trigamma_inverse(excess[unlike])
-    prior_degrees[unlike] = found
-    prior_variance[unlike] = np.exp(mean[unlike] + digamma(found / 2) - np.log(found / 2))
-    return prior_degrees, prior_variance
+        estimate = _degrees_of(np.asarray(moment * widening(np.maximum(count, 2)) - chance))
+    return np.where(count > 1, estimate, 0.0), pooled
+
+
+def _degrees_of(excess: Floats) -> Floats:
+    """Return d0 with `trigamma(d0 / 2) = excess`; infinite where the excess is not above 0."""
+    degrees = np.full(excess.shape, math.inf)
+    above = excess > 0
+    degrees[above] = 2 * trigamma_inverse(excess[above])
+    return degrees
 
 
 def widening(contrasts: ArrayLike) -> Floats:
