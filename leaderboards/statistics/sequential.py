@@ -21,7 +21,7 @@ LOOKS = (2, 3, 5, 8, 12, 20)
 """Numbers of seeds at which an open claim is judged again."""
 POWER = 0.8
 """Chance of a decision that `seeds_needed` asks for."""
-MOST = 10_000
+MOST = 1000
 """More seeds than this are not counted."""
 
 
@@ -76,7 +76,7 @@ def seeds_needed(effect: Effect, smallest: float | None = None, alpha: float = A
 
     Returns:
         The seeds in all, more than there are; None where the items' share of the error leaves no such number, or one
-        beyond ten thousand.
+        beyond a thousand.
     """
     distance = abs(effect.mean)
     if smallest is not None:
