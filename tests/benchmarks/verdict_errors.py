@@ -11,8 +11,8 @@ larger at one of at most the claim, equivalent at one of at least the smallest o
 claims and effects, and may be 5 % (7.5 % with t(3) noise) and two Monte-Carlo errors. So may the chance that after Holm
 any direction of a paper with as many claims is wrong, or any equivalence, and that a control with three quarters of an
 effect explains it. Rates are for every n from 2 to 20 that was fixed beforehand (95 % intervals), for looks at n = 2,
-3, 5, 8, 12, 20 and for looks at every n; of looks, a statement counts as made if any look made it. Power may not fall
-as seeds are added.
+3, 5, 8, 12, 20, where a statement counts as made if any look made it. Single statements keep their bound for who looks
+at every n at the same level, too. Power may not fall as seeds are added.
 
 Rows of one group of items (the sentences of a table) are correlated. The store keeps the sums of a group, so what is
 drawn here is groups; all rows and seeds share them.
@@ -296,15 +296,13 @@ def explained(noise: Noise, seeds: int, level: float) -> dict[str, Booleans]:
     return made
 
 
-def add_explained(rates: Rates, when: str, made: dict[str, Booleans]) -> None:
-    """File what was explained: wrong where the control has three quarters of the effect."""
-    for label, seen in made.items():
-        kind = "wrong"
-        if label.startswith("delta"):
-            kind = "shown"
-        elif f"{EXPLAINED:g} of" not in label:
-            kind = "power"
-        rates.add(kind, when, label, seen)
+def kind_of_share(label: str) -> str:
+    """Return `wrong` where the control has three quarters of the effect, `power` where it has all of it."""
+    if label.startswith("delta"):
+        return "shown"
+    if f"{EXPLAINED:g} of" in label:
+        return "wrong"
+    return "power"
 
 
 def add_fixed(rates: Rates, noise: Noise, look: Look, paper: Paper) -> None:
@@ -317,19 +315,34 @@ def add_fixed(rates: Rates, noise: Noise, look: Look, paper: Paper) -> None:
     for label, made in wrong_in_paper(paper, looks=1).items():
         rates.add("wrong", when, label, made)
     if noise.items is None:
-        add_explained(rates, when, explained(noise, look.seeds, LEVEL))
+        for label, made in explained(noise, look.seeds, LEVEL).items():
+            rates.add(kind_of_share(label), when, label, made)
 
 
-def add_looks(rates: Rates, looks: Sequence[Look], papers: Sequence[Paper], when: str) -> None:
+def add_looks(rates: Rates, noise: Noise, looks: Sequence[Look], papers: Sequence[Paper]) -> None:
     """File what any look says, each at its part of alpha."""
     ever: dict[tuple[str, str], Booleans] = {}
     for look, paper in zip(looks, papers, strict=True):
         said = [(kind_of(name, times), label, made) for name, times, label, made in statements(look, level_of_a_look())]
         said += [("wrong", label, made) for label, made in wrong_in_paper(paper, len(LOOKS)).items()]
+        if noise.items is None:
+            of_control = explained(noise, look.seeds, level_of_a_look())
+            said += [(kind_of_share(label), label, made) for label, made in of_control.items()]
         for kind, label, made in said:
             ever[kind, label] = ever.get((kind, label), False) | made
     for (kind, label), made in ever.items():
-        rates.add(kind, when, label, made)
+        rates.add(kind, "looks", label, made)
+
+
+def add_every(rates: Rates, looks: Sequence[Look]) -> None:
+    """File what any look says of one claim where every number of seeds is a look, at the level of one of six."""
+    ever: dict[tuple[str, str], Booleans] = {}
+    for look in looks:
+        for name, times, label, made in statements(look, level_of_a_look()):
+            kind = kind_of(name, times)
+            ever[kind, label] = ever.get((kind, label), False) | made
+    for (kind, label), made in ever.items():
+        rates.add(kind, "every n", label, made)
 
 
 def add_stops(rates: Rates, looks: Sequence[Look]) -> None:
@@ -368,8 +381,8 @@ def measure(world: World, draws: int, seed: int, every: Sequence[int] = EVERY, r
         for look, paper in zip(seen, papers, strict=True):
             add_fixed(rates, noise, look, paper)
         looks = [place for place, seeds in enumerate(every) if seeds in LOOKS]
-        add_looks(rates, [seen[place] for place in looks], [papers[place] for place in looks], "looks")
-        add_looks(rates, seen, papers, "every n")
+        add_looks(rates, noise, [seen[place] for place in looks], [papers[place] for place in looks])
+        add_every(rates, seen)
         add_stops(rates, [seen[place] for place in looks])
     return rates
 
