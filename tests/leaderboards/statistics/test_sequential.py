@@ -6,6 +6,7 @@ from bench.leaderboards.statistics.moderated import Effect, contrast_of, moderat
 from bench.leaderboards.statistics.sequential import (
     LOOKS,
     adjusted_over_looks,
+    last_look,
     level_of_a_look,
     next_look,
     seeds_needed,
@@ -20,6 +21,10 @@ def test_looks_share_alpha():
 
 def test_the_next_look_is_the_first_above():
     assert [next_look(seeds) for seeds in (0, 1, 2, 4, 19, 20, 50)] == [2, 2, 3, 5, 20, None, None]
+
+
+def test_seeds_beyond_a_look_wait_for_the_next():
+    assert [last_look(seeds) for seeds in (0, 1, 2, 4, 19, 20, 50)] == [None, None, 2, 3, 12, 20, 20]
 
 
 def test_an_adjusted_p_at_alpha_has_an_interval_without_0():
