@@ -112,7 +112,7 @@ WORLDS = (
     World(1.0, heavy=True),
     World(0.0, items=0.5),
     World(1.0, items=0.5),
-    World(1.0, contrasts=8),
+    World(1.0, contrasts=6),
     World(1.0, contrasts=5),
 )
 

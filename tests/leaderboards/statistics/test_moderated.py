@@ -20,8 +20,8 @@ from bench.leaderboards.statistics.moderated import (
 
 VARIANCES = [1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 8.0, 16.0]
 D0, S0 = 49.2703461899615585, 5.13573893016338417
-CAUTIOUS = 2.75237899342705652
-"""d0 with trigamma(d0 / 2) = 2.468626 * 0.686361 - 0.644934, where 2.468626 widens a variance of eight."""
+CAUTIOUS = 2.05162169927591538
+"""d0 with trigamma(d0 / 2) = 3.248886 * 0.686361 - 0.644934, where 3.248886 widens a variance of eight."""
 
 
 def test_the_prior_is_that_of_smyth():
@@ -31,15 +31,15 @@ def test_the_prior_is_that_of_smyth():
 
 
 def test_a_cautious_prior_has_fewer_degrees_and_the_same_variance():
-    assert float(widening(8)) == pytest.approx(2.46862556217660527, rel=1e-12)
+    assert float(widening(8)) == pytest.approx(3.24888572846809422, rel=1e-12)
     d0, variance = prior_of(VARIANCES, 4)
     assert (float(d0), float(variance)) == pytest.approx((CAUTIOUS, S0), rel=1e-9)
 
 
 def test_variances_are_squeezed_by_their_degrees():
     after, degrees = squeezed(VARIANCES, 4)
-    expected = [2.68579414229574740, 3.27817795308209475, *[4.46294557465478944] * 4]
-    expected += [6.83248081780017882, 11.5715513040909576]
+    expected = [2.40209883454522558, 3.06307868404219684, *[4.38503838303613935] * 4]
+    expected += [7.02895778102402437, 12.3167965769997944]
     assert after == pytest.approx(expected, rel=1e-9)
     assert degrees == pytest.approx([4 + CAUTIOUS] * 8, rel=1e-9)
 
@@ -47,13 +47,13 @@ def test_variances_are_squeezed_by_their_degrees():
 def test_interval_and_p_are_those_of_the_squeezed_variance():
     effect = moderate([Contrast(3.0, variance, 5) for variance in VARIANCES])[1]
     interval = effect.interval()
-    assert effect.error == pytest.approx(0.809713276793964241, rel=1e-9)
-    assert (interval.low, interval.high) == pytest.approx((1.07100631961930513, 4.92899368038069487), rel=1e-9)
-    assert effect.p == pytest.approx(0.00811072441567134100, rel=1e-9)
+    assert effect.error == pytest.approx(0.782697730166914032, rel=1e-9)
+    assert (interval.low, interval.high) == pytest.approx((1.08876082302302489, 4.91123917697697512), rel=1e-9)
+    assert effect.p == pytest.approx(0.00849008685531766538, rel=1e-9)
     assert effect.interval(0.99).low < interval.low
 
 
-@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("count", [1, 2, 5])
 def test_few_contrasts_get_the_plain_t(count):
     values = [[1.0, 2.0, 4.0], [2.0, 2.5, 1.0], [0.0, 9.0, 3.0], *([[1.0, 2.0, 1.5]] * 4)][:count]
     for effect, own in zip(moderate([contrast_of(one) for one in values]), values, strict=True):
@@ -103,8 +103,8 @@ def test_columns_are_squeezed_each_on_its_own():
     after, degrees = squeezed(both, 4)
     for place, variances in enumerate(both):
         alone = squeezed(variances, 4)
-        assert np.array_equal(after[place], alone[0])
-        assert np.array_equal(degrees[place], alone[1])
+        assert after[place] == pytest.approx(alone[0], rel=1e-12)
+        assert degrees[place] == pytest.approx(alone[1], rel=1e-12)
 
 
 def test_an_item_variance_is_added_and_takes_no_degrees_away_but_its_own():
