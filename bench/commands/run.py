@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
 from bench.cli_options import (
@@ -25,6 +25,9 @@ from bench.config.config import PRESETS
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership
+
+if TYPE_CHECKING:
+    from bench.cells.search.search import Search
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +54,15 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         nargs="+",
         metavar="KEY=V,V",
         help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
+    )
+    group.add_argument(
+        "--trials",
+        metavar="N",
+        help="tune every method over its own space with so many trials, the best by validation loss is kept; "
+        "3,histalign=18,mle=18 gives some their own number",
+    )
+    group.add_argument(
+        "--trial-steps", metavar="SHARE", help="with --trials: share of a training that a trial is, e.g. 1/3; default 1"
     )
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
@@ -202,16 +214,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
     with Progress(given.quiet) as progress:
         if (given.device or given.memory) and not given.dry_run:
             raise UsageError("--device and --memory go with --dry-run, which states costs; a run takes what is there")
-        if axes := [axis for axes in given.grid for axis in axes]:
-            if given.jobs > 1:
-                raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
-            if options is not None:
-                raise UsageError("--engine does not go with --grid, whose cells are picked one after another")
-            if given.dry_run:
-                raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
-            from bench.cells.grid import run_grid
+        search = search_of(given)
+        if search is not None:
+            from bench.cells.search.search import run_search
 
-            return ended(*run_grid(axes, arguments, progress), arguments, given.json)
+            return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
@@ -228,6 +235,33 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
 
             outcome = run_on_slurm(plan, arguments, options, progress)
     return ended(plan, outcome, arguments, given.json)
+
+
+def search_of(given: argparse.Namespace) -> Search | None:
+    """Return the search over settings that was asked for, or None.
+
+    Raises:
+        UsageError: two were asked for, or it goes with options that need all cells beforehand.
+    """
+    axes = [axis for axes in given.grid for axis in axes]
+    if not axes and not given.trials:
+        if given.trial_steps is not None:
+            raise UsageError("--trial-steps goes with --trials")
+        return None
+    option = "--grid" if axes else "--trials"
+    if axes and (given.trials or given.trial_steps is not None):
+        raise UsageError("--grid and --trials are two ways to search settings; give one of them")
+    if given.engine != "local":
+        raise UsageError(f"--engine does not go with {option}: what is picked depends on what was tried")
+    if given.dry_run:
+        raise UsageError(f"--dry-run does not go with {option}; give one combination with --set to see its plan")
+    if axes:
+        from bench.cells.search.grid import Grid
+
+        return Grid(tuple(axes))
+    from bench.cells.search.trials import parse_trials
+
+    return parse_trials(given.trials, given.trial_steps or "1")
 
 
 def slurm_options(given: argparse.Namespace) -> SlurmOptions | None:
