@@ -32,6 +32,8 @@ ALLOWED = {
     "bench.cells": ("bench.cells", "bench.generation", "bench.training", "bench.processes", "bench.config")
     + ("bench.decodings",)
     + ("bench.store", "bench.tasks", "bench.models", "bench.metrics", *GROUND),
+    "bench.audit": ("bench.audit", "bench.cells", "bench.training", "bench.config", "bench.store")
+    + ("bench.tasks", "bench.models", "bench.metrics", *GROUND),
     "bench.cost": ("bench.cost", "bench.cells", "bench.config", "bench.store", "bench.leaderboards.published")
     + ("bench.tasks", "bench.models", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
