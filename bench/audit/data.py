@@ -43,7 +43,7 @@ def check_data(task: Task, splits: Sequence[str], reads_exemplars: bool) -> Iter
         if split.status == "official":
             level = question
         place, examples = f"{task.name}, {name} split", split.examples
-        yield from check_repeated(examples, place)
+        yield from check_repeated(task, examples, place, level)
         others = {"train": train}
         if name == "test":
             others["valid"] = task.split("valid").examples
@@ -55,11 +55,13 @@ def check_data(task: Task, splits: Sequence[str], reads_exemplars: bool) -> Iter
             yield from targets_in_exemplars(task, name, place, level)
 
 
-def check_repeated(examples: Sequence[Example], place: str) -> Iterator[Finding]:
-    """Look for ids that stand there twice."""
+def check_repeated(task: Task, examples: Sequence[Example], place: str, level: Level) -> Iterator[Finding]:
+    """Look for ids, and for rows under other ids, that stand there twice."""
     repeated = [name for name, n in Counter(example.id for example in examples).items() if n > 1]
     if repeated:
         yield alarm("ids", place, f"{len(repeated)} ids stand there more than once, such as {repeated[0]}")
+    n = len(examples) - len({content_of(task, example) for example in examples})
+    yield from graded("repeated", place, n, len(examples), "stand there before", level)
 
 
 def shared_rows(

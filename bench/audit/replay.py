@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import slices
 from bench.store.checkpoints import load_checkpoint, load_verified
 from bench.store.store import StoredRows
-from bench.tasks.encode.codec import Codec, tokenizer_hash
+from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
 from bench.training.training import train
 
 __all__ = ["Effort", "replay"]
@@ -40,6 +40,8 @@ LOSS_TOLERANCE = 1e-3
 """Relative difference of a loss or a likelihood that another machine explains; of the same one there is none."""
 SUM_TOLERANCE = 1e-3
 """By how much the probabilities of all tokens may miss one."""
+LOG_TOLERANCE = 0.02
+"""By how much rounding may move a log-probability between two batches of one shape."""
 FEW = 0.2
 """Share of texts, or of weights, that rounding may turn on another machine."""
 COUNTED = ("n_tokens", "n_words", "n_bytes", "truncated")
@@ -64,12 +66,22 @@ class Enough(Exception):
     """Ends a training that was to be replayed so far only."""
 
 
-def replay(stored: StoredCell, cell: Cell, effort: Effort) -> Iterator[Finding]:
-    """Compare a cell with what its code, data and seed give once more.
+def replay(stored: StoredCell, cell: Cell, effort: Effort) -> list[Finding]:
+    """Compare a cell with what its code, data and seed give once more, on as many CPU threads as it was made on.
 
     Raises:
         BenchError: its checkpoint is missing or damaged, or a model that it starts from is.
     """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(stored.folder.provenance().get("environment", {}).get("threads") or threads)
+    try:
+        return list(replayed(stored, cell, effort))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def replayed(stored: StoredCell, cell: Cell, effort: Effort) -> Iterator[Finding]:
+    """Yield what a replay finds."""
     if cell.method.is_baseline:
         for rows in stored.rows:
             yield from compare_texts(rows.rows, rows_of_baseline(cell, rows), place_of(stored, rows), exactly=True)
@@ -270,18 +282,34 @@ def compare_probes(
         yield alarm("rows", place, f"the model has another best token for {other} of {len(pairs)} prompts")
 
 
-@torch.no_grad()
 def check_distribution(
     cell: Cell, objective: Objective, codec: Codec, what: Evaluation, place: str
 ) -> Iterator[Finding]:
-    """Look whether the probabilities of all tokens sum to one, in one batch."""
-    encoded = wanted_rows(cell.task, codec, what, getattr(objective, "equal_targets", True))[1]
-    batch = to_device(codec.train_batch(encoded[: what.batch_size]), objective.device)
-    furthest = 0.0
-    with autocast(what.precision, objective.device):
+    """Look whether the probabilities of all tokens sum to one, and know nothing of the token that is to be predicted.
+
+    In one batch: each row's last token is exchanged for another one, which changes nothing that the model reads.
+    """
+    encoded = wanted_rows(cell.task, codec, what, getattr(objective, "equal_targets", True))[1][: what.batch_size]
+    others = [replace(row, target=(*row.target[:-1], row.target[0])) for row in encoded]
+    off_one = changed = 0.0
+    both = zip(
+        distributions(objective, codec, encoded, what), distributions(objective, codec, others, what), strict=True
+    )
+    for before, now in both:  # [n, V] each
+        off_one = max(off_one, float(before.logsumexp(-1).exp().sub(1).abs().max()))
+        differences = (before - now).nan_to_num(0.0).abs()  # both may have probability 0, -inf - -inf
+        changed = max(changed, float(differences.max()))
+    if not off_one <= SUM_TOLERANCE:
+        yield alarm("distribution", place, f"the probabilities of all tokens miss 1 by up to {off_one:.3g}")
+    if not changed <= LOG_TOLERANCE:
+        text = f"log-probabilities change by up to {changed:.3g} with the token that is to be predicted"
+        yield alarm("distribution", place, text)
+
+
+def distributions(objective: Objective, codec: Codec, encoded: Sequence[Encoded], what: Evaluation) -> Iterator[Tensor]:
+    """Yield the log-probabilities at every position of a batch, slice by slice, [n, V]."""
+    batch = to_device(codec.train_batch(list(encoded)), objective.device)
+    with torch.no_grad(), autocast(what.precision, objective.device):
         states = objective.states(batch)  # type: ignore[arg-type]
         for rows in slices(states, objective.slice_size):
-            total = objective.log_probs(rows).double().logsumexp(-1)  # [n]
-            furthest = max(furthest, float(total.exp().sub(1).abs().max()))
-    if not furthest <= SUM_TOLERANCE:
-        yield alarm("distribution", place, f"the probabilities of all tokens miss 1 by up to {furthest:.3g}")
+            yield objective.log_probs(rows).double()
