@@ -65,6 +65,7 @@ def test_an_honest_store_gives_no_alarm_and_the_command_says_what_it_cannot_see(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_two_hundred_honest_cells_give_no_alarm(store: Path) -> None:
     methods = "mle,face,ul_token,trime,histalign,f2softmax,lead"
     run(store, "--trials", "2", method=methods, seeds=",".join(map(str, range(30))))
