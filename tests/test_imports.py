@@ -53,6 +53,7 @@ EXTRA = {
     "bench.leaderboards.published.needs": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.leaderboards.published.training_times": {"bench.tasks", "bench.models", "bench.models.backbones"},
+    "bench.leaderboards.published.searches": {"bench.models"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
 }
