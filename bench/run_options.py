@@ -52,6 +52,15 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         metavar="KEY=V,V",
         help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
     )
+    group.add_argument(
+        "--trials",
+        metavar="N",
+        help="tune every method over its own space with so many trials, the best by validation loss is kept; "
+        "3,histalign=18,mle=18 gives some their own number",
+    )
+    group.add_argument(
+        "--trial-steps", metavar="SHARE", help="with --trials: share of a training that a trial is, e.g. 1/3; default 1"
+    )
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
@@ -216,15 +225,18 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, options: 
                 "--device and --memory do not go with --engine slurm, whose --dry-run prints the script; leave "
                 "--engine out to see what the cells cost on a device"
             )
-    if not given.grid:
+    if given.trial_steps is not None and not given.trials:
+        raise UsageError("--trial-steps goes with --trials")
+    if given.grid and given.trials:
+        raise UsageError("--grid and --trials are two ways to search settings; give one of them")
+    if not given.grid and not given.trials:
         return
-    if arguments.jobs > 1:
-        raise UsageError("--jobs does not go with --grid, whose cells are picked one after another")
+    option = "--grid" if given.grid else "--trials"
     if options is not None:
-        raise UsageError("--engine does not go with --grid, whose cells are picked one after another")
+        raise UsageError(f"--engine does not go with {option}: what is picked depends on what was tried")
     if given.dry_run:
-        raise UsageError("--dry-run does not go with --grid; give one combination with --set to see its plan")
-    refuse_keep_checkpoints(arguments, "--grid", "needs the checkpoints of all combinations to pick from")
+        raise UsageError(f"--dry-run does not go with {option}; give one combination with --set to see its plan")
+    refuse_keep_checkpoints(arguments, option, "needs the checkpoints of all that was tried to pick from")
 
 
 def refuse_keep_checkpoints(arguments: RunArguments, what: str, why: str) -> None:

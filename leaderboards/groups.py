@@ -101,7 +101,7 @@ class _Filing:
 
     def __init__(self, trained: Mapping[str, Any], cell: CellRecords) -> None:
         self.trained, self.folder = trained, cell.folder
-        self.tried = max((len(grid["tried"]) for grid in cell.grids), default=0)
+        self.trial_losses = trial_losses(cell.grids)
         self.groups: dict[str, Group] = {}
         self.rows: dict[tuple[int, str, int, str], TableRow] = {}
         self.comparable = comparable(trained)
@@ -127,7 +127,8 @@ class _Filing:
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
         """Put the values of one score, and those of what people wrote, into their rows."""
         row, of = self.row(group, score["of"]), score["of"]
-        row.tried = max(row.tried, self.tried)
+        if len(self.trial_losses) > row.tried:
+            row.tried, row.trial_losses = len(self.trial_losses), self.trial_losses
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
             sums = None
@@ -141,6 +142,12 @@ class _Filing:
             human = group.human.setdefault(texts, TableRow("human", "", "", {}))
             for value in score["human"]:
                 _put(human, value, 0)
+
+
+def trial_losses(grids: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
+    """Return the validation loss of every combination that a cell was picked from; of several searches the longest."""
+    longest = max((grid["tried"] for grid in grids), key=len, default=())
+    return tuple(combination.get("nll") for combination in longest)
 
 
 def _is_evaluation(of: Mapping[str, Any]) -> bool:

@@ -98,7 +98,8 @@ class TableRow:
         seeds: that were run.
         settings: what parts it from other rows of its method and backbone, for people.
         remark: what a reader must know of it.
-        tried: combinations of the grid it was picked from.
+        tried: combinations of settings it was picked from.
+        trial_losses: the validation loss of each of them; None for one that has none.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
@@ -116,6 +117,7 @@ class TableRow:
     settings: str = ""
     remark: str = ""
     tried: int = 0
+    trial_losses: tuple[float | None, ...] = ()
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,7 +123,7 @@ def tables_and_left_out(
     """
     groups: dict[str, Group] = {}
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
-    diverged, imported = [], []
+    diverged, imported, searched = [], [], set[str]()
     wanted = None
     if tasks is not None:
         wanted = set(tasks)
@@ -132,6 +132,7 @@ def tables_and_left_out(
         if record is None:  # damaged
             continue
         task = record["config"]["task"]
+        searched |= tried_keys(cell.grids)
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
                 left_out[task]["cells run with --limit are left out"] += 1
@@ -147,8 +148,30 @@ def tables_and_left_out(
         add_diverged(groups, record)
     for record, cell in imported:
         add_imported(groups, record, cell)
+    for key, group in list(groups.items()):
+        if is_of_search(group, searched):
+            left_out[group.shared["task"]]["cells that a search has tried are left out"] += len(group.rows)
+            del groups[key]
     built = [_table(group, columns) for _, group in sorted(groups.items())]
     return sorted((table for table in built if table.rows), key=_order), left_out
+
+
+def tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the keys of the cells that searches have tried."""
+    keys = set[str]()
+    for grid in grids:
+        for combination in grid["tried"]:
+            keys.update(combination.get("keys", {}).values())
+    return keys
+
+
+def is_of_search(group: Group, searched: Set[str]) -> bool:
+    """Return whether a group is the validation split of nothing but cells that a search has tried.
+
+    Their losses stand in the record of what was picked; as a table they would be read as results.
+    """
+    cells = set[str]().union(*(row.keys for row in group.rows.values()))
+    return group.shared["split"] == "valid" and bool(cells) and cells <= searched
 
 
 def _order(table: Table) -> tuple[int, str, str, int]:

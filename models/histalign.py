@@ -23,6 +23,7 @@ import numpy as np
 from torch import Tensor
 
 from bench.base.options import Amount
+from bench.base.space import LEARNING_RATE, Choices, LogUniform, Space
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum, summed
 from bench.models.core.head import Head
@@ -76,6 +77,11 @@ class HistAlign(Objective):
 
     name: ClassVar[str] = "histalign"
     paper: ClassVar[str] = "Wan et al. 2023"
+    space: ClassVar[Space] = {  # the values of appendix A, the margin's as a range
+        **LEARNING_RATE,
+        "method.alpha": Choices(0.5, 1.0),
+        "method.margin": LogUniform(1e-5, 1e-3),
+    }
 
     def __init__(
         self,

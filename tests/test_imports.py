@@ -34,6 +34,8 @@ ALLOWED = {
     + ("bench.decodings",)
     + ("bench.store", "bench.tasks", "bench.models", "bench.metrics", *GROUND),
     "bench.imported": ("bench.imported", "bench.cells", "bench.store", "bench.tasks", *GROUND),
+    "bench.audit": ("bench.audit", "bench.cells", "bench.training", "bench.config", "bench.store")
+    + ("bench.tasks", "bench.models", "bench.metrics", *GROUND),
     "bench.cost": ("bench.cost", "bench.cells", "bench.config", "bench.store", "bench.leaderboards.published")
     + ("bench.tasks", "bench.models", *GROUND),
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
@@ -55,6 +57,7 @@ EXTRA = {
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.leaderboards.published.training_times": {"bench.tasks", "bench.models", "bench.models.backbones"},
     "bench.leaderboards.figures.figure_files": {"bench.tasks", "bench.models", "bench.models.backbones"},
+    "bench.leaderboards.published.searches": {"bench.models"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
     "bench.models.mle_decoded": {"bench.decodings.core.decoding"},  # likewise

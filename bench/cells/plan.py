@@ -100,6 +100,24 @@ def make_plan(
         UsageError: a name or option is unknown, or nothing is left to run.
         MissingError: data that was asked for is not there.
     """
+    builder = builder_of(arguments, say, on_rows)
+    builder.costs_only = costs_only
+    for kind, method in itertools.product(builder.kinds, builder.methods):
+        builder.add_seeds(kind, method)
+    if not builder.plan.cells and not builder.plan.skips:
+        raise UsageError("nothing to run")
+    if not builder.plan.cells and builder.without_data:
+        raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
+    return builder.plan
+
+
+def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnRows) -> PlanBuilder:
+    """Look up the tasks and methods of a run, refuse what they do not take, and return what makes plans of them.
+
+    Raises:
+        UsageError: a name or option is unknown.
+        MissingError: a module, file or model that was asked for is not there.
+    """
     preset = arguments.preset
     check_preset(preset)
     given = parse_sets(arguments.sets)
@@ -117,18 +135,7 @@ def make_plan(
             backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
             concerned.append(second)
     check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
-    builder = PlanBuilder(arguments, preset, given, tasks, say, on_rows)
-    builder.costs_only = costs_only
-    for kind, method in itertools.product(kinds, methods):
-        for seed in arguments.seeds:
-            if reason := builder.add(kind, method, seed):
-                builder.skip(kind, method, reason)
-                break
-    if not builder.plan.cells and not builder.plan.skips:
-        raise UsageError("nothing to run")
-    if not builder.plan.cells and builder.without_data:
-        raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
-    return builder.plan
+    return PlanBuilder(arguments, tasks, methods, say, on_rows)
 
 
 class PlanBuilder:
@@ -136,9 +143,8 @@ class PlanBuilder:
 
     Args:
         arguments: of the run.
-        preset: `small` or `paper`.
-        given: the overrides, as `arguments.sets` says them.
         found: the tasks of the run, as they were looked up.
+        methods: of the run.
         say: told where data comes from.
         on_rows: told how far work on rows is.
     """
@@ -146,20 +152,39 @@ class PlanBuilder:
     def __init__(
         self,
         arguments: RunArguments,
-        preset: str,
-        given: list[Override],
         found: Sequence[Loaded],
+        methods: Sequence[Method],
         say: Callable[[str], None],
         on_rows: OnRows,
     ) -> None:
-        self.arguments, self.preset, self.given = arguments, preset, given
+        self.arguments, self.preset = arguments, arguments.preset
+        self.given: list[Override] = parse_sets(arguments.sets)
         self.found = {task.name: task for task in found}
+        self.methods = methods
         self.say, self.on_rows = say, on_rows
-        self.plan = Plan(preset)
+        self.plan = Plan(self.preset)
         self.store = Store(arguments.results_folder)
         self.tasks: dict[str, Task] = {}
         self.costs_only = False
         self.without_data: dict[str, str] = {}
+
+    @property
+    def kinds(self) -> list[type[Task]]:
+        """The classes of the tasks."""
+        return [task.value for task in self.found.values()]
+
+    def again(self, arguments: RunArguments) -> PlanBuilder:
+        """Return a builder of another plan over the same tasks, whose data is not read again."""
+        other = PlanBuilder(arguments, list(self.found.values()), self.methods, self.say, self.on_rows)
+        other.tasks, other.costs_only = self.tasks, self.costs_only
+        return other
+
+    def add_seeds(self, kind: type[Task], method: Method) -> None:
+        """Add the cells of every seed of a method, or note why it is skipped."""
+        for seed in self.arguments.seeds:
+            if reason := self.add(kind, method, seed):
+                self.skip(kind, method, reason)
+                return
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one cell and, where they are missing, those it is fine-tuned from; return why not, or None."""

@@ -216,11 +216,7 @@ class Tasks:
             MissingError: there is no such task here.
             DataError: the data here has other rows.
         """
-        config = record["config"]
-        name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
-        if name not in self.known:
-            self.known[name] = self._made(config, record.get("own", {}).get("task"))
-        task, split = self.known[name], stored.content["split"]
+        config, task, split = record["config"], self.task_of(record), stored.content["split"]
         here, there = task.manifest(split).sha256, stored.content["split_sha256"]
         if here != there:
             known = record.get("data", {}).get("train", {}).get("commit", "")
@@ -231,6 +227,18 @@ class Tasks:
                 f"({task.source.why}); name the data with --data-dir or --set task.path=... or task.hub=...{known}"
             )
         return task
+
+    def task_of(self, record: Mapping[str, Any]) -> Task:
+        """Return the task of a trained cell, whatever rows it has here.
+
+        Raises:
+            MissingError: there is no such task here.
+        """
+        config = record["config"]
+        name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
+        if name not in self.known:
+            self.known[name] = self._made(config, record.get("own", {}).get("task"))
+        return self.known[name]
 
     def _made(self, config: Mapping[str, Any], code: Mapping[str, Any] | None) -> Task:
         kind = self._kind(config["task"], code)

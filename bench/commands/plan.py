@@ -20,8 +20,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the plan of what is missing; nothing is trained."""
-    if given.grid or given.dry_run or given.json or given.jobs > 1:
-        raise UsageError("bench plan takes no --grid, --dry-run, --json or --jobs; start bench work several times")
+    if given.grid or given.trials or given.dry_run or given.json or given.jobs > 1:
+        raise UsageError(
+            "bench plan takes no --grid, --trials, --dry-run, --json or --jobs; start bench work several times"
+        )
     if given.device or given.memory:
         raise UsageError("--device and --memory are for bench run --dry-run, which states costs")
     arguments = collect(given)

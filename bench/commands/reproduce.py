@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from bench.leaderboards.published.papers import PublishedTable, paper_table, pap
 
 if TYPE_CHECKING:
     from bench.leaderboards.human.results import HumanResults
+    from bench.leaderboards.published.costs import CostClaim
 
 WRITTEN = ("key.json", "mturk.csv")
 """What `bench human make` puts beside raters' files."""
@@ -98,6 +99,7 @@ def rendered(
 ) -> str:
     """Put tables beside what the store has, and what people said."""
     from bench.leaderboards import table as ours
+    from bench.leaderboards.published.costs import cost_notes, measured_costs
     from bench.leaderboards.published.human_tables import fill_human_table, is_human_table
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
@@ -116,10 +118,25 @@ def rendered(
     found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
              else fill_human_table(every[table.address], studies) if is_human_table(table) else every[table.address]
              for table in tables]  # fmt: skip
+    measured = measured_costs(store, tasks) if tasks else []
+    found = [replace(one, notes=(*one.notes, *cost_notes(claims_of(one.table), measured))) for one in found]
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
     return markdown(found) if given.markdown else terminal(found)
+
+
+def claims_of(table: PublishedTable) -> list[CostClaim]:
+    """Return what the paper of a table says of the hours of its methods, for the tasks and backbones of the table."""
+    from bench.leaderboards.published.costs import cost_claims
+    from bench.leaderboards.published.papers import paper_of
+
+    paper = paper_of(table)
+    if paper is None:
+        return []
+    made = {(cell.task, cell.method, cell.backbone) for row in table.rows for cell in row}
+    claims = cost_claims(paper.training)
+    return [claim for claim in claims if (claim.task, claim.method, claim.backbone) in made]
 
 
 def answered(folder: Path) -> HumanResults:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
+    from bench.cells.search.search import Search
 
 SAVE_MEMORY = ("--activation-checkpointing", "--strategy fsdp")
 """What makes a training smaller, and is in no estimate of its memory."""
@@ -65,10 +66,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
     from bench.cells.progress import Progress
 
     with Progress(given.quiet) as progress:
-        if axes := [axis for axes in given.grid for axis in axes]:
-            from bench.cells.grid import run_grid
+        search = search_of(given)
+        if search is not None:
+            from bench.cells.search.search import run_search
 
-            return ended(*run_grid(axes, arguments, progress), arguments, given.json)
+            return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
@@ -80,6 +82,19 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
             return 0
         outcome = outcome_of(plan, arguments, options, progress)
     return ended(plan, outcome, arguments, given.json)
+
+
+def search_of(given: argparse.Namespace) -> Search | None:
+    """Return the search over settings that was asked for, or None; `refuse_options` knows what goes with it."""
+    if axes := [axis for axes in given.grid for axis in axes]:
+        from bench.cells.search.grid import Grid
+
+        return Grid(tuple(axes))
+    if not given.trials:
+        return None
+    from bench.cells.search.trials import parse_trials
+
+    return parse_trials(given.trials, given.trial_steps or "1")
 
 
 def outcome_of(plan: Plan, arguments: RunArguments, options: SlurmOptions | None, progress: Progress) -> Outcome:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import Any
 
-from bench.base.entries import Loaded
-from bench.cli_options import cell_folders, rows_options, tasks_of
-from bench.errors import BenchError, DamagedError
-from bench.metrics import find_metric
+from bench.cli_options import cell_folders, positive, rows_options, tasks_of
+from bench.errors import DamagedError, UsageError
 from bench.store.kept_board import KeptBoard
-from bench.store.store import CellFolder, StoredRows
-
-if TYPE_CHECKING:
-    from bench.cells.score import Tasks
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench verify`."""
     rows_options(parser)
+    parser.add_argument(
+        "--audit",
+        action="store_true",
+        dest="makes_models",  # so that the program starts with Lightning
+        help="look for more than wrong sums: keys, data, searches, copies; make a little of each cell anew",
+    )
+    parser.add_argument(
+        "--audit-steps", type=positive, metavar="N", help="first steps of each training to replay; default 10"
+    )
+    parser.add_argument("--audit-rows", type=positive, metavar="N", help="rows of each evaluation; default 64")
 
 
 def run(given: argparse.Namespace) -> int:
     """Compute every stored number again, from its rows or, in a kept board, its sums; return 0 if all are the same."""
+    if given.makes_models:
+        return run_audit(given)
+    if given.audit_steps or given.audit_rows:
+        raise UsageError("--audit-steps and --audit-rows go with --audit")
     from bench.cells.score import cells_of
+    from bench.cells.scores_check import checked_scores
     from bench.cells.sums_check import SumsCheck
 
     tasks = tasks_of(given)
@@ -38,7 +47,7 @@ def run(given: argparse.Namespace) -> int:
             continue
         by_rows = True
         try:
-            n, lines = checked(cell, tasks)
+            n, lines = checked_scores(cell, tasks)
         except DamagedError as error:
             n, lines = 0, [str(error)]
         same += n
@@ -56,65 +65,26 @@ def run(given: argparse.Namespace) -> int:
     return int(bool(found["differences"]))
 
 
-def checked(cell: CellFolder, tasks: Tasks) -> tuple[int, list[str]]:
-    """Return how many scores of a cell are what their rows come to, and how the others differ.
+def run_audit(given: argparse.Namespace) -> int:
+    """Print what an audit finds; return 1 if there is an alarm."""
+    from bench.audit.audit import audit
+    from bench.audit.finding import BLIND, alarms
+    from bench.audit.replay import Effort
 
-    Raises:
-        DamagedError: one of its files is damaged.
-    """
-    same, unlike = 0, []
-    rows = {stored.key: stored for stored in cell.all_rows()}
-    for content in cell.all_scores():
-        lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
-        same += not lines
-        unlike += [f"{cell.path} · {content['family']}: {line}" for line in lines]
-    return same, unlike
+    effort = Effort(given.audit_steps or Effort.steps, given.audit_rows or Effort.rows)
+    looked_at: list[str] = []
 
+    def say(place: str) -> None:
+        looked_at.append(place)
+        if not given.json and sys.stderr.isatty():
+            print(f"audit: {place}", file=sys.stderr)
 
-def metric_of(content: Mapping[str, Any]) -> Loaded | None:
-    """Return the metric family of a scores file; None where it is not there any more.
-
-    One of the user's own is looked for where it was: its module has to be importable.
-    """
-    name = content["family"]
-    if "code" in content:
-        name = content["code"]["class"]
-    try:
-        return find_metric(name)
-    except BenchError:
-        return None
-
-
-def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:
-    """Say how one family's stored values differ from those its rows come to."""
-    from bench.cells.score import computed, differences, gold_of, raised
-
-    if stored is None:
-        return ["its rows are not there; bench run makes them again from the model"]
-    if stored.sha256 != content["rows_sha256"]:
-        return ["its rows are others than it was computed from"]
-    metric = metric_of(content)
-    if metric is None:
-        return ["this version has no such metric family"]
-    if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
-        return [
-            f"the source of {metric.code['class']} has changed since; bench score computes it anew, and bench "
-            f"clean --old-scores removes the old"
-        ]
-    if content.get("version", 0) < metric.value.version:
-        return [
-            f"is of version {content.get('version', 0)}, this program has version {metric.value.version}; bench score "
-            f"computes it anew, and the old stays"
-        ]
-    task = tasks.of(cell.trained() or {}, stored)
-    gold = gold_of(task, stored, metric.value.gold)
-    try:
-        values, sums = computed(metric.value, stored, gold, task, metric.code)
-    except BenchError:
-        raise
-    except Exception as error:
-        return [f"cannot be computed: {raised(error)}"]
-    lines = differences(content, values)
-    if "items" in content and (cell.sums(content["items"]) != sums):
-        lines.append("what its columns are made of is gone or is not what its rows come to; delete it and bench score")
-    return lines
+    findings = list(audit(cell_folders(given), tasks_of(given), effort, say))
+    n_alarms = len(list(alarms(findings)))
+    if given.json:
+        content = {"cells": len(looked_at), "findings": [found.as_dict() for found in findings], "blind": BLIND}
+        print(json.dumps(content, indent=1))
+    else:
+        counts = f"{len(looked_at)} cells audited: {n_alarms} alarms, {len(findings) - n_alarms} questions"
+        print("\n".join([*map(str, findings), counts, BLIND]))
+    return int(bool(n_alarms))

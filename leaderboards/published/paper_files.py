@@ -1,12 +1,12 @@
 """Paper files: the tables of one paper as data (`papers/*.toml`), every key and name checked.
 
-A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]` and `[[training]]`. A
-setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of them makes its cells
-not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what cannot be read in the
-copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the variant of its method
-that stands beside ours, because paper and released code have different objectives. `level` and `level_why`, at a table
-or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the text says of it
-(`bench.leaderboards.published.checks`).
+A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]`, `[[training]]` and, at its
+end, `[search]`. A setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of
+them makes its cells not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
+cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the
+variant of its method that stands beside ours, because paper and released code have different objectives. `level` and
+`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the
+text says of it (`bench.leaderboards.published.checks`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from bench.base.entries import all_names
 from bench.errors import DataError, did_you_mean
 from bench.leaderboards.published.checks import Check, checks
+from bench.leaderboards.published.searches import PublishedSearch, published_search
 from bench.leaderboards.published.training_times import TrainingTime, training_times
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
@@ -49,7 +50,7 @@ REQUIRED = {
 }
 """Keys that must be there."""
 OPTIONAL = {
-    "paper": {"samples", "inconsistency", "training"},
+    "paper": {"samples", "inconsistency", "training", "search"},
     "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
@@ -171,7 +172,7 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's tables, the plans of its tables of samples, where it contradicts itself, and what training took."""
+    """A paper's tables, plans of its samples, where it contradicts itself, what training took and what was tuned."""
 
     name: str
     short: str
@@ -180,6 +181,7 @@ class Paper:
     samples: tuple[Mapping[str, Any], ...]
     inconsistencies: tuple[Mapping[str, Any], ...]
     training: tuple[TrainingTime, ...] = ()
+    search: PublishedSearch | None = None
 
 
 def read(text: str, file: str) -> Paper:
@@ -202,7 +204,8 @@ def read(text: str, file: str) -> Paper:
     for inconsistency in inconsistencies:
         _check_keys("inconsistency", inconsistency, f"{file}, inconsistency '{inconsistency.get('id')}'")
     training = training_times(data["name"], data.get("training", ()), file)
-    return Paper(data["name"], data["short"], data["citation"], tables, samples, inconsistencies, training)
+    search = published_search(data["name"], data.get("search"), file)
+    return Paper(data["name"], data["short"], data["citation"], tables, samples, inconsistencies, training, search)
 
 
 def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:

@@ -16,6 +16,7 @@ __all__ = [
     "Published",
     "PublishedCell",
     "PublishedTable",
+    "paper_of",
     "paper_table",
     "papers",
     "published",
@@ -67,6 +68,12 @@ def paper_table(address: str) -> PublishedTable:
     if address.lower() not in known:
         raise UsageError(f"no published table '{address}'{did_you_mean(address.lower(), known)}")
     return known[address.lower()]
+
+
+def paper_of(table: PublishedTable) -> Paper | None:
+    """Return the paper that a table is of; None for a table of nobody's file."""
+    short = table.address.partition("/")[0]
+    return next((paper for paper in papers() if paper.short == short), None)
 
 
 def published_times(task: str, method: str, backbone: str) -> list[TrainingTime]:

@@ -7,6 +7,7 @@ printed digit is always granted.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +16,8 @@ from bench.leaderboards.published.checks import Check
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
 from bench.leaderboards.published.order import Order, order_of
 from bench.leaderboards.published.paper_files import UNSURE
-from bench.leaderboards.published.papers import PublishedCell, PublishedTable
+from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_of
+from bench.leaderboards.published.searches import selection_notes
 from bench.leaderboards.published.tolerance import half_digit, tolerance
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
@@ -294,7 +296,21 @@ class OurTables:
         for ours in self.tables:
             if ours.watermark and any(id(row) in used for row in ours.rows):
                 watermarks.add(f"{ours.task}: {ours.watermark}")
-        return notes + sorted(watermarks)
+        return notes + sorted(watermarks) + search_notes(table, rows)
+
+
+def search_notes(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
+    """Return what the paper of a table tried for its methods, and what of a gain that alone may be."""
+    paper = paper_of(table)
+    if paper is None or paper.search is None:
+        return []
+    sds: dict[str, dict[str, float]] = {}
+    for row in rows:
+        for reproduced in row:
+            if len(reproduced.by_seed) > 1:
+                of_method = sds.setdefault(reproduced.cell.method, {})
+                of_method[reproduced.cell.column] = statistics.stdev(reproduced.by_seed.values())
+    return selection_notes(paper.search, [row[0].cell.method for row in rows if row], sds)
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:

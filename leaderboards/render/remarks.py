@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.leaderboards.render.tuning import tuning_remarks
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
@@ -38,7 +39,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest
-    return lines + _unpinned(table) + _tuning(table) + _controls(table)
+    return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
 
 
 def _without_value(table: Table) -> list[str]:
@@ -56,19 +57,6 @@ def _unpinned(table: Table) -> list[str]:
     """Say which backbones and rows are copies of a hub repository that may be another one tomorrow."""
     copies = set[str]().union(*(row.unpinned for row in table.rows))
     return [f"unpinned: {copy}" for copy in sorted(copies)]
-
-
-def _tuning(table: Table) -> list[str]:
-    """Say which methods were picked from a grid, and which settings had none."""
-    tried = {row.method: row.tried for row in table.rows if row.tried}
-    lines = [f"{method}: picked from {n} combinations by validation loss" for method, n in tried.items()]
-    untuned = sorted({row.untuned for row in table.rows if row.untuned})
-    if untuned:
-        lines.append(
-            f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
-            f"--grid tunes each on the validation split"
-        )
-    return lines
 
 
 def _controls(table: Table) -> list[str]:

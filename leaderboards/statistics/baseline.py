@@ -14,7 +14,8 @@ BASELINE = "mle"
 def baseline_of(table: Table, row: TableRow) -> int | None:
     """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
 
-    Of several, the one that was trained alike; without one, none: which is meant would be a choice.
+    Of several, the one that was trained alike, else the one that was picked from as many combinations of settings;
+    without one, none: which is meant would be a choice.
     """
     places = []
     for place, candidate in enumerate(table.rows):
@@ -24,6 +25,10 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     trained_alike = [i for i in places if table.rows[i].config.get("trainer") == row.config.get("trainer")]
     if len(trained_alike) == 1:
         return trained_alike[0]
+    if row.tried and row.method != BASELINE:
+        tuned_alike = [i for i in places if table.rows[i].tried == row.tried]
+        if len(tuned_alike) == 1:
+            return tuned_alike[0]
     if len(places) == 1 and row.method != BASELINE:
         return places[0]
     return None

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.base.options import check_constructor
+from bench.base.space import LEARNING_RATE, Space
 from bench.errors import UsageError
 from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size
@@ -107,6 +108,7 @@ class Objective(Trainable):
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
     lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
+    space: ClassVar[Space] = LEARNING_RATE  # what `--trials` tunes: settings that a validation loss can choose
     batch_invariant: bool = True
 
     def __init_subclass__(cls, **named: Any) -> None:

@@ -10,7 +10,9 @@ from tests.shipped import MODULES
 
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 ON_REQUEST = {
-    "bench.cells.grid": "--grid",
+    "bench.cells.search.grid": "--grid",
+    "bench.cells.search.search": "--grid",
+    "bench.cells.search.trials": "--trials",
     "bench.cells.job": "--devices",
     "bench.cells.shared.members": "torchrun",
     "bench.cells.wandb_logger": "--wandb",

@@ -1,4 +1,4 @@
-"""bench/cells/grid.py: every combination is trained, the best by validation loss is kept, and all is on record."""
+"""bench/cells/search/grid.py: every combination is trained, the best by validation loss is kept, all is on record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.grid import Tried, best, combinations
+from bench.cells.search.grid import combinations
+from bench.cells.search.search import Tried, best
 from bench.errors import UsageError
 from bench.store.store import Store
 from tests.conftest import TINY, Ended

@@ -1,0 +1,1 @@
+"""Search: which settings of each method are tried, and how one is picked."""

@@ -1,0 +1,67 @@
+"""Grid: the search whose combinations are typed, the same for every method."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.cells.search.search import Search
+from bench.config.config import CellConfig, override
+from bench.config.resolve import Method
+from bench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Grid(Search):
+    """Every combination of some values, on every seed.
+
+    Args:
+        axes: `section.name=value,value`, one each.
+
+    Raises:
+        UsageError: for an axis without values, or given twice.
+    """
+
+    axes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        combinations(self.axes)
+
+    def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
+        """Return every combination, whatever the method."""
+        return combinations(self.axes)
+
+    def examples(self) -> tuple[str, ...]:
+        """Return the first combination."""
+        return combinations(self.axes)[0]
+
+    def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
+        """Return the axes."""
+        return {
+            "axes": list(self.axes),
+            "by": "mean over seeds of nats per target token on the validation split",
+        }
+
+
+def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return every combination of a grid as `--set` texts.
+
+    >>> combinations(["optim.lr=1e-5,3e-5", "method.alpha=1"])
+    [('optim.lr=1e-5', 'method.alpha=1'), ('optim.lr=3e-5', 'method.alpha=1')]
+
+    Raises:
+        UsageError: for an axis without values, or given twice.
+    """
+    sets_of: dict[str, list[str]] = {}
+    for axis in axes:
+        name, _, values = axis.partition("=")
+        override(name, values)  # refuses what is no section.name
+        sets = [f"{name}={value.strip()}" for value in values.split(",") if value.strip()]
+        if not sets:
+            raise UsageError(f"--grid takes section.name=value,value, not '{axis}'")
+        if name in sets_of:
+            raise UsageError(f"--grid has '{name}' twice; give all its values at once, with commas")
+        sets_of[name] = sets
+    return list(itertools.product(*sets_of.values()))

@@ -1,0 +1,109 @@
+"""Tuning: what stands under a table about the search its rows were picked from."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.baseline import baseline_of
+from bench.leaderboards.statistics.tuning import (
+    budget_orders,
+    expected_best,
+    expected_maximum,
+    first_changes,
+    selection_gain,
+)
+from bench.leaderboards.table import Table
+
+__all__ = ["tuning_remarks"]
+
+
+def tuning_remarks(table: Table) -> list[str]:
+    """Say which methods were picked from how many combinations, what fewer would have given, and who had none."""
+    tried = {row.method: row.tried for row in table.rows if row.tried}
+    lines = [f"{method}: picked from {n} combinations by validation loss" for method, n in tried.items()]
+    lines += expected_best_lines(table.rows)
+    lines += more_tuned_lines(table)
+    untuned = sorted({row.untuned for row in table.rows if row.untuned})
+    if untuned:
+        lines.append(
+            f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
+            f"--grid tunes each on the validation split"
+        )
+    return lines
+
+
+def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
+    """Say the expected best of k trials of each method, and whether the order of methods changes with k."""
+    lines = []
+    for backbone in dict.fromkeys(row.backbone for row in rows):
+        trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and row.trial_losses}
+        most = max(map(len, trials.values()), default=0)
+        if most < 2:
+            continue
+        curves = []
+        for method, losses in trials.items():
+            best = [expected_best(losses, k) for k in range(1, len(losses) + 1)]
+            curves.append(f"{method} {' '.join(map(loss_text, best))}")
+        lines.append(
+            f"expected best validation loss of 1 to {most} trials on {backbone} (nats per token; Dodge et al. 2019): "
+            f"{'; '.join(curves)}"
+        )
+        if len(trials) > 1:
+            lines.append(order_line(backbone, budget_orders(trials)))
+    return lines
+
+
+def order_line(backbone: str, orders: Sequence[tuple[str, ...]]) -> str:
+    """Say whether the order of methods by expected best changes with the number of trials."""
+    changes = first_changes(orders)
+    if len(changes) == 1:
+        return (
+            f"the order of methods on {backbone} is the same for 1 to {len(orders)} trials: {', '.join(changes[0][1])}"
+        )
+    said = "; ".join(f"from {k} on {', '.join(order)}" for k, order in changes)
+    return f"the order of methods on {backbone} changes with the number of trials: {said}"
+
+
+def more_tuned_lines(table: Table) -> list[str]:
+    """Say what selection alone yields to methods that were tuned more than their baseline."""
+    lines = {}
+    for row in table.rows:
+        place = baseline_of(table, row)
+        if place is None or row.tried <= max(1, table.rows[place].tried):
+            continue
+        base = table.rows[place]
+        tried = max(1, base.tried)
+        gain = expected_maximum(row.tried) - expected_maximum(tried)
+        said = (
+            f"{row.method} was picked from {row.tried} combinations, its baseline from {tried}: were all of them "
+            f"alike, the better pick alone would gain up to {gain:.2f} standard deviations over seeds"
+        )
+        sd = seed_sd(table.primary, (row, base))
+        if sd is not None:
+            said += f", {selection_gain(row.tried, tried, sd):.3g} {table.primary}"
+        lines.setdefault(row.method, said)
+    return list(lines.values())
+
+
+def seed_sd(column: str, rows: Sequence[TableRow]) -> float | None:
+    """Return the pooled standard deviation over seeds of a column in some rows; None without two seeds in any."""
+    squares, freedom = 0.0, 0
+    for row in rows:
+        if column not in row.values or row.values[column].n < 2:
+            continue
+        values = list(row.values[column].by_seed.values())
+        squares += statistics.variance(values) * (len(values) - 1)
+        freedom += len(values) - 1
+    if not freedom:
+        return None
+    return math.sqrt(squares / freedom)
+
+
+def loss_text(loss: float) -> str:
+    """Return a loss as it is shown; one that is infinite, since trials diverged, as a dash."""
+    if math.isinf(loss):
+        return "-"
+    return f"{loss:.3f}"

@@ -1,0 +1,76 @@
+"""bench/audit: nearly all cheats are caught, and honest stores give no alarm."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.audit.finding import BLIND, alarms
+from tests.bench.audit.store_tools import audited, data_of, run
+from tests.conftest import call
+
+Cheat = Callable[[Path], None]
+FAST = ("edited_settings", "copied_seed", "edited_texts", "chosen_rows")
+"""Cheats that only edit a store; the others are slow tests, which train."""
+MISSED: frozenset[str] = frozenset()
+"""Cheats that the audit is known not to catch."""
+CAUGHT = 0.9
+"""Share of all cheats that it has to catch."""
+
+
+def cheats() -> Iterator[tuple[str, Cheat]]:
+    """Every function `cheat_...` of the files `cheats*.py` beside this one."""
+    for path in sorted(Path(__file__).parent.glob("cheats*.py")):
+        module = importlib.import_module(f"tests.bench.audit.{path.stem}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if name.startswith("cheat_"):
+                yield name.removeprefix("cheat_"), function
+
+
+def parameters() -> list[object]:
+    """Every cheat, the slow ones marked."""
+    found: list[object] = []
+    for name, function in cheats():
+        marks = [] if name in FAST else [pytest.mark.slow]
+        found.append(pytest.param(name, function, marks=marks, id=name))
+    return found
+
+
+@pytest.mark.parametrize(("name", "cheat"), parameters())
+def test_a_cheat_is_caught(store: Path, name: str, cheat: Cheat) -> None:
+    cheat(store)
+    found = [str(finding) for finding in alarms(audited(store))]
+    print("\n".join(found))
+    assert bool(found) == (name not in MISSED), found
+
+
+def test_enough_is_caught() -> None:
+    names = [name for name, _ in cheats()]
+    assert len(names) >= 24
+    assert len(set(names) - MISSED) >= CAUGHT * len(names)
+    assert set(names) >= MISSED | set(FAST)
+
+
+def test_an_honest_store_gives_no_alarm_and_the_command_says_what_it_cannot_see(store: Path) -> None:
+    ended = call("verify", "--audit", str(store), "--data-dir", str(data_of(store)))
+    assert ended.code == 0, ended.out
+    assert "2 cells audited: 0 alarms, 0 questions" in ended.out
+    assert BLIND in ended.out
+    assert call("verify", "--audit-steps", "3", str(store)).code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_two_hundred_honest_cells_give_no_alarm(store: Path) -> None:
+    methods = "mle,face,ul_token,trime,histalign,f2softmax,lead"
+    run(store, "--trials", "2", method=methods, seeds=",".join(map(str, range(30))))
+    ended = call("verify", "--audit", str(store), "--data-dir", str(data_of(store)), "--json")
+    counted = re.search(r'"cells": (\d+)', ended.out)
+    assert counted is not None
+    assert int(counted[1]) >= 200
+    assert ended.code == 0, ended.out

@@ -1,0 +1,84 @@
+"""leaderboards/render/tuning.py: what a search was, and what of a gain it may explain, stand under the table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.leaderboards.render.formats import render
+from bench.leaderboards.render.tuning import tuning_remarks
+from bench.leaderboards.statistics.baseline import baseline_of
+from bench.leaderboards.table import Table, tables_and_left_out
+from bench.store.store import CellFolder, Store
+from tests.leaderboards.handmade import PROVENANCE, leaderboards_of, manifest, scored, trained
+
+VALID = {name: manifest(name, "official") for name in ("train", "test", "valid")}
+
+
+def searched(cell: CellFolder, losses: Sequence[float | None]) -> CellFolder:
+    """Store the search that a cell was picked from."""
+    tried = [{"sets": [], "keys": {"0": f"trial{number}"}, "nll": loss} for number, loss in enumerate(losses)]
+    cell.write_grid("aa", {"trials": len(losses), "tried": tried}, PROVENANCE)
+    return cell
+
+
+def one(root: Path) -> Table:
+    """The only table of a store."""
+    (table,), _ = tables_and_left_out(Store(root))
+    return table
+
+
+def test_expected_best_and_where_the_order_changes(tmp_path: Path) -> None:
+    scored(searched(trained(tmp_path, "mle"), [2.0, 2.0]), {"bleu-3": 20.0})
+    scored(searched(trained(tmp_path, "trime"), [1.0, 4.0]), {"bleu-3": 21.0})
+    lines = tuning_remarks(one(tmp_path))
+    assert "trime: picked from 2 combinations by validation loss" in lines
+    (curves,) = [line for line in lines if line.startswith("expected best")]
+    assert "1 to 2 trials on small-encdec" in curves
+    assert "mle 2.000 2.000" in curves
+    assert "trime 2.500 1.750" in curves
+    assert any(
+        "changes with the number of trials: from 1 on mle, trime; from 2 on trime, mle" in line for line in lines
+    )
+    assert lines[0] in render(leaderboards_of(Store(tmp_path)), "markdown")
+
+
+def test_the_gain_of_selection_stands_beside_who_was_tuned_more(tmp_path: Path) -> None:
+    values = {"mle": (20.0, 22.0), "trime": (25.0, 29.0)}
+    for method, numbers in values.items():
+        for seed, number in enumerate(numbers):
+            cell = trained(tmp_path, method, seed)
+            scored(cell, {"bleu-3": number})
+            if method == "trime":
+                searched(cell, [1.0, 2.0, 3.0])
+    (line,) = [line for line in tuning_remarks(one(tmp_path)) if "alone would gain" in line]
+    sd = statistics.fmean([statistics.variance(numbers) for numbers in values.values()]) ** 0.5
+    assert "trime was picked from 3 combinations, its baseline from 1" in line
+    assert f"up to 0.85 standard deviations over seeds, {0.846284 * sd:.3g} bleu-3" in line
+
+
+def test_a_tuned_row_is_compared_with_the_baseline_that_was_tuned_alike(tmp_path: Path) -> None:
+    scored(searched(trained(tmp_path, "mle", trainer__lr=0.01), [1.0, 2.0]), {"bleu-3": 20.0})
+    scored(trained(tmp_path, "mle"), {"bleu-3": 19.0})
+    scored(searched(trained(tmp_path, "trime", trainer__lr=0.02), [1.0, 2.0]), {"bleu-3": 21.0})
+    table = one(tmp_path)
+    (trime,) = [row for row in table.rows if row.method == "trime"]
+    place = baseline_of(table, trime)
+    assert place is not None
+    assert table.rows[place].tried == 2
+
+
+def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
+    likelihood: dict[str, Any] = {"kind": "likelihood", "decoding": None, "split": "valid"}
+    trial = scored(trained(tmp_path, "mle", data=VALID), {"ppl/word": 9.0}, **likelihood)
+    picked = trained(tmp_path, "mle", data=VALID, trainer__lr=0.1)
+    scored(picked, {"bleu-3": 20.0})
+    picked.write_grid("aa", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE)
+    tables, left_out = tables_and_left_out(Store(tmp_path))
+    assert [table.split for table in tables] == ["test"]
+    assert left_out["logicnlg"] == {"cells that a search has tried are left out": 1}
+    scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
+    tables, _ = tables_and_left_out(Store(tmp_path))
+    assert sorted(table.split for table in tables) == ["test", "valid"], "other cells are on it too"
