@@ -68,6 +68,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
     with Progress(given.quiet) as progress:
         search = search_of(given)
         if search is not None:
+            from bench.board.run import executed
             from bench.cells.search.search import run_search
 
             return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
