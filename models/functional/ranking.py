@@ -316,9 +316,9 @@ def _stretches(stops: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         stops: of each row how many columns it has; falling.
     """
     columns = np.asarray(stops)
-    start, most = 0, max(stops, default=0)
+    start, most = 0, int(columns.max(initial=0))
     while start < most:
-        rows = np.count_nonzero(columns > start)
+        rows = int(np.count_nonzero(columns > start))
         width = min(max(start, 1), max(2 * len(stops) // rows, 1))
         yield start, min(start + width, most), rows
         start = min(start + width, most)
