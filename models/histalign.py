@@ -7,7 +7,7 @@
 
 A positive is an entry that holds the target itself, a negative any other; entries are ranked by the cosine between
 their token's embedding and the target's. Wan et al. 2023, sections 3.2 and 4. The functions are in
-`bench.models.functional.cache` and `bench.models.functional.ranking`.
+`bench.models.functional.cache`, `bench.models.functional.ranks` and `bench.models.functional.ranking`.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
 entries.
@@ -31,15 +31,8 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices
 from bench.models.core.target_entries import positive_entries
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
-from bench.models.functional.ranking import (
-    Distinct,
-    cosine_order,
-    ranked_hinge,
-    ranks_among,
-    ranks_of,
-    released_ranking,
-    unranked_last,
-)
+from bench.models.functional.ranking import ranked_hinge, released_ranking
+from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, ranks_of, unranked_last
 from bench.models.trime import cache_terms
 
 DEFAULTS = {

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from bench.models.backbones.backbone import Backbone, Step
 from bench.models.core.states import Rows, States
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranking import cosine_ranks
+from bench.models.functional.ranks import cosine_ranks
 from bench.models.histalign import HistAlign
 from bench.perf.memory import peak_megabytes
 

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranking import cosine_ranks, ranked_hinge
+from bench.models.functional.ranking import ranked_hinge
+from bench.models.functional.ranks import cosine_ranks
 
 FOLDER = Path(__file__).parents[1] / "golden" / "trime_histalign"
 INDEX: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads((FOLDER / "index.json").read_text())}

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from bench.models.functional.cache import cache_nll, scaled_similarity
-from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.models.functional.ranking import ranked_hinge, released_ranking
+from bench.models.functional.ranks import cosine_ranks
 from tests.benchmarks import histalign_ranking as benchmark
 from tests.models import golden_cases
 from tests.models.golden_cases import Case, hinge_of, position_ranks, target_cosines
+from tests.models.ranked_rows import SCOPES, SEEDS, Rows
 
 RELATIVE = {torch.float64: 1e-10, torch.float32: 1e-5}
 EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in RELATIVE]
@@ -202,90 +204,6 @@ def plain_released(
     if not means:
         return similarity.new_zeros(())
     return torch.stack(means).mean() if over_offsets == "mean" else torch.stack(means).sum()
-
-
-def plain_ranks(targets: Tensor, tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
-    """Sort each row by (not the target, cosine descending, position); what is not ranked goes last."""
-    unit = embedding.double() / embedding.double().norm(dim=1, keepdim=True)
-    ranks = torch.empty_like(tokens)
-    for row, target in enumerate(targets.tolist()):
-
-        def key(entry: int, row: int = row, target: int = target) -> tuple[bool, bool, float, int]:
-            token = int(tokens[row, entry])
-            cosine = (unit[target] @ unit[token]).float().item()
-            if not ranked[row, entry]:
-                return True, True, 0.0, entry
-            return False, token != target, 0.0 if token == target else -cosine, entry
-
-        for rank, entry in enumerate(sorted(range(tokens.shape[1]), key=key)):
-            ranks[row, entry] = rank
-    return ranks
-
-
-class Rows:
-    """Random rows with ties: few tokens, twin embeddings, coarse similarities, unreadable entries, an empty row."""
-
-    def __init__(self, seed: int, n: int = 7) -> None:
-        draw = torch.Generator().manual_seed(seed)
-        entries, vocabulary = 1 + (seed * 5) % 14, 3 + seed % 4
-        self.embedding = torch.randn(vocabulary, 6, generator=draw)
-        self.embedding[2] = self.embedding[1]
-        self.targets = torch.randint(vocabulary, (n,), generator=draw)
-        self.tokens = torch.randint(vocabulary, (n, entries), generator=draw)
-        self.readable = torch.rand(n, entries, generator=draw) < 0.7
-        self.readable[0] = False
-        self.positive = self.readable & (self.tokens == self.targets[:, None])
-        self.similarity = torch.randn(n, entries, generator=draw, dtype=torch.float64)
-        if seed % 2:
-            self.similarity = self.similarity.mul(2).round()
-        self.margin = (0.001, 0.5, 0.0)[seed % 3]
-
-    def ranks(self, scope: str) -> Tensor:
-        ranked = self.readable if scope == "cache" else torch.ones_like(self.readable)
-        return cosine_ranks(self.targets, self.tokens, ranked, self.embedding)
-
-    def rest(self, scope: str) -> tuple[Tensor, Tensor, Tensor, float]:
-        return self.ranks(scope), self.positive, self.readable, self.margin
-
-
-SEEDS = range(24)
-SCOPES = ["cache", "sequence"]
-
-
-class TestRanks:
-    @pytest.mark.parametrize("scope", SCOPES)
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_plain_sort(self, seed: int, scope: str) -> None:
-        rows = Rows(seed)
-        ranked = rows.readable if scope == "cache" else torch.ones_like(rows.readable)
-        expected = plain_ranks(rows.targets, rows.tokens, ranked, rows.embedding)
-        assert torch.equal(rows.ranks(scope), expected)
-
-    def test_rows_do_not_depend_on_their_company(self) -> None:
-        """One row alone, or among more rows than one slice holds (the table of cosines differs, the ties must not)."""
-        draw = torch.Generator().manual_seed(0)
-        embedding = torch.randn(300, 24, generator=draw)
-        embedding[100:200] = embedding[:100] * torch.rand(100, 1, generator=draw)  # twins up to length
-        targets = torch.randint(300, (1030,), generator=draw)
-        tokens = torch.randint(300, (1030, 40), generator=draw)
-        everything = torch.ones_like(tokens, dtype=torch.bool)
-        together = cosine_ranks(targets, tokens, everything, embedding)
-        for row in (0, 511, 512, 1029):
-            alone = slice(row, row + 1)
-            assert torch.equal(
-                cosine_ranks(targets[alone], tokens[alone], everything[alone], embedding), together[alone]
-            )
-
-    def test_autocast_changes_nothing(self) -> None:
-        rows = Rows(13)
-        expected = rows.ranks("cache")
-        with torch.autocast("cpu", torch.bfloat16):
-            assert torch.equal(rows.ranks("cache"), expected)
-
-    def test_the_embedding_gets_no_gradient(self) -> None:
-        rows = Rows(13)
-        rows.embedding.requires_grad_()
-        assert not rows.ranks("cache").requires_grad
 
 
 def value_and_gradient(losses: Tensor, similarity: Tensor) -> tuple[Tensor, Tensor]:
