@@ -7,7 +7,7 @@
 
 A positive is an entry that holds the target itself, a negative any other; entries are ranked by the cosine between
 their token's embedding and the target's. Wan et al. 2023, sections 3.2 and 4. The functions are in
-`bench.models.functional.cache` and `bench.models.functional.ranking`.
+`bench.models.functional.cache`, `bench.models.functional.ranks` and `bench.models.functional.ranking`.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
 entries.
@@ -16,7 +16,7 @@ entries.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,20 +27,14 @@ from bench.base.space import LEARNING_RATE, Choices, LogUniform, Space
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum, summed
 from bench.models.core.head import Head
-from bench.models.core.host import to_device
+from bench.models.core.host import Array, to_device
 from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices
-from bench.models.core.target_entries import n_entries, n_readable
+from bench.models.core.target_entries import positive_entries
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
-from bench.models.functional.ranking import (
-    Distinct,
-    cosine_order,
-    ranked_hinge,
-    ranks_among,
-    ranks_of,
-    released_ranking,
-)
+from bench.models.functional.ranking import ranked_hinge, released_ranking
+from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, ranks_of, unranked_last
 from bench.models.trime import cache_terms
 
 DEFAULTS = {
@@ -142,28 +136,34 @@ class HistAlign(Objective):
         The authors' reduction needs all pairs of the micro-batch at once.
         """
         loss = super().loss(states)
-        if self.reduction == "authors":
-            ranking = self._authors_ranking(states) * loss.n_target_tokens
-        elif self.fused_head(states) is None:
+        if self.reduction != "authors" and self.fused_head(states) is None:
             return loss  # of `position_loss`, which has the ranking term in it
-        else:
-            ranking = summed(states, self.ranking_loss, [], memory_slice_size(states)).total
+        ranking = self.ranking(states)
+        if self.reduction == "authors":
+            ranking = ranking * loss.n_target_tokens
         terms = {**loss.terms, "ranking": ranking.detach()}
         return LossSum(loss.total + self.alpha * ranking, loss.n_target_tokens, terms)
 
+    def ranking(self, states: States) -> Tensor:
+        """l_cont of a batch, a scalar: summed over its target tokens, or as the authors reduce it."""
+        if self.reduction == "authors":
+            return self._authors_ranking(states)
+        return summed(states, self.ranking_loss, [], memory_slice_size(states)).total
+
     def ranking_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
         """l_cont of each position, [n]; 0 for a position without a pair."""
-        pairs = paired(rows, self.rank_scope)
-        with_pair = rows.take(pairs.at)
+        pairs = paired(rows)
+        with_pair = pairs.of(rows)
         reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
         hinge = ranked_hinge(
             with_pair.similarity(),
             self._ranks(with_pair, pairs),
-            with_pair.positive,
+            pairs.entries,
+            pairs.positive,
             with_pair.readable,
             self.margin,
             reduction,
-            max(pairs.stops, default=0),
+            pairs.stops,
         )
         ranking = hinge.new_zeros(len(rows)).index_copy(0, pairs.at, hinge)
         return ranking, {"ranking": ranking}
@@ -173,15 +173,16 @@ class HistAlign(Objective):
         whole = list(slices(states, limit=states.targets.numel()))  # one slice, or none without targets
         if not whole:
             return states.hidden.sum() * 0.0
-        pairs = paired(whole[0], self.rank_scope)
-        rows = whole[0].take(pairs.at)
+        pairs = paired(whole[0])
+        rows = pairs.of(whole[0])
+        ranks = self._ranks(rows, pairs)
+        if self.rank_scope == "cache":
+            ranks = unranked_last(ranks, rows.readable)
         over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
-        return released_ranking(
-            rows.similarity(), self._ranks(rows, pairs), rows.positive, rows.readable, self.margin, over, pairs.stops
-        )
+        return released_ranking(rows.similarity(), ranks, rows.positive, rows.readable, self.margin, over, pairs.stops)
 
     def _ranks(self, rows: Rows, pairs: Paired) -> Tensor:
-        """Rank of each memory entry by the cosine between its token and the target, [n, M].
+        """Rank of each memory entry by the cosine between its token and the target, [k, M], of each one that is ranked.
 
         Args:
             rows: the positions that have a pair.
@@ -196,58 +197,80 @@ class HistAlign(Objective):
 
 @dataclass(frozen=True)
 class Paired:
-    """The positions of a slice that have a positive and a negative, found on the host.
+    """The positions of a slice that can read an entry with their target, found on the host.
 
     Positions of one batch row with the same target rank the memory alike. So entries are ordered once for each of the K
     distinct pairs of a batch row and a target.
     """
 
-    at: Tensor  # [k] positions in the slice, those with most positives first
+    at: Tensor  # [k] positions in the slice; falling in `stops`
+    kept: Tensor  # [k] place of each in a rectangle of these positions only
+    width: int  # places of each batch row in that rectangle
     question: Tensor  # [k] which of the K orders each position uses
     targets: Distinct  # of [K] targets
     memory: Distinct  # of [K, M] memory tokens
-    stops: list[int]  # [k] every positive of a position has a rank below it; falling
+    entries: Tensor  # [k, C] entries that may hold the target
+    positive: Tensor  # [k, C] bool, which of them do and can be read
+    stops: list[int]  # [k] behind the last positive of each position in `entries`
+
+    def of(self, rows: Rows) -> Rows:
+        """Return these positions of the slice they were found in."""
+        return replace(rows.take(self.at), kept=self.kept, width=self.width)
 
 
-def paired(rows: Rows, rank_scope: str) -> Paired:
-    """Find the positions of a slice that have a pair.
-
-    Args:
-        rows: a slice of a batch.
-        rank_scope: whether entries that cannot be read are ranked, `sequence`, or not, `cache`.
-    """
+def paired(rows: Rows) -> Paired:
+    """Find the positions of a slice that have a positive."""
     assert rows.block is not None
     assert rows.host is not None
     host, batch = rows.host, rows.block.batch
     row, position = np.divmod(rows.block.places, host.targets.shape[1])  # [n]
-    targets = host.targets[row, position]
-    n_holding, n_positive = host.once(n_entries)
-    n_holding, n_positive = n_holding[rows.block.span], n_positive[rows.block.span]
-    at = np.flatnonzero((n_positive > 0) & (host.once(n_readable)[row, position] > n_positive))
-    stops = n_positive
-    if rank_scope == "sequence":
-        stops = n_holding
+    entries, positive = (of_batch[rows.block.span] for of_batch in host.once(positive_entries))  # [n, C]
+    stops = (positive * np.arange(1, positive.shape[1] + 1)).max(1, initial=0)
+    at = np.flatnonzero(stops)
     at = at[np.argsort(-stops[at], kind="stable")]
-    most = int(targets.max(initial=0)) + 1
-    questions, question = np.unique(row[at] * most + targets[at], return_inverse=True)  # [K], [k]
-    target_tokens, target_place = np.unique(questions % most, return_inverse=True)
+    row, targets, stops = row[at], host.targets[row[at], position[at]], stops[at]  # [k]
+    most = int(stops.max(initial=0))
+    vocabulary = int(targets.max(initial=0)) + 1
+    questions, question = np.unique(row * vocabulary + targets, return_inverse=True)  # [K], [k]
+    target_tokens, target_place = np.unique(questions % vocabulary, return_inverse=True)
     memory_tokens, memory_place = np.unique(host.memory_tokens[batch], return_inverse=True)
+    place, width = numbered(row)
     copied = to_device(
         {
             "at": at,
+            "kept": (row - batch.start) * width + place,
             "question": question,
-            "group": questions // most - batch.start,
+            "group": questions // vocabulary - batch.start,
             "target_tokens": target_tokens,
             "target_place": target_place,
             "memory_tokens": memory_tokens,
             "memory_place": memory_place.reshape(host.memory_tokens[batch].shape),  # [G, M]
+            "entries": entries[at, :most],
+            "positive": positive[at, :most],
         },
         host.device,
     )
     return Paired(
         copied["at"],
+        copied["kept"],
+        width,
         copied["question"],
         Distinct(copied["target_tokens"], copied["target_place"]),
         Distinct(copied["memory_tokens"], copied["memory_place"].index_select(0, copied["group"])),
-        stops[at].tolist(),
+        copied["entries"],
+        copied["positive"].bool(),
+        stops.tolist(),
     )
+
+
+def numbered(row: Array) -> tuple[Array, int]:
+    """Number the positions of each batch row, [k] -> [k], and return how many a row has at the most.
+
+    >>> numbered(np.array([1, 0, 1]))
+    (array([0, 0, 1]), 2)
+    """
+    sorted_by_row = np.argsort(row, kind="stable")
+    starts = np.searchsorted(row[sorted_by_row], row)  # number of positions in earlier batch rows
+    place = np.empty_like(row)
+    place[sorted_by_row] = np.arange(len(row))
+    return place - starts, int((place - starts).max(initial=-1)) + 1

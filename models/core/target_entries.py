@@ -16,7 +16,7 @@ from bench.models.core.history import IGNORED
 from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.core.states import Rows
 
-__all__ = ["EntryTable", "entries_of_targets", "n_entries", "n_readable", "target_entries"]
+__all__ = ["EntryTable", "entries_of_targets", "positive_entries", "target_entries"]
 
 
 class EntryTable(NamedTuple):
@@ -53,20 +53,17 @@ def _entries_of_targets(host: HostTokens) -> tuple[Array, Array, Array]:
     return order, start, np.concatenate(stops) - start
 
 
-def n_entries(host: HostTokens) -> tuple[Array, Array]:
-    """Return how many entries hold the target of each position, [N], and how many of them it can read, [N]."""
+def positive_entries(host: HostTokens) -> tuple[Array, Array]:
+    """Return the entries that hold the target of each position, [N, C], and which of them it can read, [N, C] bool.
+
+    They stand in the order of the memory; behind those of a target is filling.
+    """
     order, start, count = entries_of_targets(host)
     row, position = np.nonzero(host.targets != IGNORED)  # [N]
     places = np.arange(count.max(initial=0))
-    inside = places < count[:, None]  # [N, C]
-    wanted = np.minimum(start[:, None] + places, max(order.shape[1] - 1, 0))
+    wanted = np.minimum(start[:, None] + places, max(order.shape[1] - 1, 0))  # [N, C]
     entries = order[row[:, None], wanted]
-    return count, np.count_nonzero(inside & host.readable[row[:, None], position[:, None], entries], axis=1)
-
-
-def n_readable(host: HostTokens) -> Array:
-    """Return how many entries each position can read, [B, T]."""
-    return host.readable.sum(2, dtype=np.int32)
+    return entries, (places < count[:, None]) & host.readable[row[:, None], position[:, None], entries]
 
 
 def target_entries(rows: Rows) -> tuple[Tensor, Tensor]:

@@ -6,160 +6,76 @@ in rank (eq. 5):
 
     l_t = sum over positives i, negatives j ranked after i of relu(s_tj - s_ti + (rank_j - rank_i) * margin)
 
-HistAlign (Wan et al. 2023) sections 4.2 and 4.3.
+HistAlign (Wan et al. 2023) sections 4.2 and 4.3. Ranks come from `bench.models.functional.ranks`.
 
 How it is computed. With a = s + margin * rank a pair costs relu(a_j - a_i). So every reduction here is sum_k c_k a_k
 with coefficients c that are constants for autograd: numbers of pairs for the paper's sum, a weight for each rank
 distance for the released code's. That takes a few [n, M] tensors, where a loop over the distances would keep M of them
-for the backward pass.
+for the backward pass. Most tokens stand in a memory a few times, so the few positives of a row are compared with all of
+its entries, and only the rows that have so many positives with each further one.
 
-Shapes: n positions (rows), M memory entries, V tokens, D width, U distinct tokens, p the most positives of a row.
+Shapes: n positions (rows), M memory entries, C most entries that hold a target.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-__all__ = ["Distinct", "cosine_order", "cosine_ranks", "ranked_hinge", "ranks_among", "ranks_of", "released_ranking"]
-
-
-class Distinct(NamedTuple):
-    """Tokens without repeats, and where each of the tokens they were taken from stands among them."""
-
-    tokens: Tensor  # [U] int64
-    place: Tensor  # int64, of the shape of the tokens they were taken from
-
-    @classmethod
-    def of(cls, tokens: Tensor) -> Distinct:
-        """Look for the distinct tokens of a tensor; on a GPU this waits for it."""
-        return cls(*torch.unique(tokens, return_inverse=True))
-
-
-def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
-    """Rank each row's entries by cosine between the target's and the entry's token embedding, nearest first.
-
-    Entries of the target token itself come first; equal cosines keep their order in the memory. Cosines are compared
-    after rounding to fp32, so that tokens with the same embedding tie however the product was computed.
-
-    Which entries count is the caller's choice: HistAlign's text ranks the entries that the row can read (``cache``
-    scope); the released code ranks every position of the row, masked or not, and drops pairs later (``sequence``
-    scope), which makes margins larger (1.4 times on real text at 512 tokens).
-
-    Args:
-        target_tokens: ``[n]`` int64, each in [0, V).
-        memory_tokens: ``[n, M]`` int64, each in [0, V).
-        ranked: ``[n, M]`` bool, the entries that are ranked.
-        embedding: ``[V, D]`` token embeddings; no gradient reaches them.
-
-    Returns:
-        ``[n, M]`` int64: a permutation of 0..M-1 in each row, in which entries that are not ranked come last.
-
-    >>> embedding = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> tokens = torch.tensor([[1, 2, 0, 2]])
-    >>> cosine_ranks(torch.tensor([0]), tokens, torch.tensor([[True, True, True, False]]), embedding)
-    tensor([[2, 1, 0, 3]])
-    """
-    order = cosine_order(Distinct.of(target_tokens), Distinct.of(memory_tokens), embedding)
-    return ranks_among(order, ranked)
-
-
-def cosine_order(targets: Distinct, memory: Distinct, embedding: Tensor) -> Tensor:
-    """Entries of each row from the nearest to the target to the farthest, as `cosine_ranks` orders them.
-
-    The order depends on target and memory alone: positions of one text with the same target share a row.
-
-    Args:
-        targets: of ``[n]`` target tokens.
-        memory: of ``[n, M]`` memory tokens.
-        embedding: ``[V, D]``; no gradient reaches it.
-
-    Returns:
-        ``[n, M]`` int64, a permutation of 0..M-1 in each row.
-    """
-    with torch.no_grad():
-        table = _levels(_cosines(targets.tokens, memory.tokens, embedding))  # [U, U'] int32
-        rows, entries = memory.place.shape
-        levels = table.index_select(0, targets.place).gather(1, memory.place)  # [n, M]
-        # One flat stable sort of whole numbers, rows kept apart by an offset, is faster than a sort of each row.
-        row = torch.arange(rows, device=levels.device)[:, None]
-        keys = levels.to(_key_type(rows * table.shape[1])) + row * table.shape[1]
-        return keys.flatten().sort(stable=True).indices.view(rows, entries) - row * entries
-
-
-def ranks_among(order: Tensor, ranked: Tensor) -> Tensor:
-    """Rank of each entry among the ranked ones, ``[n, M]``; those that are not ranked come last.
-
-    Args:
-        order: ``[n, M]`` entries from the nearest to the farthest.
-        ranked: ``[n, M]`` bool.
-
-    >>> ranks_among(torch.tensor([[2, 0, 1]]), torch.tensor([[True, True, False]]))
-    tensor([[0, 1, 2]])
-    """
-    among = ranked.gather(1, order).cumsum(1) - 1  # in the order of nearness
-    rank = torch.empty_like(order).scatter_(1, order, among)
-    last = (~ranked).cumsum(1) - 1 + ranked.sum(1, keepdim=True)  # in the order of the memory
-    return torch.where(ranked, rank, last)
-
-
-def ranks_of(order: Tensor) -> Tensor:
-    """Rank of each entry, ``[n, M]``, from the entries in the order of their ranks.
-
-    >>> ranks_of(torch.tensor([[2, 0, 1]]))
-    tensor([[1, 2, 0]])
-    """
-    places = torch.arange(order.shape[1], device=order.device).expand_as(order)
-    return torch.empty_like(order).scatter_(1, order, places)
+__all__ = ["ranked_hinge", "released_ranking"]
 
 
 def ranked_hinge(
     similarity: Tensor,
     ranks: Tensor,
+    entries: Tensor,
     positive: Tensor,
     candidates: Tensor,
     margin: float,
     reduction: Literal["sum", "pair_mean"] = "sum",
-    most: int | None = None,
+    stops: Sequence[int] | None = None,
 ) -> Tensor:
-    """HistAlign eq. 5 per position, in O(M log p) time and O(M) memory each.
+    """HistAlign eq. 5 per position, in O(M) memory and O(M) time for each of its positives.
 
-    Rows without a pair have no loss but cost as much as others: a caller leaves them out from the start (4 of 10 at 512
+    Rows without a pair have no loss but cost as much as others: a caller leaves them out from the start (6 of 10 at 512
     tokens of text).
 
     Args:
         similarity: ``[n, M]`` scaled similarities; only candidates' values are used, others may be infinite.
-        ranks: ``[n, M]`` from :func:`cosine_ranks`. Every positive must rank before every negative of its row, which
-            those ranks give when the positives are all the candidates that carry the target.
-        positive: ``[n, M]`` bool, candidates that carry the target.
+        ranks: ``[n, M]`` whole numbers, from `cosine_ranks` or ``ranks_among``. Every positive must rank
+            before every negative of its row, which those ranks give when the positives are all the candidates that
+            carry the target.
+        entries: ``[n, C]`` int64 entries that may carry the target.
+        positive: ``[n, C]`` bool, which of ``entries`` do, each once; only candidates count.
         candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
         margin: the lambda of eq. 5, per step of rank.
         reduction: ``sum`` as eq. 5 is written, or ``pair_mean``, which divides by the position's number of pairs.
-        most: p, such that every positive has a rank below it; without it the ranks are looked at, and on a GPU that
-            waits for it.
+        stops: ``[n]``, falling, such that every positive of a row is among so many first columns of ``entries``;
+            without it all columns are looked at in all rows.
 
     Returns:
         ``[n]``; 0 with a zero gradient for a position without a pair.
 
-    >>> similarity = torch.tensor([[1.0, 3.0, 0.0]])
-    >>> ranks, everything = torch.tensor([[0, 1, 2]]), torch.tensor([[True, True, True]])
-    >>> ranked_hinge(similarity, ranks, ranks == 0, everything, margin=0.5)  # (3 - 1 + .5) + max(0, 0 - 1 + 1)
+    >>> similarity, ranks = torch.tensor([[1.0, 3.0, 0.0]]), torch.tensor([[0, 1, 2]])
+    >>> everything, first, one = torch.ones(1, 3).bool(), torch.tensor([[0]]), torch.tensor([[True]])
+    >>> ranked_hinge(similarity, ranks, first, one, everything, margin=0.5)  # (3 - 1 + .5) + max(0, 0 - 1 + 1)
     tensor([2.5000])
     """
-    positive, negative = positive & candidates, candidates & ~positive
-    if most is None:
-        most = max(_stops(ranks, positive), default=0)
-    scores = _with_margin(similarity, ranks, positive, negative, margin)
-    coefficients = _hinge_coefficients(scores.detach(), ranks, positive, negative, most)
-    losses = (coefficients * scores).sum(1)
+    similarity = similarity.to(torch.promote_types(similarity.dtype, torch.float32))
+    positive = positive & candidates.gather(1, entries)
+    if stops is None:
+        stops = [entries.shape[1]] * len(entries)
+    losses: Tensor = _PairSum.apply(similarity, ranks, entries, positive, candidates, margin, stops)
     if reduction == "pair_mean":
-        pairs = positive.sum(1) * negative.sum(1)
-        losses = losses / pairs.clamp(min=1)
+        n_positive = positive.sum(1)
+        losses = losses / (n_positive * (candidates.sum(1) - n_positive)).clamp_(min=1)
     return losses
 
 
@@ -181,7 +97,7 @@ def released_ranking(
 
     Args:
         similarity: ``[n, M]`` scaled similarities of all rows of the micro-batch that carry a label.
-        ranks: ``[n, M]`` from :func:`cosine_ranks`. The released code is repeated by ``ranked`` true everywhere, with
+        ranks: ``[n, M]`` from `cosine_ranks`. The released code is repeated by ``ranked`` true everywhere, with
             the M entries being every labelled state of the text (T-1 for T input ids) or every source position.
         positive: ``[n, M]`` bool, candidates that carry the target.
         candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
@@ -213,32 +129,6 @@ def released_ranking(
     return (coefficients.gather(1, ranks) * scores).sum()
 
 
-def _levels(table: Tensor) -> Tensor:
-    """For each value of a row the number of distinct larger values, int32: the largest values have level 0."""
-    values, order = table.sort(dim=1, descending=True)
-    steps = torch.zeros_like(order, dtype=torch.int32)
-    steps[:, 1:] = values[:, 1:] < values[:, :-1]
-    return torch.empty_like(steps).scatter_(1, order, steps.cumsum(1, dtype=torch.int32))
-
-
-def _cosines(targets: Tensor, tokens: Tensor, embedding: Tensor) -> Tensor:
-    """Cosines between two lists of tokens, ``[U, U']``, with infinity for a token and itself."""
-    # fp64, then rounded to fp32: the last bits of a product depend on the table's shape, but ties must not.
-    wide = torch.float32 if embedding.device.type == "mps" else torch.float64
-    with torch.autocast(device_type=embedding.device.type, enabled=False):
-        weight = embedding.detach()
-        left, right = (F.normalize(weight.index_select(0, ids).to(wide), dim=1) for ids in (targets, tokens))
-        table = (left @ right.mT).float()
-    return table.masked_fill_(targets[:, None] == tokens, math.inf)
-
-
-def _key_type(keys: int) -> torch.dtype:
-    """The smallest type that holds so many sort keys."""
-    if keys < 2**31:
-        return torch.int32
-    return torch.int64
-
-
 def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     """``similarity + margin * rank`` in at least fp32, ``[n, M]``; finite everywhere.
 
@@ -253,29 +143,68 @@ def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: 
     return (similarity - best.masked_fill(best.isneginf(), 0.0)) + margin * ranks.to(similarity.dtype)
 
 
-def _hinge_coefficients(scores: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, most: int) -> Tensor:
-    """Derivative of sum over pairs of relu(a_j - a_i) by each score, ``[n, M]``: whole numbers.
+class _PairSum(torch.autograd.Function):
+    """Sum over the pairs of each row of relu(a_j - a_i), ``[n]``; arguments as for `ranked_hinge`.
 
-    For a negative, how many positives lie strictly below; for a positive, minus how many negatives lie strictly above.
-    A positive is found by its rank, which is below `most`.
+    The derivative by a negative's score is the number of positives below it, that by a positive's is minus the number
+    of negatives above it. These coefficients are all that is kept for the backward pass.
     """
-    slot = ranks.clamp(max=most)  # the last slot is for what is no positive
-    heads = scores.new_full((len(scores), most + 1), math.inf)  # [n, p+1] the positives' scores by rank, inf elsewhere
-    heads = heads.scatter_(1, slot, torch.where(positive, scores, math.inf))[:, :most]
-    heads, order = heads.sort(dim=1)
-    below = torch.searchsorted(heads, scores) * negative  # [n, M]
-    above = torch.zeros_like(heads, dtype=below.dtype).scatter_(1, order, _count_above(below, negative, most))
-    of_positive = F.pad(above, (0, 1)).gather(1, slot)
-    return torch.where(positive, -of_positive, below).to(scores.dtype)
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        similarity: Tensor,
+        ranks: Tensor,
+        entries: Tensor,
+        positive: Tensor,
+        candidates: Tensor,
+        margin: float,
+        stops: Sequence[int],
+    ) -> Tensor:
+        least, largest = torch.finfo(similarity.dtype).min, torch.finfo(similarity.dtype).max  # 0 times them is 0
+        scores = (similarity - _best(similarity.gather(1, entries), positive)).add_(ranks, alpha=margin)
+        heads = scores.gather(1, entries).masked_fill_(~positive, largest)  # [n, C] scores of positives
+        rivals = scores.masked_fill_(~candidates, least)  # [n, M] scores of negatives
+        rivals.scatter_add_(1, entries, torch.zeros_like(heads).masked_fill_(positive, least))
+        below, above = torch.zeros_like(rivals), torch.zeros_like(heads)  # numbers of pairs
+        for start, stop, rows in _stretches(stops):
+            pairs = rivals.new_empty((rows, stop - start, rivals.shape[1]))  # 1 or 0: summed faster than bool
+            torch.gt(rivals[:rows, None], heads[:rows, start:stop, None], out=pairs)
+            below[:rows] += pairs.sum(1)
+            above[:rows, start:stop] = pairs.sum(2)
+        losses = (below * rivals).sum(1) - (above * heads).sum(1)
+        ctx.save_for_backward(below.scatter_add_(1, entries, above.neg_()))
+        return losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (coefficients,) = ctx.saved_tensors
+        return coefficients * gradient[:, None], None, None, None, None, None, None
 
 
-def _count_above(below: Tensor, negative: Tensor, width: int) -> Tensor:
-    """From each negative's count of lower positives, each sorted positive's count of higher negatives ``[n, width]``.
+def _best(similarity: Tensor, positive: Tensor) -> Tensor:
+    """The largest similarity of a positive in each row, ``[n, 1]``; 0 where there is none."""
+    best = F.pad(similarity.masked_fill(~positive, -math.inf), (0, 1), value=-math.inf).amax(1, keepdim=True)
+    return best.masked_fill_(best.isneginf(), 0.0)
 
-    The positive at place r is under exactly those negatives that have more than r positives below them.
+
+def _stretches(stops: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield stretches of columns, 0, 1, 2-3, 4-7, ..., as start and stop, and how many rows reach into each.
+
+    So rows that end early cost little. Where many rows reach far, stretches are narrower: what is made of a stretch for
+    each of its rows and columns is never more than twice of what is made for each row.
+
+    Args:
+        stops: of each row how many columns it has; falling.
     """
-    histogram = below.new_zeros((len(below), width + 1)).scatter_add_(1, below, negative.to(below.dtype))
-    return negative.sum(1, keepdim=True) - histogram.cumsum(1)[:, :width]
+    columns = np.asarray(stops)
+    start, most = 0, int(columns.max(initial=0))
+    while start < most:
+        rows = int(np.count_nonzero(columns > start))
+        width = min(max(start, 1), max(2 * len(stops) // rows, 1))
+        yield start, min(start + width, most), rows
+        start = min(start + width, most)
 
 
 def _offset_coefficients(
@@ -283,9 +212,8 @@ def _offset_coefficients(
 ) -> Tensor:
     """Derivative of the released reduction by each score, all ``[n, M]`` with columns in rank order.
 
-    Ranks are visited in stretches 0, 1, 2-3, 4-7, ... and each stretch looks only at the rows that reach into it. In
-    rank order a pair's distance is a difference of columns, so whole rows are compared and multiplied by the weights,
-    shifted by the rank of the positive.
+    In rank order a pair's distance is a difference of columns, so whole rows are compared and multiplied by the
+    weights, shifted by the rank of the positive.
 
     Args:
         scores: with their margin.
@@ -303,14 +231,11 @@ def _offset_coefficients(
     rivals = torch.where(negative, scores, -math.inf)
     heads = torch.where(positive, scores, math.inf)
     coefficients = torch.zeros_like(scores)
-    start = 0
-    while start < most:
-        stop, rows = min(max(2 * start, 1), most), sum(last > start for last in stops)
+    for start, stop, rows in _stretches(stops):
         active = rivals[:rows, None] > heads[:rows, start:stop, None]  # [rows, ranks, M]
         pull = active * shifted[start:stop]
         coefficients[:rows] += pull.sum(1)
         coefficients[:rows, start:stop] -= pull.sum(2)
-        start = stop
     return coefficients
 
 

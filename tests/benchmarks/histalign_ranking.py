@@ -1,13 +1,12 @@
-"""Time and memory of HistAlign's ranking term: a loop over rank distances against models/functional/ranking.py.
+"""Time and memory of HistAlign's ranking term: a loop over rank distances against what training runs.
 
     python tests/benchmarks/histalign_ranking.py [--steps 512] [--batch 1] [--width 768] [--repeats 3]
 
 Every form goes from the states to their gradient: similarities, ranks by cosine, loss, backward; fp32, one CPU thread.
 The loop is written in the obvious way from the description of the authors' computation: per rank distance a
-margin_ranking_loss over all rows, masked, after cosines and a sort of all T x T positions. The others are called as a
-training step calls them: with the rows that have a positive, which share one memory. Forms are interleaved; the median
-of the repeats counts. Differences in value are taken with the same ranks, because ties among equal tokens are noise in
-a plain sort.
+margin_ranking_loss over all rows, masked, after cosines and a sort of all T x T positions. The others are
+`HistAlign.ranking`, in each of its reductions. Forms are interleaved; the median of the repeats counts. Differences in
+value are taken with the same ranks, because ties among equal tokens are noise in a plain sort.
 
 Memory: each form runs once in a forked child before anything was timed (so that no freed block hides its need); printed
 is how far ru_maxrss rose above its value at the fork. It contains the similarities, the ranks and both gradients.
@@ -20,21 +19,24 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from bench.models.backbones.backbone import Backbone, Step
+from bench.models.core.states import Rows, States
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.models.functional.ranks import cosine_ranks
+from bench.models.histalign import HistAlign
 from bench.perf.memory import peak_megabytes
 
 MARGIN = 0.001  # HistAlign's GPT-2 runs
 VOCABULARY = 50_257
 
-Loss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # similarity, ranks, positive, readable -> scalar
+Run = Callable[[], tuple[float, Tensor]]
+"""From the states to the loss and its gradient by them."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +48,68 @@ class Batch:
     tokens: Tensor  # [B, T] the token that follows each state
     readable: Tensor  # [B, T, T]
 
-    def run(self, loss: Loss, scope: str, skip: bool = True, plain_ranks: bool = False) -> tuple[float, Tensor]:
-        """Loss and its gradient by the states ``[B, T, D]``; ``skip`` leaves out the rows without a positive."""
-        hidden = self.hidden.requires_grad_()
-        positive = self.readable & (self.tokens[:, None] == self.tokens[:, :, None])
-        rows = positive.any(2) if skip else torch.ones_like(positive[:, :, 0])  # [B, T]
-        similarity = torch.cat([scaled_similarity(text[kept], text) for text, kept in zip(hidden, rows, strict=True)])
-        readable, positive = self.readable[rows], positive[rows]
-        if plain_ranks:
-            ranks = sorted_ranks(self.tokens, self.embedding)[rows]
-        else:
-            one = len(self.tokens) == 1
-            kept = self.tokens.expand(len(readable), -1) if one else self.tokens[:, None].expand_as(self.readable)[rows]
-            ranked = readable if scope == "cache" else torch.ones_like(readable)
-            ranks = cosine_ranks(self.tokens[rows], kept, ranked, self.embedding)
-        value = loss(similarity, ranks, positive, readable)
-        return value.item(), torch.autograd.grad(value, hidden)[0]
+    def in_training(self, reduction: Literal["sum", "pair_mean", "authors"]) -> Run:
+        """The ranking term as a training step computes it."""
+        scope: Literal["cache", "sequence"] = "cache"
+        if reduction == "authors":
+            scope = "sequence"
+        objective = HistAlign(Given(self.embedding), reduction=reduction, rank_scope=scope, margin=MARGIN)
+
+        def run() -> tuple[float, Tensor]:
+            hidden = self.hidden.requires_grad_()
+            labelled = torch.ones_like(self.tokens, dtype=torch.bool)
+            states = States(hidden, self.tokens, hidden, self.tokens, self.readable, labelled)
+            return value_and_gradient(objective.ranking(states), hidden)
+
+        return run
+
+    def in_a_loop(self, reduction: str, ranks: Tensor | None = None) -> Run:
+        """One pass over all rows for each distance; by these ranks ``[B*T, T]``, or those of a plain sort."""
+
+        def run() -> tuple[float, Tensor]:
+            hidden = self.hidden.requires_grad_()
+            positive = self.readable & (self.tokens[:, None] == self.tokens[:, :, None])
+            by = ranks
+            if by is None:
+                by = sorted_ranks(self.tokens, self.embedding).flatten(0, 1)
+            rows = [x.flatten(0, 1) for x in (scaled_similarity(hidden, hidden), positive, self.readable)]
+            return value_and_gradient(loop_over_distances(rows[0], by, rows[1], rows[2], reduction), hidden)
+
+        return run
+
+    def ranks(self, scope: str) -> Tensor:
+        """Ranks of all positions as training has them, ``[B*T, T]``."""
+        readable = self.readable.flatten(0, 1)
+        ranked = readable if scope == "cache" else torch.ones_like(readable)
+        tokens = self.tokens[:, None].expand_as(self.readable).flatten(0, 1)
+        return cosine_ranks(self.tokens.flatten(), tokens, ranked, self.embedding)
+
+
+class Given(Backbone):
+    """A backbone that has an embedding and nothing else."""
+
+    architecture = "decoder-only"
+
+    def __init__(self, embedding: Tensor) -> None:
+        super().__init__(None, None)
+        self.table = embedding
+
+    def embedding(self) -> Tensor:
+        """Token vectors."""
+        return self.table
+
+    def states(self, batch: Any) -> States:
+        """The states are given."""
+        raise NotImplementedError
+
+    def extend(self, step: Step) -> Rows:
+        """Nothing is generated."""
+        raise NotImplementedError
+
+
+def value_and_gradient(value: Tensor, hidden: Tensor) -> tuple[float, Tensor]:
+    """A loss and its gradient by the states, ``[B, T, D]``."""
+    return value.item(), torch.autograd.grad(value, hidden)[0]
 
 
 def make_batch(batch: int, steps: int, width: int, seed: int = 0) -> Batch:
@@ -105,43 +153,34 @@ def loop_over_distances(
     return torch.stack(terms).sum() if reduction == "sum" else torch.stack(terms).mean()
 
 
-def hinge_total(
-    similarity: Tensor,
-    ranks: Tensor,
-    positive: Tensor,
-    readable: Tensor,
-    reduction: Literal["sum", "pair_mean"] = "sum",
-) -> Tensor:
-    """``ranked_hinge`` over all rows."""
-    return ranked_hinge(similarity, ranks, positive, readable, MARGIN, reduction).sum()
-
-
-# name: loss, rank scope, whether rows without a positive are left out
-FORMS: dict[str, tuple[Loss, str, bool]] = {
-    "loop over distances": (loop_over_distances, "sequence", False),
-    "ranked_hinge sum": (hinge_total, "cache", True),
-    "ranked_hinge pair_mean": (partial(hinge_total, reduction="pair_mean"), "cache", True),
-    "released_ranking": (partial(released_ranking, margin=MARGIN), "sequence", True),
-}
+def forms(batch: Batch) -> dict[str, Run]:
+    """What is timed, by name; the loop comes first."""
+    return {
+        "loop over distances": batch.in_a_loop("mean"),
+        "sum": batch.in_training("sum"),
+        "pair_mean": batch.in_training("pair_mean"),
+        "authors": batch.in_training("authors"),
+    }
 
 
 def seconds(batch: Batch, repeats: int) -> dict[str, float]:
     """Median time of each form; one run of each, in turn, per repeat."""
-    times: dict[str, list[float]] = {name: [] for name in FORMS}
+    runs = forms(batch)
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
-        for name, form in FORMS.items():
-            start = time.perf_counter()
-            batch.run(*form, plain_ranks=name.startswith("loop"))
-            times[name].append(time.perf_counter() - start)
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            times[name].append(time.process_time() - start)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
 def differences(batch: Batch) -> list[tuple[str, float, float]]:
-    """Each fast form against the loop: name, relative difference in value, and in the gradient's norm."""
+    """Training against the loop with the same ranks: name, relative difference in value, and in the gradient's norm."""
     rows = []
-    for name, scope, reduction in (("released_ranking", "sequence", "mean"), ("ranked_hinge sum", "cache", "sum")):
-        value, gradient = batch.run(FORMS[name][0], scope)
-        expected, expected_gradient = batch.run(partial(loop_over_distances, reduction=reduction), scope, False)
+    for name, scope, reduction in (("authors", "sequence", "mean"), ("sum", "cache", "sum")):
+        value, gradient = forms(batch)[name]()
+        expected, expected_gradient = batch.in_a_loop(reduction, batch.ranks(scope))()
         far = (gradient - expected_gradient).norm() / expected_gradient.norm()
         rows.append((name, abs(value - expected) / abs(expected), far.item()))
     return rows
@@ -155,14 +194,14 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     warm_up, batch = make_batch(1, 16, args.width), make_batch(args.batch, args.steps, args.width)
-    for form in FORMS.values():
-        warm_up.run(*form)
-    memory = {name: peak_megabytes(partial(batch.run, *form)) for name, form in FORMS.items()}
+    for run in forms(warm_up).values():
+        run()
+    memory = {name: peak_megabytes(run) for name, run in forms(batch).items()}
     times = seconds(batch, args.repeats)
-    loop = next(iter(FORMS))
+    loop = "loop over distances"
     print(f"T={args.steps} B={args.batch} d={args.width} fp32, 1 thread, median of {args.repeats}, forward + backward")
     print(f"{'form':24}{'ms':>10}{'faster':>10}{'peak MB':>10}{'less':>10}")
-    for name in FORMS:
+    for name in times:
         faster, less = times[loop] / times[name], memory[loop] / memory[name]
         print(f"{name:24}{1e3 * times[name]:10.1f}{faster:9.1f}x{memory[name]:10.1f}{less:9.1f}x")
     print("relative difference from the loop (same ranks): value, gradient")

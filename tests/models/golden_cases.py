@@ -12,14 +12,15 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranking import cosine_ranks
+from bench.models.functional.ranking import ranked_hinge
+from bench.models.functional.ranks import cosine_ranks
 
 FOLDER = Path(__file__).parents[1] / "golden" / "trime_histalign"
 INDEX: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads((FOLDER / "index.json").read_text())}
@@ -131,6 +132,19 @@ def _encoder_decoder(given: dict[str, Tensor], pad: int) -> dict[str, Tensor]:
         "targets": labels,
         "labelled": labels != -100,
     }
+
+
+def hinge_of(
+    similarity: Tensor,
+    ranks: Tensor,
+    positive: Tensor,
+    candidates: Tensor,
+    margin: float,
+    reduction: Literal["sum", "pair_mean"] = "sum",
+) -> Tensor:
+    """``ranked_hinge`` where any entry may carry the target; ``positive`` is [n, M]."""
+    everywhere = torch.arange(similarity.shape[1]).expand_as(candidates)
+    return ranked_hinge(similarity, ranks, everywhere, positive, candidates, margin, reduction)
 
 
 def target_cosines(case: Case) -> Tensor:

@@ -19,7 +19,6 @@ from bench.models.backbones.causal import strictly_past
 from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
-from bench.models.functional.ranking import ranked_hinge
 from bench.models.histalign import HistAlign
 from bench.models.trime import TRIME
 from tests.models import golden_cases
@@ -168,7 +167,7 @@ class TestHistAlignPaper:
         found, _ = computed(HistAlign, "d08_ties", torch.float64, reduction="sum", **settings("d08_ties"))
         case = golden_cases.load("d08_ties")
         similarity, positive, readable = case.at_labels(case.similarity, case.positive, case.readable)
-        expected = ranked_hinge(similarity, case.ranks("cache"), positive, readable, case.margin).sum()
+        expected = golden_cases.hinge_of(similarity, case.ranks("cache"), positive, readable, case.margin).sum()
         assert found.terms["ranking"].item() == pytest.approx(expected.item(), rel=1e-12)
         assert found.terms["ranking"].item() != pytest.approx(case.scalars["cont_sum"], rel=1e-6)
 

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from bench.models.functional.cache import cache_nll, scaled_similarity
-from bench.models.functional.ranking import cosine_ranks, ranked_hinge, released_ranking
+from bench.models.functional.ranking import ranked_hinge, released_ranking
+from bench.models.functional.ranks import cosine_ranks
 from tests.benchmarks import histalign_ranking as benchmark
 from tests.models import golden_cases
-from tests.models.functional.plain_ranking import Rows, plain_hinge, plain_ranks, plain_released
-from tests.models.golden_cases import Case, position_ranks, target_cosines
+from tests.models.golden_cases import Case, hinge_of, position_ranks, target_cosines
+from tests.models.ranked_rows import SCOPES, SEEDS, Rows
 
 RELATIVE = {torch.float64: 1e-10, torch.float32: 1e-5}
 EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in RELATIVE]
@@ -40,7 +41,7 @@ def close(actual: Tensor | np.ndarray, expected: Tensor | np.ndarray | float, dt
 def hinge(case: Case, reduction: Literal["sum", "pair_mean"] = "sum") -> Tensor:
     """``ranked_hinge`` of the labelled rows, ranks over what each row reads."""
     similarity, positive, readable = case.at_labels(case.similarity, case.positive, case.readable)
-    return ranked_hinge(similarity, case.ranks("cache"), positive, readable, case.margin, reduction)
+    return hinge_of(similarity, case.ranks("cache"), positive, readable, case.margin, reduction)
 
 
 def released(case: Case, ranks: Tensor | None = None) -> Tensor:
@@ -173,44 +174,36 @@ class TestTies:
         assert released(case).item() == pytest.approx(authors, rel=2e-2)
 
 
-SEEDS = range(24)
-SCOPES = ["cache", "sequence"]
+def plain_hinge(similarity: Tensor, ranks: Tensor, positive: Tensor, candidates: Tensor, margin: float) -> Tensor:
+    """Eq. 5, pair by pair."""
+    losses = []
+    for row in range(len(similarity)):
+        loss = similarity.new_zeros(())
+        for i in positive[row].nonzero().flatten().tolist():
+            for j in (candidates[row] & ~positive[row]).nonzero().flatten().tolist():
+                if ranks[row, j] > ranks[row, i]:
+                    gap = similarity[row, j] - similarity[row, i] + int(ranks[row, j] - ranks[row, i]) * margin
+                    loss = loss + torch.relu(gap)
+        losses.append(loss)
+    return torch.stack(losses)
 
 
-class TestRanks:
-    @pytest.mark.parametrize("scope", SCOPES)
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_plain_sort(self, seed: int, scope: str) -> None:
-        rows = Rows(seed)
-        ranked = rows.readable if scope == "cache" else torch.ones_like(rows.readable)
-        expected = plain_ranks(rows.targets, rows.tokens, ranked, rows.embedding)
-        assert torch.equal(rows.ranks(scope), expected)
-
-    def test_rows_do_not_depend_on_their_company(self) -> None:
-        """One row alone, or among more rows than one slice holds (the table of cosines differs, the ties must not)."""
-        draw = torch.Generator().manual_seed(0)
-        embedding = torch.randn(300, 24, generator=draw)
-        embedding[100:200] = embedding[:100] * torch.rand(100, 1, generator=draw)  # twins up to length
-        targets = torch.randint(300, (1030,), generator=draw)
-        tokens = torch.randint(300, (1030, 40), generator=draw)
-        everything = torch.ones_like(tokens, dtype=torch.bool)
-        together = cosine_ranks(targets, tokens, everything, embedding)
-        for row in (0, 511, 512, 1029):
-            alone = slice(row, row + 1)
-            assert torch.equal(
-                cosine_ranks(targets[alone], tokens[alone], everything[alone], embedding), together[alone]
-            )
-
-    def test_autocast_changes_nothing(self) -> None:
-        rows = Rows(13)
-        expected = rows.ranks("cache")
-        with torch.autocast("cpu", torch.bfloat16):
-            assert torch.equal(rows.ranks("cache"), expected)
-
-    def test_the_embedding_gets_no_gradient(self) -> None:
-        rows = Rows(13)
-        rows.embedding.requires_grad_()
-        assert not rows.ranks("cache").requires_grad
+def plain_released(
+    similarity: Tensor, ranks: Tensor, positive: Tensor, candidates: Tensor, margin: float, over_offsets: str
+) -> Tensor:
+    """The released reduction, pair by pair."""
+    by_offset: dict[int, list[Tensor]] = {}
+    for row in range(len(similarity)):
+        for i in positive[row].nonzero().flatten().tolist():
+            for j in (candidates[row] & ~positive[row]).nonzero().flatten().tolist():
+                offset = int(ranks[row, j] - ranks[row, i])
+                if offset > 0:
+                    gap = similarity[row, j] - similarity[row, i] + offset * margin
+                    by_offset.setdefault(offset, []).append(torch.relu(gap))
+    means = [torch.stack(pairs).mean() for pairs in by_offset.values()]
+    if not means:
+        return similarity.new_zeros(())
+    return torch.stack(means).mean() if over_offsets == "mean" else torch.stack(means).sum()
 
 
 def value_and_gradient(losses: Tensor, similarity: Tensor) -> tuple[Tensor, Tensor]:
@@ -225,7 +218,7 @@ class TestPairByPair:
     def test_ranked_hinge(self, seed: int, scope: str) -> None:
         rows = Rows(seed)
         similarity = rows.similarity.requires_grad_()
-        actual = value_and_gradient(ranked_hinge(similarity, *rows.rest(scope)), similarity)
+        actual = value_and_gradient(hinge_of(similarity, *rows.rest(scope)), similarity)
         plain = plain_hinge(similarity, *rows.rest(scope)) + 0.0 * similarity.sum()
         torch.testing.assert_close(actual, value_and_gradient(plain, similarity), rtol=1e-12, atol=1e-12)
 
@@ -239,6 +232,21 @@ class TestPairByPair:
         plain = plain_released(similarity, *rows.rest(scope), over_offsets) + 0.0 * similarity.sum()
         torch.testing.assert_close(actual, value_and_gradient(plain, similarity), rtol=1e-12, atol=1e-12)
 
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_only_the_entries_of_a_target_are_looked_at(self, seed: int) -> None:
+        """As a training step asks: some entries of each row, rows with most of them first, filling behind them."""
+        rows = Rows(seed, n=40)
+        n_positive = rows.positive.sum(1)
+        falling = n_positive.argsort(descending=True)
+        positive, readable = rows.positive[falling], rows.readable[falling]
+        ranks, stops = rows.ranks("cache")[falling], n_positive[falling].tolist()
+        entries = (~positive).int().argsort(dim=1, stable=True)[:, : stops[0]]  # positives, then others
+        similarity = rows.similarity[falling].requires_grad_()
+        few = ranked_hinge(similarity, ranks, entries, positive.gather(1, entries), readable, rows.margin, stops=stops)
+        all_of_them = hinge_of(similarity, ranks, positive, readable, rows.margin)
+        expected = value_and_gradient(all_of_them, similarity)
+        torch.testing.assert_close(value_and_gradient(few, similarity), expected, rtol=1e-12, atol=1e-12)
+
     def test_benchmark_loop(self) -> None:
         """The loop that the benchmark times is a third writing of both reductions."""
         for name, value, gradient in benchmark.differences(benchmark.make_batch(2, 48, 16)):
@@ -249,7 +257,7 @@ class TestNumbers:
     @pytest.mark.parametrize("name", ["ranked_hinge", "released_ranking"])
     def test_gradcheck(self, name: str) -> None:
         rows = Rows(8)  # continuous similarities: no kink within the step
-        loss = ranked_hinge if name == "ranked_hinge" else released_ranking
+        loss = hinge_of if name == "ranked_hinge" else released_ranking
         assert torch.autograd.gradcheck(lambda s: loss(s, *rows.rest("cache")), rows.similarity.requires_grad_())
 
     @pytest.mark.parametrize("rows_kept", [slice(None), slice(0, 0)])
@@ -262,7 +270,7 @@ class TestNumbers:
         ranks = cosine_ranks(rows.targets[rows_kept], tokens, readable, rows.embedding)
         similarity = rows.similarity[keep].masked_fill(~readable, -torch.inf).requires_grad_()
         nothing = torch.zeros_like(readable)
-        hinges = ranked_hinge(similarity, ranks, nothing, readable, 0.1, "pair_mean")
+        hinges = hinge_of(similarity, ranks, nothing, readable, 0.1, "pair_mean")
         total = released_ranking(similarity, ranks, nothing, readable, 0.1)
         assert hinges.shape == similarity.shape[:1]
         for loss in (hinges.sum(), total):
@@ -276,7 +284,7 @@ class TestNumbers:
         rows = Rows(8)
         dirty = rows.similarity.masked_fill(~rows.readable, filling).requires_grad_()
         clean = rows.similarity.requires_grad_()
-        for loss in (ranked_hinge, released_ranking):
+        for loss in (hinge_of, released_ranking):
             ranks, _, readable, margin = rows.rest("cache")
             unmasked = rows.tokens == rows.targets[:, None]
             actual = value_and_gradient(loss(dirty, ranks, unmasked, readable, margin), dirty)
@@ -287,7 +295,7 @@ class TestNumbers:
         rows = Rows(8)
         similarity = (rows.similarity + 300.0).float()
         ranks, positive, readable, _ = rows.rest("cache")
-        for loss in (ranked_hinge, released_ranking):
+        for loss in (hinge_of, released_ranking):
             exact = loss(similarity.double(), ranks, positive, readable, 0.001)
             torch.testing.assert_close(
                 loss(similarity, ranks, positive, readable, 0.001).double(), exact, rtol=1e-6, atol=0
@@ -296,7 +304,7 @@ class TestNumbers:
     def test_bf16_similarities_are_upcast(self) -> None:
         rows = Rows(9)
         half = rows.similarity.bfloat16()
-        for loss in (ranked_hinge, released_ranking):
+        for loss in (hinge_of, released_ranking):
             with torch.autocast("cpu", torch.bfloat16):
                 actual = loss(half, *rows.rest("cache"))
             assert actual.dtype == torch.float32
@@ -311,7 +319,7 @@ class TestNumbers:
         def forward(states: Tensor) -> Tensor:
             ranks = cosine_ranks(targets, tokens, readable, batch.embedding)
             rest = (scaled_similarity(states, states), ranks, readable & (tokens == targets[:, None]), readable, 0.01)
-            return ranked_hinge(*rest).sum() + released_ranking(*rest)
+            return hinge_of(*rest).sum() + released_ranking(*rest)
 
         with torch.autocast("cpu", torch.bfloat16):
             actual = forward(hidden.bfloat16())
@@ -332,18 +340,17 @@ class TestNumbers:
 
     def test_twice_the_same(self) -> None:
         batch = benchmark.make_batch(1, 64, 32)
-        for loss, scope, skip in benchmark.FORMS.values():
-            first, second = batch.run(loss, scope, skip), batch.run(loss, scope, skip)
+        for run in benchmark.forms(batch).values():
+            first, second = run(), run()
             assert first[0] == second[0]
             assert torch.equal(first[1], second[1])
 
 
 class TestCost:
-    @pytest.mark.parametrize("name", [name for name in benchmark.FORMS if "loop" not in name])
-    def test_nothing_of_size_t_cubed_is_kept(self, name: str) -> None:
+    @pytest.mark.parametrize("reduction", ["sum", "pair_mean", "authors"])
+    def test_nothing_of_size_t_cubed_is_kept(self, reduction: Literal["sum", "pair_mean", "authors"]) -> None:
         """What autograd keeps for the backward pass is a few [n, M] tensors, at any length."""
-        loss, scope, skip = benchmark.FORMS[name]
-        batch = benchmark.make_batch(1, 128, 16)
+        run = benchmark.make_batch(1, 128, 16).in_training(reduction)
         kept = {}
 
         def keep(tensor: Tensor) -> Tensor:
@@ -351,7 +358,7 @@ class TestCost:
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            batch.run(loss, scope, skip)
+            run()
         assert sum(kept.values()) < 8 * 4 * 128**2
 
     def test_faster_than_the_loop(self) -> None:
@@ -360,11 +367,11 @@ class TestCost:
         torch.set_num_threads(1)
         try:
             batch = benchmark.make_batch(1, 384, 768)
-            batch.run(*benchmark.FORMS["released_ranking"])
+            benchmark.forms(batch)["authors"]()
             times = benchmark.seconds(batch, repeats=3)
         finally:
             torch.set_num_threads(threads)
         loop = times["loop over distances"]
-        assert loop / times["ranked_hinge sum"] > 20
-        assert loop / times["ranked_hinge pair_mean"] > 20
-        assert loop / times["released_ranking"] > 10
+        assert loop / times["sum"] > 20
+        assert loop / times["pair_mean"] > 20
+        assert loop / times["authors"] > 10
