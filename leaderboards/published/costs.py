@@ -91,7 +91,7 @@ def measured_costs(store: Store, tasks: Iterable[str] | None = None, baseline: s
     """
     seconds: dict[tuple[Any, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell in read_cells(store, None if tasks is None else set(tasks)):
-        if cell.trained is None or cell.trained["status"] != "ok" or not cell.trained["train"].get("steps"):
+        if cell.trained is None or cell.trained["status"] != "ok" or not cell.trained.get("train", {}).get("steps"):
             continue
         provenance = cell.folder.provenance()
         if "wall_s" in provenance:
