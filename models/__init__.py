@@ -14,7 +14,7 @@ class MethodEntry(Entry):
             trained: the variant evaluates the cell of the method itself in another way. `parent` starts from another
             method's cell.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
-        baseline: whether it writes texts without a model.
+        baseline: whether no weight is trained for it: it writes texts without a model, or counts tokens.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
             `untuned`.
     """
@@ -35,6 +35,7 @@ METHODS: dict[str, MethodEntry] = {
             "decoupled": {"evaluation_variant.distribution": "decoupled"},
             "matched": {"evaluation_variant.matched": "f2softmax"},
             "continued": {"parent": "mle"},
+            "untrained": {"trainer.steps": 0, "trainer.epochs": 0},
         },
     ),
     "face": MethodEntry(
@@ -121,6 +122,18 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.baselines:Lead",
         "writes the first words of the source",
         "a baseline of summarisation",
+        baseline=True,
+    ),
+    "unigram": MethodEntry(
+        "bench.models.unigram:Unigram",
+        "how often each token is a training target",
+        "a trivial control",
+        baseline=True,
+    ),
+    "bigram": MethodEntry(
+        "bench.models.bigram:Bigram",
+        "how often each token followed the one before it, smoothed",
+        "Witten and Bell 1991",
         baseline=True,
     ),
 }

@@ -100,6 +100,11 @@ class Method:
         return not issubclass(self.kind, Objective)
 
     @property
+    def untrained(self) -> bool:
+        """Whether it is what it is because it takes no step: random weights, or counts. No override trains it."""
+        return self.settings.get("trainer.steps") == 0
+
+    @property
     def only_reads(self) -> bool:
         """Whether nothing is trained for it: it reads another method's cell."""
         return self.evaluation_variant != EvaluationVariant()
@@ -277,6 +282,8 @@ def cell_config(
     training = values("trainer")
     if limit:
         training["limit"] = limit
+    if method.untrained:
+        training |= {"steps": 0, "epochs": 0}
     config = CellConfig(
         task=task.name,
         method=method.trained_name,

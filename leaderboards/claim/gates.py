@@ -49,18 +49,18 @@ def competence(claim: Claim, run: Run, table: Table) -> Competence | None:
     wanted = gate.controls
     if reads_exemplars(claim):
         wanted += gate.exemplar_controls
-    lines, passed = [], True
+    lost, missing = [], []
     for method in wanted:
         theirs = _best(table.rows, method, gate)
         if theirs is None:
-            return Competence(None, f"the trivial control {method} is not stored: bench run --method {method}")
-        if _is_better(ours, theirs, gate.lower):
-            continue
-        passed = False
-        lines.append(f"{gate.column} of {gate.baseline.method} {ours:.2f}, of {method} {theirs:.2f}")
-    if passed:
-        return Competence(True, f"{gate.baseline.method} beats {', '.join(wanted)} in {gate.column}: {ours:.2f}")
-    return Competence(False, "; ".join(lines))
+            missing.append(method)
+        elif not _is_better(ours, theirs, gate.lower):
+            lost.append(f"of {method} {theirs:.2f}")
+    if lost:
+        return Competence(False, f"{gate.column} of {gate.baseline.method} {ours:.2f}, {', '.join(lost)}")
+    if missing:
+        return Competence(None, f"not stored of the trivial controls: {', '.join(missing)}")
+    return Competence(True, f"{gate.baseline.method} beats {', '.join(wanted)} in {gate.column}: {ours:.2f}")
 
 
 def reads_exemplars(claim: Claim) -> bool:

@@ -12,8 +12,8 @@ __all__ = ["markdown", "terminal"]
 
 EXPLAINED = (
     "A claim is the paper's own sentence or cell; an effect is positive in its direction. Intervals are over seeds, by "
-    "a moderated t over all contrasts of the column, at the level of one of six looks; p is adjusted over the looks and "
-    "by Holm over the paper's claims. Outside the paper's scale only directions and mechanisms are judged."
+    "a moderated t over all contrasts of the column, at the level of one of six looks; p is adjusted over the looks, "
+    "and by Holm over the paper's claims. Outside the paper's scale only directions and mechanisms are judged."
 )
 
 
