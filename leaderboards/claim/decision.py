@@ -17,7 +17,7 @@ from bench.leaderboards.statistics.moderated import Effect
 from bench.leaderboards.statistics.sequential import adjusted_over_looks, level_of_a_look
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
-__all__ = ["Decision", "Marks", "Tested", "decide", "decide_paper", "marks"]
+__all__ = ["Decision", "Marks", "MeasuredClaim", "decide", "decide_paper", "marks"]
 
 Direction = Literal["established", "reversed", "open"]
 Size = Literal["compatible", "smaller", "larger", "open"]
@@ -54,7 +54,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Tested:
+class MeasuredClaim:
     """A claim that has an effect; sizes as for `decide`."""
 
     effect: Effect
@@ -128,7 +128,7 @@ def decide(interval: Interval, claimed: float | None = None, smallest: float | N
     return Decision(_direction(said), _size_of(said, claimed), bool(said.equivalent))
 
 
-def decide_paper(tested: Sequence[Tested], alpha: float = ALPHA) -> list[Decision]:
+def decide_paper(measured: Sequence[MeasuredClaim], alpha: float = ALPHA) -> list[Decision]:
     """Return the decisions of all tested claims of one paper.
 
     How intervals and Holm go together: each interval has the level of a look and says what it says of its own claim. A
@@ -140,14 +140,14 @@ def decide_paper(tested: Sequence[Tested], alpha: float = ALPHA) -> list[Decisio
     refutes.
 
     Args:
-        tested: every claim of the paper that has an effect; leaving one out makes the others too easy.
+        measured: every claim of the paper that has an effect; leaving one out makes the others too easy.
         alpha: of the whole paper and of all looks.
     """
     level = level_of_a_look(alpha)
-    directions = adjusted_over_looks([claim.effect.p for claim in tested])
-    equivalences = adjusted_over_looks([claim.p_equivalent for claim in tested])
+    directions = adjusted_over_looks([claim.effect.p for claim in measured])
+    equivalences = adjusted_over_looks([claim.p_equivalent for claim in measured])
     decisions = []
-    for claim, direction, equivalence in zip(tested, directions, equivalences, strict=True):
+    for claim, direction, equivalence in zip(measured, directions, equivalences, strict=True):
         decision = decide(claim.effect.interval(level), claim.claimed, claim.smallest)
         if direction > alpha:
             decision = replace(decision, direction="open")

@@ -8,8 +8,8 @@ variance s^2 on d degrees then has `(d0 s0^2 + d s^2) / (d0 + d)` on `d0 + d` de
 Two things differ from the paper, both because the error of verdicts was simulated (tests/benchmarks/verdict_errors.py)
 and was above what it says. Both make d0 smaller, and so intervals wider:
 
-- The spread of the log variances is taken `CAUTION` standard errors above its estimate. A dozen contrasts cannot show
-  that their variances are alike, and where they are not, the noisiest contrast would pay for it.
+- The spread of the log variances is taken at the upper end of its confidence interval, `widening`. A dozen contrasts
+  cannot show that their variances are alike, and where they are not, the noisiest contrast would pay for it.
 - All contrasts have one baseline in common, so their variances are not independent. The degrees never exceed those of
   the pooled variance, `limit`.
 """
@@ -27,10 +27,21 @@ from numpy.typing import ArrayLike, NDArray
 from bench.leaderboards.statistics.intervals import LEVEL, Interval
 from bench.leaderboards.statistics.special import digamma, t_quantile, t_tail, trigamma, trigamma_inverse
 
-__all__ = ["CAUTION", "Contrast", "Effect", "contrast_of", "limit", "limited_prior", "moderate", "prior_of", "squeezed"]
+__all__ = [
+    "CAUTION",
+    "Contrast",
+    "Effect",
+    "contrast_of",
+    "limit",
+    "limited_prior",
+    "moderate",
+    "prior_of",
+    "squeezed",
+    "widening",
+]
 
-CAUTION = 2.0
-"""Standard errors by which the spread of log variances is taken above its estimate; 0 is Smyth's estimate."""
+CAUTION = 1.2815515655446004
+"""Normal quantile of the confidence, 90 %, with which the spread of log variances is below what is taken for it."""
 ROUNDING = 1e-12
 """A variance below this share of the column's largest is what rounding leaves of 0."""
 CORRELATION = 0.5
@@ -117,7 +128,7 @@ class Effect:
         """
         if abs(self.mean) >= smallest:
             return 1.0
-        return max(self.p_against(smallest), self.p_against(-smallest))
+        return self.p_against(math.copysign(smallest, self.mean))
 
     def p_against(self, value: float) -> float:
         """Return the two-sided p of an effect of `value`; 1 where the error is 0."""
@@ -144,8 +155,9 @@ def contrast_of(differences: Sequence[float], item_variance: float = 0.0, items:
 def moderate(contrasts: Sequence[Contrast]) -> list[Effect]:
     """Return the effect of each contrast of a column, with their variances squeezed towards each other.
 
-    The squared error is `variance / seeds + item_variance`. Its degrees are those of the first part alone, or with a
-    second part those of Satterthwaite (1946) for a sum of two variances. One contrast alone gets the plain t.
+    The squared error is `variance / seeds + item_variance`. Its degrees are those of the first part, or of the second
+    where it has fewer: never more than the sum has. (Those of Satterthwaite 1946 are too many where two seeds happen to
+    be alike: the simulation was wrong up to four times too often.) One contrast alone gets the plain t.
 
     Args:
         contrasts: of one column, one for each trained row but the baseline; they may have unlike numbers of seeds.
@@ -160,19 +172,16 @@ def moderate(contrasts: Sequence[Contrast]) -> list[Effect]:
     after, degrees = squeezed(variances, [contrast.degrees for contrast in contrasts])
     effects = []
     for contrast, variance, free in zip(contrasts, after.tolist(), degrees.tolist(), strict=True):
-        parts = [(variance / contrast.seeds, free)]
+        squared = variance / contrast.seeds + contrast.item_variance
         if contrast.item_variance:
-            parts.append((contrast.item_variance, contrast.items - 1))
-        squared = sum(part for part, _ in parts)
-        if squared:
-            free = squared**2 / sum(part**2 / of_part for part, of_part in parts)
+            free = min(free, contrast.items - 1)
         effects.append(
             Effect(contrast.mean, math.sqrt(squared), free, variance, contrast.seeds, contrast.item_variance)
         )
     return effects
 
 
-def squeezed(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION) -> tuple[Floats, Floats]:
+def squeezed(variances: ArrayLike, degrees: ArrayLike) -> tuple[Floats, Floats]:
     """Return the squeezed variances and their degrees of freedom.
 
     `(d0 s0^2 + d s^2) / (d0 + d)` and `d0 + d` (Smyth 2004, section 3), with d0 no larger than leaves `limit` degrees.
@@ -180,21 +189,20 @@ def squeezed(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION)
     Args:
         variances: [..., contrasts] of one column; leading axes are columns of their own.
         degrees: broadcast against them, at least 1.
-        caution: as for `prior_of`.
     """
     variances, degrees = _checked(variances, degrees)
-    d0, variance = limited_prior(variances, degrees, caution)
+    d0, variance = limited_prior(variances, degrees)
     share = d0 / (d0 + degrees)
     return share * variance[..., None] + (1 - share) * variances, d0 + degrees
 
 
-def limited_prior(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION) -> tuple[Floats, Floats]:
+def limited_prior(variances: ArrayLike, degrees: ArrayLike) -> tuple[Floats, Floats]:
     """Return d0 of each contrast, at most what leaves `limit` degrees, and s0^2 of the column.
 
     Arguments as for `squeezed`.
     """
     variances, degrees = _checked(variances, degrees)
-    prior_degrees, prior_variance = prior_of(variances, degrees, caution)
+    prior_degrees, prior_variance = prior_of(variances, degrees)
     most = np.maximum(limit(degrees)[..., None] - degrees, 0)
     return np.minimum(prior_degrees[..., None], most), prior_variance
 
@@ -216,7 +224,7 @@ def limit(degrees: ArrayLike) -> Floats:
     return np.asarray(own**2 / (own + shared))
 
 
-def prior_of(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION) -> tuple[Floats, Floats]:
+def prior_of(variances: ArrayLike, degrees: ArrayLike, cautious: bool = True) -> tuple[Floats, Floats]:
     """Return the prior's degrees d0 and variance s0^2, by moments of the log variances (Smyth 2004, section 6.2).
 
     With `e = log s^2 - digamma(d/2) + log(d/2)` over the contrasts, d0 solves
@@ -231,7 +239,7 @@ def prior_of(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION)
     Args:
         variances: [..., contrasts] of one column.
         degrees: broadcast against them, at least 1.
-        caution: standard errors, of `sqrt(2 / (contrasts - 1))`, by which the variance of e is taken too large.
+        cautious: whether the variance of e is multiplied by `widening`; without it the estimate is Smyth's.
 
     Returns:
         d0 and s0^2, both of the leading axes.
@@ -239,20 +247,41 @@ def prior_of(variances: ArrayLike, degrees: ArrayLike, caution: float = CAUTION)
     variances, degrees = _checked(variances, degrees)
     used = (variances > ROUNDING * variances.max(-1, keepdims=True)) & (variances > 0)
     count = used.sum(-1)
-    several = count > 1
     weights = used / np.maximum(count, 1)[..., None]
     e = np.log(np.where(used, variances, 1.0)) - digamma(degrees / 2) + np.log(degrees / 2)
     mean = np.asarray((weights * e).sum(-1))
     moment = (used * (e - mean[..., None]) ** 2).sum(-1) / np.maximum(count - 1, 1)
-    widened = moment * (1 + caution * np.sqrt(2 / np.maximum(count - 1, 1)))
-    excess = np.asarray(widened - (weights * trigamma(degrees / 2)).sum(-1))
-    prior_degrees = np.where(several, math.inf, 0.0)
-    prior_variance = np.asarray((used * degrees * variances).sum(-1) / np.maximum((used * degrees).sum(-1), 1))
-    unlike = several & (excess > 0)
-    found = 2 * trigamma_inverse(excess[unlike])
-    prior_degrees[unlike] = found
-    prior_variance[unlike] = np.exp(mean[unlike] + digamma(found / 2) - np.log(found / 2))
-    return prior_degrees, prior_variance
+    chance = (weights * trigamma(degrees / 2)).sum(-1)
+    pooled = np.asarray((used * degrees * variances).sum(-1) / np.maximum((used * degrees).sum(-1), 1))
+    estimate = _degrees_of(np.asarray(moment - chance))
+    unlike = np.isfinite(estimate)
+    half = estimate[unlike] / 2
+    pooled[unlike] = np.exp(mean[unlike] + digamma(half) - np.log(half))
+    if cautious:
+        estimate = _degrees_of(np.asarray(moment * widening(np.maximum(count, 2)) - chance))
+    return np.where(count > 1, estimate, 0.0), pooled
+
+
+def _degrees_of(excess: Floats) -> Floats:
+    """Return d0 with `trigamma(d0 / 2) = excess`; infinite where the excess is not above 0."""
+    degrees = np.full(excess.shape, math.inf)
+    above = excess > 0
+    degrees[above] = 2 * trigamma_inverse(excess[above])
+    return degrees
+
+
+def widening(contrasts: ArrayLike) -> Floats:
+    """Return what a variance over so many contrasts is multiplied by for the upper end of its confidence interval.
+
+    `(contrasts - 1) / chi^2`, with the lower quantile of chi^2 by Wilson and Hilferty (1931), which is a little too low
+    for two or three contrasts.
+
+    >>> [round(float(factor), 2) for factor in widening([2, 3, 12, 100])]
+    [192.93, 10.16, 1.97, 1.22]
+    """
+    degrees = np.asarray(contrasts, dtype=np.float64) - 1
+    part = 2 / (9 * degrees)
+    return np.asarray((1 - part - CAUTION * np.sqrt(part)) ** -3)
 
 
 def _checked(variances: ArrayLike, degrees: ArrayLike) -> tuple[Floats, Floats]:
