@@ -15,7 +15,7 @@ class MethodEntry(Entry):
             method's cell. `class` is another class, which starts from it and trains nothing; `summary` is a line
             about it.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
-        baseline: whether it writes texts without a model.
+        baseline: whether no weight is trained for it: it writes texts without a model, or counts tokens.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
             `untuned`.
     """
@@ -34,6 +34,8 @@ MEMORIES = ("mle.cache", "mle.knn")
 
 DECODERS = ("mle.penalty", "mle.min_p", "mle.typical")
 """What explains less repetition and more diversity: decoders that nothing was trained for."""
+
+UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0}
 
 METHODS: dict[str, MethodEntry] = {
     "mle": MethodEntry(
@@ -61,6 +63,7 @@ METHODS: dict[str, MethodEntry] = {
                 "class": "bench.models.mle_sampled:MLETypical",
                 "summary": "locally typical sampling (Meister et al. 2023)",
             },
+            "untrained": UNTRAINED,
         },
     ),
     "face": MethodEntry(
@@ -121,7 +124,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.seq2seq:Seq2Seq",
         "BiLSTM with attention and copying",
         "Peng et al. 2019",
-        variants=RELEASED_BILSTM,
+        variants={**RELEASED_BILSTM, "untrained": UNTRAINED},
         tuned_by="optim.lr",
     ),
     "attexp": MethodEntry(
@@ -159,6 +162,18 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.baselines:Lead",
         "writes the first words of the source",
         "a baseline of summarisation",
+        baseline=True,
+    ),
+    "unigram": MethodEntry(
+        "bench.models.unigram:Unigram",
+        "how often each token is a training target",
+        "a trivial control",
+        baseline=True,
+    ),
+    "bigram": MethodEntry(
+        "bench.models.bigram:Bigram",
+        "how often each token followed the one before it, smoothed",
+        "Witten and Bell 1991",
         baseline=True,
     ),
 }

@@ -107,10 +107,9 @@ def cell_of(
     cell = plan.cells[-1]
     if cell.method.is_baseline:
         raise UsageError(f"'{name}' writes texts without a model: there is nothing to train; use bench run")
-    if getattr(cell.method.kind, "training_free", False):
-        raise UsageError(
-            f"'{name}' takes the weights of '{cell.method.parent}' as they are and trains nothing; use bench run"
-        )
+    if cell.method.untrained:
+        whose = f"the weights of '{cell.method.parent}'" if cell.method.parent else "its first weights"
+        raise UsageError(f"'{name}' takes {whose} as they are and trains nothing; use bench run")
     if cell.method.only_reads:
         raise UsageError(f"'{name}' reads the cell of '{cell.method.base}' otherwise and trains nothing; use bench run")
     for needed in plan.cells[:-1]:

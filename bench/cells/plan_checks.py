@@ -77,7 +77,7 @@ def check_steps(method: Method, config: CellConfig) -> None:
     trainer = config.trainer
     if trainer.steps or trainer.epochs or trainer.init_from or method.parent or method.is_baseline:
         return
-    if is_pretrained(config.asked("backbone")):
+    if method.untrained or is_pretrained(config.asked("backbone")):
         return
     raise UsageError(
         f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "

@@ -1,4 +1,4 @@
-"""`bench claims`: what stored cells say of what papers claim; `--run` makes the cells first. Nothing is decided."""
+"""`bench claims`: the verdicts that stored cells give on what papers claim; `--run` makes the cells first."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.cli_options import data_dir_option, json_option, positive, results_option, say_damaged, set_option
 from bench.errors import UsageError, did_you_mean
@@ -18,12 +20,23 @@ from bench.processes.process import run_program
 from bench.store.kept_board import files_at
 from bench.store.store import Store
 
+if TYPE_CHECKING:
+    from bench.leaderboards.claim.verdicts import Paper
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench claims`."""
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="histalign, f2softmax, adadec; default all")
     results_option(parser)
     parser.add_argument("--run", action="store_true", help="make the cells they need first")
+    parser.add_argument(
+        "--until-decided",
+        action="store_true",
+        help="with --run: add seeds to 2, 3, 5, 8, 12 and 20 for the cells that open claims need, cheapest task first",
+    )
+    parser.add_argument(
+        "--hours", type=hours, metavar="H", help="with --until-decided: begin nothing that would end later"
+    )
     parser.add_argument(
         "--jobs",
         type=positive,
@@ -38,26 +51,60 @@ def options(parser: argparse.ArgumentParser) -> None:
     json_option(parser)
 
 
+def hours(text: str) -> float:
+    """Return a number of hours above 0.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of hours above 0, got '{text}'")
+    return found
+
+
 def run(given: argparse.Namespace) -> int:
-    """Print the evidence on the claims of papers; return 0, or 1 where a cell could not be made or read."""
-    from bench.leaderboards.claim import replication
-    from bench.leaderboards.claim.evidence import evidence_of
-    from bench.leaderboards.claim.replication import Replication
+    """Print the verdicts on the claims of papers; return 0, or 1 where a cell could not be made or read."""
+    from bench.leaderboards.claim.content import content
+    from bench.leaderboards.claim.report import markdown, terminal
 
     for name in given.papers:
         if name not in names():
             raise UsageError(f"no claims of '{name}'{did_you_mean(name, names())}; there are: {', '.join(names())}")
+    if given.until_decided and not (given.run and given.hours):
+        raise UsageError("--until-decided takes --run and --hours H: it makes cells until the hours are used up")
+    if given.hours and not given.until_decided:
+        raise UsageError("--hours is for --until-decided")
     files = [read(name) for name in dict.fromkeys(given.papers or names())]
-    code = make_rows(files, given) if given.run else 0
-    tasks = {run.task for file in files for run in file.runs}
+    code = 0
+    if given.until_decided:
+        code = run_until_decided(files, given)
+    elif given.run:
+        code = make_rows(files, given)
     store = Store(Path(given.results))
-    built, _ = tables(store, tasks, "all")
-    found = [Replication(file, evidence_of(file, built, given.preset)) for file in files]
+    papers = judged(files, store, given.preset)
     if given.json:
-        print(json.dumps(replication.content(found), indent=1))
+        print(json.dumps(content(papers), indent=1))
+    elif given.markdown:
+        print(markdown(papers))
     else:
-        print(replication.markdown(found) if given.markdown else replication.terminal(found))
+        print(terminal(papers))
     return max(code, say_damaged(store))
+
+
+def judged(files: Sequence[ClaimFile], store: Store, preset: str) -> list[Paper]:
+    """Return the verdicts that a store gives."""
+    from bench.leaderboards.claim.judge import judge
+
+    tasks = {run.task for file in files for run in file.runs}
+    built, _ = tables(store, tasks, "all")
+    return [judge(file, built, preset) for file in files]
+
+
+# Making cells -----------------------------------------------------------------------------------------------------
 
 
 def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
@@ -76,6 +123,40 @@ def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
     with ThreadPoolExecutor(jobs) as pool:
         codes = list(pool.map(lambda runs: [one_run(run, given) for run in runs], longest))
     return 1 if any(code for task in codes for code in task) else 0
+
+
+def run_until_decided(
+    files: Sequence[ClaimFile], given: argparse.Namespace, clock: Callable[[], float] = time.monotonic
+) -> int:
+    """Add seeds to the cells that open claims need, look by look, until all are decided or the hours are used up.
+
+    The task whose next look is cheapest goes first. A look that would end after the hours is not begun: cheaper ones
+    came before it. A task whose runs failed is left alone.
+
+    Returns:
+        0, or 1 where a run failed.
+    """
+    from bench.leaderboards.claim.slices import slices
+
+    files_at(Path(given.results)).check_writable()
+    end = clock() + 3600 * given.hours
+    failed, done = set[str](), set[tuple[str, int]]()
+    while True:
+        papers = judged(files, Store(Path(given.results)), given.preset)
+        ahead = [one for one in slices(papers) if one.task not in failed and (one.task, one.seeds) not in done]
+        if not ahead:
+            say("no open claim can be brought to another look")
+            break
+        task, seeds, minutes, left = ahead[0].task, ahead[0].seeds, ahead[0].minutes, (end - clock()) / 60
+        if minutes > left:
+            say(f"{task} needs about {minutes:.0f} minutes to {seeds} seeds, and {max(0.0, left):.0f} are left")
+            break
+        say(f"{task} to {seeds} seeds for {len(ahead[0].claims)} open claims, about {minutes:.0f} minutes")
+        done.add((task, seeds))
+        codes = [one_run(run, given) for run in ahead[0].runs]
+        if any(codes):
+            failed.add(task)
+    return min(1, len(failed))
 
 
 def minutes_of(runs: Sequence[Run]) -> float:

@@ -104,6 +104,14 @@ class Method:
         return not issubclass(self.kind, Objective)
 
     @property
+    def untrained(self) -> bool:
+        """Whether it is what it is because it takes no step: weights are random, counted, or its parent's.
+
+        No override trains it.
+        """
+        return bool(getattr(self.kind, "training_free", False)) or self.settings.get("trainer.steps") == 0
+
+    @property
     def only_reads(self) -> bool:
         """Whether nothing is trained for it: it reads another method's cell."""
         return self.evaluation_variant != EvaluationVariant()
@@ -284,10 +292,10 @@ def cell_config(
         return fill_together(make, known(values(section), options_of(make)), what)
 
     training = values("trainer")
-    if getattr(method.kind, "training_free", False):
-        training |= {"steps": 0, "epochs": 0.0}
     if limit:
         training["limit"] = limit
+    if method.untrained:
+        training |= {"steps": 0, "epochs": 0.0}
     config = CellConfig(
         task=task.name,
         method=method.trained_name,

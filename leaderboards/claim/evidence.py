@@ -1,19 +1,30 @@
-"""Evidence: what stored rows say of claims: effect, seeds, test over items, controls. No verdict is drawn from it."""
+"""Evidence: what stored rows say of a claim or check: effects by seed, of its controls and of its whole column.
+
+No verdict is drawn here; `verdicts.py` draws it.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Settings, Side, bound_of
+from bench.leaderboards.claim.claim_files import HUMAN, Claim, Compared
+from bench.leaderboards.claim.estimands import effect_of
+from bench.leaderboards.claim.sides import Settings, Side, bound_of
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
-from bench.leaderboards.statistics.significance import Comparison, compare, holm
+from bench.leaderboards.statistics.item_variance import shared_item_variance
+from bench.leaderboards.statistics.significance import Comparison, compare
 from bench.leaderboards.statistics.tradeoff import Tradeoff, curves
 from bench.leaderboards.statistics.tradeoff import compare as compare_at_equal
 from bench.leaderboards.table import Table, metric_name
 from bench.metrics.sums import Sums
+
+__all__ = ["BySeed", "Evidence", "column_of", "corrected_claim", "gather"]
+
+BySeed = Mapping[int, float]
+"""A number for each seed."""
 
 
 @dataclass(frozen=True)
@@ -21,29 +32,44 @@ class Evidence:
     """What stored rows say.
 
     Args:
-        by_seed: effect of each seed that all rows have, positive in the claimed direction; empty where there is none.
+        by_seed: effect of each seed that all rows have, in the estimand, positive in the claimed direction; empty
+            where there is none.
+        column: the effects of the other trained rows of the column, against the same row or number; a moderated t
+            squeezes the variances of all of them.
+        controls: effects of the claim's controls, by their label.
         test: over the test items of all these seeds; None where the column or a row has no sums.
-        shares: share of the effect that each control has, by its label.
         tradeoff: of `at_equal`, the sweep of `better` less that of `than`.
-        n: examples that were scored.
-        on: the leaderboard they are from.
+        item_variance: of the mean effect, what the test items add for all seeds alike; 0 where it is not known.
+        items: rows behind it.
+        row: the row it is about; None where there is none.
+        table: the leaderboard they are from; None where there is none.
         why: what is missing, or what else a reader must know.
     """
 
-    by_seed: Mapping[int, float] = field(default_factory=dict)
+    by_seed: BySeed = field(default_factory=dict)
+    column: Sequence[BySeed] = ()
+    controls: Mapping[str, BySeed] = field(default_factory=dict)
     test: Comparison | None = None
-    shares: Mapping[str, float] = field(default_factory=dict)
     tradeoff: Tradeoff | None = None
-    n: int = 0
-    on: str = ""
+    item_variance: float = 0.0
+    items: int = 0
+    row: TableRow | None = None
+    table: Table | None = None
     why: str = ""
 
     @property
-    def p(self) -> float | None:
-        """Two-sided, before it is adjusted; None without a test."""
-        if self.test is None:
-            return None
-        return self.test.p
+    def n(self) -> int:
+        """Examples that were scored."""
+        if self.table is None:
+            return 0
+        return self.table.n
+
+    @property
+    def on(self) -> str:
+        """The leaderboard, with what keeps it from being comparable."""
+        if self.table is None:
+            return ""
+        return "; ".join(filter(None, [self.table.title, self.table.watermark]))
 
     @property
     def effect(self) -> float | None:
@@ -51,67 +77,6 @@ class Evidence:
         if not self.by_seed:
             return None
         return statistics.fmean(self.by_seed.values())
-
-
-@dataclass(frozen=True)
-class ClaimEvidence:
-    """A claim with its evidence; the rule that draws a verdict from it is under revision.
-
-    Args:
-        claim: the claim.
-        evidence: for it.
-        adjusted: p after Holm among the tests of its file; None without a test.
-        corrected: evidence of the comparison without a known fault; None where the claim names no fault.
-    """
-
-    claim: Claim
-    evidence: Evidence
-    adjusted: float | None = None
-    corrected: Evidence | None = None
-
-    @property
-    def over_seeds(self) -> SeedMean | None:
-        """Mean effect with its interval over seeds; None without a seed."""
-        if not self.evidence.by_seed:
-            return None
-        return seed_mean(list(self.evidence.by_seed.values()))
-
-
-def evidence_of(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> list[ClaimEvidence]:
-    """Gather the evidence of every claim of a file.
-
-    Args:
-        file: claims and the runs that make their rows.
-        tables: of any tasks, with all columns.
-        preset: tables of another preset are left out, since scale may decide what is claimed.
-    """
-    gathered = []
-    for claim in file.claims:
-        run = file.run_of(claim)
-        tables_of_claim = [table for table in tables if table.task == run.task and table.preset == preset]
-        without_fault = corrected_claim(claim)
-        corrected = None
-        if without_fault is not None:
-            corrected = gather(without_fault, tables_of_claim, run.where)
-        gathered.append(ClaimEvidence(claim, gather(claim, tables_of_claim, run.where), corrected=corrected))
-    return with_adjusted_p(gathered)
-
-
-def with_adjusted_p(gathered: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
-    """Return the same with p adjusted by Holm over all their tests, those of corrected comparisons included."""
-    p_values: list[float] = []
-    places: dict[int, int] = {}  # where in `p_values` the test of a claim is, by the claim's place
-    for place, of_claim in enumerate(gathered):
-        if of_claim.evidence.p is not None:
-            places[place] = len(p_values)
-            p_values.append(of_claim.evidence.p)
-        if of_claim.corrected is not None and of_claim.corrected.p is not None:
-            p_values.append(of_claim.corrected.p)
-    adjusted = holm(p_values)
-    after = list(gathered)
-    for place, test in places.items():
-        after[place] = replace(gathered[place], adjusted=adjusted[test])
-    return after
 
 
 def corrected_claim(claim: Claim) -> Claim | None:
@@ -122,94 +87,141 @@ def corrected_claim(claim: Claim) -> Claim | None:
     return replace(claim, better=better, than=than, controls=(), corrected=None)
 
 
-def gather(claim: Claim, tables: Sequence[Table], where: Settings) -> Evidence:
-    """Return the evidence of the first leaderboard that has any for a claim; else say what is missing.
+def gather(compared: Compared, tables: Sequence[Table], where: Settings, backbone: str = "") -> Evidence:
+    """Return the evidence of the first leaderboard that has any; else say what is missing.
+
+    Rows are compared within one backbone.
 
     Args:
-        claim: to look up.
+        compared: a claim or check.
         tables: of the task and preset it is about.
         where: settings of the run that makes its rows.
+        backbone: that is looked at first; empty for the first of each table.
     """
     missing = Evidence(why="nothing is stored for it")
-    for table in tables:
-        on = "; ".join(filter(None, [table.title, table.watermark]))
-        evidence = replace(evidence_on(claim, table, where), n=table.n, on=on)
+    for table in chain.from_iterable(_blocks(table, backbone) for table in tables):
+        evidence = replace(_on_table(compared, table, where), table=table)
         if evidence.by_seed:
             return evidence
-        if missing.n == 0 or "no row" in missing.why:
+        if missing.table is None or "no row" in missing.why:
             missing = evidence
     return missing
 
 
-def evidence_on(claim: Claim, table: Table, where: Settings) -> Evidence:
-    """Return the evidence of one leaderboard for a claim."""
-    if claim.relation == "at_equal":
-        return at_equal(claim, table, where)
+def _blocks(table: Table, first: str) -> Iterator[Table]:
+    """Yield the leaderboard of each backbone, one of them first."""
+    for backbone in sorted(table.blocks, key=lambda name: name != first):
+        yield replace(table, rows=[table.rows[place] for place in table.blocks[backbone]])
+
+
+def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:
+    """Return the evidence of one leaderboard."""
+    if compared.relation == "at_equal":
+        return _at_equal(compared, table, where)
     rows = []
-    for side in filter(None, (claim.better, claim.than)):
+    for side in filter(None, (compared.better, compared.than)):
         matching = side.rows(table.rows, where)
         if not matching:
-            return Evidence(why=absent(side, where))
+            return Evidence(why=_absent(side, where))
         if len(matching) > 1:
             labels = " | ".join(row.label for row in matching)
             return Evidence(why=f"{len(matching)} rows of {side.label}: {labels}")
         rows += matching
-    column = column_of(claim.column, rows)
+    column = column_of(compared.column, rows)
     if column is None:
-        return Evidence(why=f"no column '{claim.column}' that the rows share")
+        return Evidence(why=f"no column '{compared.column}' that the rows share")
     values = [row.values[column] for row in rows]
     if any(value.conflict for value in values):
         return Evidence(why="unlike numbers are stored for one seed")
-    seeds = sorted(set.intersection(*(set(value.by_seed) for value in values)))
-    if not seeds:
+    measure = _measure(compared, table, column, rows)
+    if isinstance(measure, str):
+        return Evidence(why=measure)
+    by_seed = measure.effects(values[0])
+    if not by_seed:
         return Evidence(why="no seed that all rows have")
-    baseline = baseline_of(claim, rows, values, seeds)
-    if baseline is None:
-        return Evidence(why=f"no setting '{claim.bound}'")
-    effect = Effect(column, 1, baseline)
-    if claim.relation in ("lower", "below"):
-        effect = replace(effect, sign=-1)
-    by_seed = {seed: effect.of(values[0], seed) + 0.0 for seed in seeds}  # + 0.0 makes 0.0 of -0.0
-    test = None
-    if claim.relation in ("lower", "higher"):
-        test = paired_test(values[0], values[1], seeds)
-    shares = shares_of(claim.controls, table, where, effect, by_seed)
+    test, (item_variance, items) = None, (0.0, 0)
+    if compared.relation in ("lower", "higher"):
+        test = _paired_test(values[0], values[1], list(by_seed))
+        item_variance, items = _of_items(measure, values, list(by_seed))
+    others = list(_others(table, column, rows, measure))
     diverged = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
-    return Evidence(by_seed, test, shares, why="; ".join(diverged))
+    controls = _controls(compared, table, where, column, measure)
+    return Evidence(by_seed, others, controls, test, None, item_variance, items, rows[0], why="; ".join(diverged))
 
 
 @dataclass(frozen=True)
-class Effect:
-    """How a claim's effect is computed from a value of its column.
+class Measure:
+    """How the effect of a row is computed from a value of its column.
 
     Args:
-        column: the column.
+        estimand: of `ESTIMANDS`.
         sign: 1 where the higher value is claimed, -1 where the lower.
-        baseline: by seed, what the value is compared with.
+        baseline: by seed, what the value is compared with; None where one number holds for every seed.
+        bound: that number.
+        human: the value of human text, for `share`.
     """
 
-    column: str
+    estimand: str
     sign: int
-    baseline: Mapping[int, float]
+    baseline: BySeed | None = None
+    bound: float = 0.0
+    human: float | None = None
 
-    def of(self, value: Value, seed: int) -> float:
-        """Return the effect of one seed: the difference from the baseline in the claimed direction."""
-        return self.sign * (value.by_seed[seed] - self.baseline[seed])
+    def effects(self, value: Value) -> dict[int, float]:
+        """Return the effect of each seed that the value and its baseline have."""
+        found = {}
+        for seed, ours in sorted(value.by_seed.items()):
+            theirs: float | None = self.bound
+            if self.baseline is not None:
+                theirs = self.baseline.get(seed)
+            if theirs is None:
+                continue
+            effect = effect_of(self.estimand, self.sign, ours, theirs, self.human)
+            if effect is not None:
+                found[seed] = effect
+        return found
 
 
-def baseline_of(
-    claim: Claim, rows: Sequence[TableRow], values: Sequence[Value], seeds: Sequence[int]
-) -> Mapping[int, float] | None:
-    """Return, by seed, what a claim's row is compared with; None for a bound by a setting the row does not have."""
-    if claim.bound is None:
-        return {seed: values[1].by_seed[seed] for seed in seeds}
-    bound = bound_of(claim.bound, rows[0])
+def _measure(compared: Compared, table: Table, column: str, rows: Sequence[TableRow]) -> Measure | str:
+    """Return how effects are computed, or what is missing for it."""
+    estimand = "difference"
+    if isinstance(compared, Claim) and compared.estimand != "sign":
+        estimand = compared.estimand
+    human = _human(table, column)
+    if human is None and (estimand == "share" or compared.bound == HUMAN):
+        return f"no row of what people wrote that has '{column}'"
+    if compared.bound is None:
+        return Measure(estimand, compared.sign, baseline=rows[1].values[column].by_seed, human=human)
+    bound = human
+    if compared.bound != HUMAN:
+        bound = bound_of(compared.bound, rows[0])
     if bound is None:
+        return f"no setting '{compared.bound}'"
+    return Measure(estimand, compared.sign, bound=bound, human=human)
+
+
+def _human(table: Table, column: str) -> float | None:
+    """Return the value of what people wrote; None where there is none, or several unlike ones."""
+    means = {row.values[column].mean for row in table.human if column in row.values}
+    if len(means) != 1:
         return None
-    return dict.fromkeys(seeds, bound)
+    return means.pop()
 
 
-def absent(side: Side, where: Settings) -> str:
+def _others(table: Table, column: str, rows: Sequence[TableRow], measure: Measure) -> Iterator[BySeed]:
+    """Yield the effects of the column's other trained rows on the same backbone, each model's value once."""
+    seen = {id(row.values[column]) for row in rows}
+    for row in table.rows:
+        value = row.values.get(column)
+        if value is None or value.conflict or id(value) in seen or row.backbone != rows[0].backbone:
+            continue
+        seen.add(id(value))
+        effects = measure.effects(value)
+        if len(effects) > 1:
+            yield effects
+
+
+def _absent(side: Side, where: Settings) -> str:
     """Say which row is not stored."""
     return f"no row of {replace(side, where={**where, **side.where}).label}"
 
@@ -225,35 +237,21 @@ def column_of(name: str, rows: Sequence[TableRow]) -> str | None:
     return min(shared, default=None)
 
 
-def shares_of(
-    controls: Sequence[Side], table: Table, where: Settings, effect: Effect, by_seed: Mapping[int, float]
-) -> dict[str, float]:
-    """Return, by control, the share of a claim's effect that it has too, over the seeds that it has.
-
-    Controls without exactly one row are left out, and all of them where the effect is not positive.
-
-    Args:
-        controls: of the claim.
-        table: where their rows are looked for.
-        where: settings of the claim's run.
-        effect: of the claim.
-        by_seed: effect of the claim's own row.
-    """
-    shares = {}
-    for control in controls:
-        values = [row.values[effect.column] for row in control.rows(table.rows, where) if effect.column in row.values]
-        if len(values) != 1 or values[0].conflict:
-            continue
-        seeds = [seed for seed in by_seed if seed in values[0].by_seed]
-        whole = sum(by_seed[seed] for seed in seeds)
-        if whole > 0:
-            shares[control.label] = sum(effect.of(values[0], seed) for seed in seeds) / whole
-    return shares
+def _controls(compared: Compared, table: Table, where: Settings, column: str, measure: Measure) -> Mapping[str, BySeed]:
+    """Return the effects of a claim's controls, by label; those without exactly one row are left out."""
+    found = {}
+    if isinstance(compared, Claim):
+        for control in compared.controls:
+            rows = control.rows(table.rows, where)
+            values = [row.values[column] for row in rows if column in row.values]
+            if len(values) == 1 and not values[0].conflict:
+                found[control.label] = measure.effects(values[0])
+    return found
 
 
-def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
+def _paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
     """Return the paired test over test items and all seeds; None where a seed has no sums, or no number."""
-    our_items, their_items = items_of(ours, seeds), items_of(theirs, seeds)
+    our_items, their_items = _items_of(ours, seeds), _items_of(theirs, seeds)
     if our_items is None or their_items is None:
         return None
     try:
@@ -262,7 +260,21 @@ def paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison 
         return None
 
 
-def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
+def _of_items(measure: Measure, values: Sequence[Value], seeds: Sequence[int]) -> tuple[float, int]:
+    """Return what test items add to the variance of a mean effect, and their number; 0 where it is not known."""
+    ours, theirs = _items_of(values[0], seeds), _items_of(values[1], seeds)
+    if ours is None or theirs is None or measure.estimand == "share":
+        return 0.0, 0
+    try:
+        variance, rows = shared_item_variance(ours, theirs, logarithm=measure.estimand == "ratio")
+    except ValueError:  # a value without one row that is no number
+        return 0.0, 0
+    if rows < 2:
+        return 0.0, 0
+    return variance, rows
+
+
+def _items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
     """Return the sums of every seed; None where one of them has none."""
     by_seed = {}
     for seed in seeds:
@@ -275,27 +287,24 @@ def items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
     return by_seed
 
 
-def at_equal(claim: Claim, table: Table, where: Settings) -> Evidence:
-    """Compare two sweeps of decodings where `claim.at` is the same."""
-    assert claim.than is not None
+def _at_equal(compared: Compared, table: Table, where: Settings) -> Evidence:
+    """Compare two sweeps of decodings where `at` is the same."""
+    assert compared.than is not None
     sweeps = []
-    for side in (claim.better, claim.than):
+    for side in (compared.better, compared.than):
         rows = side.rows(table.rows, where)
         if not rows:
-            return Evidence(why=absent(side, where))
+            return Evidence(why=_absent(side, where))
         if len({row.decoding for row in rows}) < len(rows):
             return Evidence(why=f"several rows of one decoding of {side.label}")
-        x, y = column_of(claim.at, rows), column_of(claim.column, rows)
+        x, y = column_of(compared.at, rows), column_of(compared.column, rows)
         if x is None:
-            return Evidence(why=f"no column '{claim.at}' that the rows share")
+            return Evidence(why=f"no column '{compared.at}' that the rows share")
         if y is None:
-            return Evidence(why=f"no column '{claim.column}' that the rows share")
+            return Evidence(why=f"no column '{compared.column}' that the rows share")
         sweeps.append(curves(rows, x, y))
-    tradeoff = compare_at_equal(sweeps[0], sweeps[1], claim.points)
-    sign = 1
-    if claim.wants == "lower":
-        sign = -1
-    by_seed = {seed: sign * difference for seed, difference in tradeoff.by_seed.items()}
+    tradeoff = compare_at_equal(sweeps[0], sweeps[1], compared.points)
+    by_seed = {seed: compared.sign * difference for seed, difference in tradeoff.by_seed.items()}
     if not by_seed:
-        return Evidence(tradeoff=tradeoff, why=f"no overlap: the two sweeps have no {claim.at} in common")
+        return Evidence(tradeoff=tradeoff, why=f"no overlap: the two sweeps have no {compared.at} in common")
     return Evidence(by_seed, tradeoff=tradeoff)

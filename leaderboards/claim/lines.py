@@ -1,0 +1,195 @@
+"""Lines of one claim: what the paper has, what our rows have, and why the verdict is what it is."""
+
+from __future__ import annotations
+
+import math
+
+from bench.leaderboards.claim.checks import Check
+from bench.leaderboards.claim.claim_files import Claim, Compared, RegressionCheck
+from bench.leaderboards.claim.evidence import Evidence, corrected_claim
+from bench.leaderboards.claim.verdicts import Verdict
+from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.sequential import level_of_a_look
+from bench.leaderboards.statistics.tradeoff import render
+
+__all__ = ["check_line", "evidence_lines", "paper_line", "shown", "sweep_lines", "threshold", "verdict_line"]
+
+
+def shown(claim: Compared, effect: float) -> str:
+    """Return an effect for people, in the words of its estimand.
+
+    >>> from bench.leaderboards.claim.sides import Side
+    >>> less = Claim("t", "s", "kld", "lower", Side("a"), Side("b"), quote="q", estimand="ratio", published=0.5)
+    >>> shown(less, 0.6931)
+    '0.5 times'
+    """
+    estimand = ""
+    if isinstance(claim, Claim):
+        estimand = claim.estimand
+    if estimand == "ratio":
+        return f"{math.exp(claim.sign * effect):.3g} times"
+    if estimand == "share":
+        return f"{effect:.0%} of the gap"
+    return f"{effect:+.2f}"
+
+
+def paper_line(claim: Claim) -> str:
+    """Return what the paper has: its number and its words."""
+    parts = []
+    if claim.published is not None:
+        parts.append(_published(claim))
+    if claim.quote:
+        parts.append(f'"{claim.quote}"')
+    return "; ".join(parts)
+
+
+def _published(claim: Claim) -> str:
+    assert claim.published is not None
+    if claim.estimand == "ratio":
+        return f"{claim.published:g} times"
+    if claim.estimand == "share":
+        return f"{claim.published:.1%} of the gap to human text"
+    if claim.than is None:
+        return f"{claim.published:g}"
+    return f"{claim.published:+g}"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return a verdict with its two facts and, of an inconclusive one, the seeds that it would take."""
+    parts: list[str] = [verdict.kind]
+    if verdict.kind in ("not run", "not testable here"):
+        return verdict.kind
+    if verdict.decision is not None:
+        parts.append(f"direction {verdict.decision.direction}")
+        if not verdict.off_scale:
+            parts.append(f"size {verdict.decision.size}")
+    if verdict.kind == "explained":
+        parts.append(f"by {', '.join(verdict.explained_by)}")
+    if verdict.kind == "inconclusive":
+        parts.append(_seeds_line(verdict))
+    return ", ".join(parts)
+
+
+def _seeds_line(verdict: Verdict) -> str:
+    if verdict.needs is None:
+        return "no number of seeds can be estimated"
+    return f"about {verdict.needs} seeds would decide it (an estimate)"
+
+
+def evidence_lines(verdict: Verdict) -> list[str]:
+    """Return what stored runs say of a claim, as lines."""
+    evidence, lines = verdict.evidence, []
+    if evidence.by_seed:
+        lines.append(_effect_line(verdict))
+    for label, share in (verdict.shares or {}).items():
+        lines.append(f"control {label} has {share.value:.0%} of it{_ends(share)}")
+    lines += _corrected_lines(verdict)
+    if verdict.stopped:
+        lines.append(f"stopped: {verdict.stopped}")
+    elif verdict.competence is not None:
+        lines.append(f"competence: {verdict.competence.why}")
+    if verdict.off_scale and not verdict.stopped and verdict.claim.estimand != "sign":
+        lines.append(f"size not judged: {verdict.off_scale}")
+    if evidence.why:
+        lines.append(evidence.why)
+    return lines
+
+
+def _effect_line(verdict: Verdict) -> str:
+    """Return the effect over seeds, its interval and its tests in one line."""
+    claim, evidence = verdict.claim, verdict.evidence
+    assert evidence.effect is not None
+    details = [f"n={len(evidence.by_seed)}: {_seeds(claim, evidence)}"]
+    if verdict.effect is not None:
+        details.append(f"{verdict.effect.degrees:.1f} degrees")
+    interval = ""
+    if verdict.interval is not None and verdict.interval.low is not None and verdict.interval.high is not None:
+        ends = [shown(claim, verdict.interval.low), shown(claim, verdict.interval.high)]
+        if claim.estimand == "ratio" and claim.sign < 0:
+            ends.reverse()
+        interval = f", {ends[0]} to {ends[1]} at {level_of_a_look():.1%}"
+    tests = []
+    if verdict.p is not None:
+        tests.append(f"p {_p(verdict.p)} over looks and claims")
+    if evidence.test is not None:
+        tests.append(f"p {_p(evidence.test.p)} over {evidence.test.n:,} items")
+    after = "".join(f"; {test}" for test in tests)
+    mean = f"{_subject(claim)}: {shown(claim, evidence.effect)}"
+    return f"{mean}{interval} ({'; '.join(details)}){after}, {evidence.n:,} rows"
+
+
+def _ends(share: Interval) -> str:
+    """Return the interval of a share; where the effect may be 0 there is none."""
+    if share.low is None or share.high is None:
+        return ", no interval"
+    return f", {share.low:.0%} to {share.high:.0%}"
+
+
+def _seeds(compared: Compared, evidence: Evidence) -> str:
+    return ", ".join(f"seed {seed} {shown(compared, effect)}" for seed, effect in evidence.by_seed.items())
+
+
+def _corrected_lines(verdict: Verdict) -> list[str]:
+    """Return the effect of the comparison without a known fault, or why there is none; no line without a fault."""
+    corrected, without_fault = verdict.claim.corrected, corrected_claim(verdict.claim)
+    if corrected is None or without_fault is None or verdict.corrected is None:
+        return []
+    comparison = without_fault.better.label
+    if without_fault.than is not None:
+        comparison = f"{comparison} against {without_fault.than.label}"
+    effect = verdict.corrected.why
+    if verdict.corrected.effect is not None:
+        effect = shown(verdict.claim, verdict.corrected.effect)
+    if verdict.corrected_decision is not None:
+        effect = f"{effect}, direction {verdict.corrected_decision.direction}"
+    return [f"without a fault ({corrected.why}), {comparison}: {effect}"]
+
+
+def check_line(check: Check) -> str:
+    """Return a regression check, its state and its effect in one line."""
+    parts = [f"{check.state}: {check.check.says} ({check.check.paper})"]
+    if check.evidence.effect is not None:
+        limit = ""
+        if threshold(check.check):
+            limit = f"; threshold of ours: {threshold(check.check)}"
+        seeds = f"n={len(check.evidence.by_seed)}: {_seeds(check.check, check.evidence)}"
+        parts.append(f"{_subject(check.check)}: {check.evidence.effect:+.2f} ({seeds}{limit})")
+    if check.evidence.why:
+        parts.append(check.evidence.why)
+    return "; ".join(parts)
+
+
+def sweep_lines(check: Check) -> list[str]:
+    """Return the table of a comparison of two sweeps; no line for other checks."""
+    compared, tradeoff = check.check, check.evidence.tradeoff
+    if tradeoff is None or tradeoff.difference is None or compared.than is None:
+        return []
+    return render(tradeoff, compared.at, compared.column, compared.better.method, compared.than.method)
+
+
+def threshold(check: RegressionCheck) -> str:
+    """Return the size that counts in a regression check, which is ours; nothing where the sign alone counts."""
+    if check.relation == "near":
+        return f"within {check.within:g}"
+    if isinstance(check.bound, float | int):
+        return f"{check.relation} {check.bound:g}"
+    if check.factor:
+        return f"{check.factor:g} times as much"
+    if check.floor:
+        return f"at least {check.floor:g}"
+    return ""
+
+
+def _subject(compared: Compared) -> str:
+    """Return what the effect is of."""
+    if compared.relation == "at_equal":
+        return f"{compared.column} at equal {compared.at}"
+    if compared.bound is None:
+        return compared.column
+    return f"{compared.column} {compared.relation} {compared.bound}"
+
+
+def _p(p: float) -> str:
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.4f}"

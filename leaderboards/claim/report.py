@@ -1,0 +1,112 @@
+"""Replication report: the verdicts on the papers' claims, for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bench.leaderboards.claim.counts import check_summary, counted, share_stopped, summary
+from bench.leaderboards.claim.lines import check_line, evidence_lines, paper_line, sweep_lines, verdict_line
+from bench.leaderboards.claim.verdicts import KINDS, Paper
+
+__all__ = ["markdown", "terminal"]
+
+EXPLAINED = (
+    "A claim is the paper's own sentence or cell; an effect is positive in its direction. Intervals are over seeds, by "
+    "a moderated t over all contrasts of the column, at the level of one of six looks; p is adjusted over the looks, "
+    "and by Holm over the paper's claims. Outside the paper's scale only directions and mechanisms are judged."
+)
+
+
+# Terminal ---------------------------------------------------------------------------------------------------------
+
+
+def terminal(papers: Sequence[Paper]) -> str:
+    """Return the report as plain text."""
+    return "\n\n".join([EXPLAINED, *map(_terminal_paper, papers), _terminal_counts(papers)])
+
+
+def _terminal_paper(paper: Paper) -> str:
+    lines = [f"{paper.file.name}: {summary(paper)}", *(f"  on {on}" for on in _boards(paper))]
+    if paper.file.rebuttal:
+        lines.append(f"  rebuttal: {paper.file.rebuttal}")
+    for verdict in paper.verdicts:
+        lines.append(f"  {verdict_line(verdict)}: {verdict.claim.says} ({verdict.claim.paper})")
+        lines.append(f"      paper: {paper_line(verdict.claim)}")
+        lines += [f"      {line}" for line in evidence_lines(verdict)]
+    for untested in paper.file.untested:
+        lines.append(f"  not for a small run: {untested.says} ({untested.paper}): {untested.why}")
+    lines.append(f"  {check_summary(paper)}")
+    for check in paper.checks:
+        lines.append(f"      {check_line(check)}")
+        lines += [f"          {line}" for line in sweep_lines(check)]
+    return "\n".join(lines)
+
+
+def _terminal_counts(papers: Sequence[Paper]) -> str:
+    rows = counted(papers)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([*lines, "", _stopped(papers)])
+
+
+# Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def markdown(papers: Sequence[Paper]) -> str:
+    """Return the report as Markdown: a paragraph and a table for each paper, and the counts at its end."""
+    return "\n\n".join([EXPLAINED, *map(_markdown_paper, papers), _markdown_counts(papers)])
+
+
+def _markdown_paper(paper: Paper) -> str:
+    lines = [f"### {paper.file.name}", "", _escaped(summary(paper))]
+    lines += [f"\n*On {_escaped(on)}*" for on in _boards(paper)]
+    if paper.file.rebuttal:
+        lines += ["", f"**Rebuttal.** {_escaped(paper.file.rebuttal)}"]
+    lines += ["", "| claim | where | the paper | verdict | evidence |", "|---|---|---|---|---|"]
+    for verdict in paper.verdicts:
+        claim = verdict.claim
+        evidence = "; ".join(evidence_lines(verdict))
+        lines.append(_row([claim.says, claim.paper, paper_line(claim), f"**{verdict_line(verdict)}**", evidence]))
+    if paper.file.untested:
+        lines += ["", "Not for a small run:", ""]
+    lines += [f"- {untested.says} ({untested.paper}): {untested.why}" for untested in paper.file.untested]
+    return "\n".join([*lines, *_markdown_checks(paper)])
+
+
+def _markdown_checks(paper: Paper) -> Iterable[str]:
+    if not paper.checks:
+        return
+    yield from ["", f"{_escaped(check_summary(paper))}.", ""]
+    for check in paper.checks:
+        yield f"- {_escaped(check_line(check))}"
+        if sweep_lines(check):
+            yield from ["", "  ```", *(f"  {line}" for line in sweep_lines(check)), "  ```"]
+
+
+def _markdown_counts(papers: Sequence[Paper]) -> str:
+    head, *rows = counted(papers)
+    lines = ["### Counts", "", _row(head), "|---" * len(head) + "|", *map(_row, rows), "", f"{_stopped(papers)}.", ""]
+    lines += [f"- {kind}: {meaning}" for kind, meaning in KINDS.items()]
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("_", "\\_")
+
+
+# Both -------------------------------------------------------------------------------------------------------------
+
+
+def _boards(paper: Paper) -> list[str]:
+    """Return the leaderboards that the evidence is from, with what keeps them from being comparable."""
+    return sorted({verdict.evidence.on for verdict in paper.verdicts if verdict.evidence.by_seed})
+
+
+def _stopped(papers: Sequence[Paper]) -> str:
+    verdicts = [verdict for paper in papers for verdict in paper.verdicts]
+    checks = sum(len(paper.checks) for paper in papers)
+    return f"{share_stopped(verdicts)}; {checks} regression checks of ours are no claims and not counted"

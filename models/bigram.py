@@ -1,0 +1,118 @@
+"""Bigram: how often each token followed the one before it, smoothed with the unigram; a model must beat it to count.
+
+    p(w | v) = (c(v, w) + T(v) p(w)) / sum over w of the same         T(v) kinds of tokens that followed v
+
+Witten and Bell 1991, method C, interpolated with the unigram p(w) of training targets. A trivial control: no weight is
+trained. The pairs are counted over the batches that every other method is trained on, in a table of `BUCKETS`; pairs
+that share a bucket are counted together, and the distribution still sums to one.
+
+Shapes: n positions of a slice, V vocabulary, W tokens of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.core.chunks import LossSum
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, slices
+from bench.models.unigram import unigram_log_probs
+
+__all__ = ["BUCKETS", "Bigram", "bigram_log_probs", "bucket_of", "last_token"]
+
+BUCKETS = 2**21
+"""Places for pairs: 8 MB. A run of 300 steps of 2,048 tokens fills less than a third of them."""
+FIRST, SECOND = 2_654_435_761, 40_503
+"""Odd multipliers, so that the pairs of one token never share a bucket."""
+
+
+class Bigram(Objective):
+    """Counts of pairs of neighbouring tokens, smoothed by Witten and Bell's method C; no weight is trained."""
+
+    name: ClassVar[str] = "bigram"
+    paper: ClassVar[str] = "Witten and Bell 1991"
+    uses_token_counts: ClassVar[bool] = True
+
+    counts: Tensor  # [V] of each token as a training target
+    pairs: Tensor  # [BUCKETS] of each pair of tokens, of all steps so far
+    new_pairs: Tensor  # [BUCKETS] of this rank's micro-batches since the last step
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__(backbone)
+        for parameter in self.parameters():
+            parameter.requires_grad_(False)
+        self.anchor = nn.Parameter(torch.zeros(()))  # a trainer wants something to train; no output depends on it
+        self.register_buffer("pairs", torch.zeros(BUCKETS))
+        self.register_buffer("new_pairs", torch.zeros(BUCKETS), persistent=False)
+
+    def prepare(self, counts: Tensor) -> None:
+        """Keep how often each token is a training target, [V]."""
+        self.register_buffer("counts", counts.clone())
+
+    @torch.no_grad()
+    def step_loss(self, batch: Batch) -> LossSum:
+        """Count the pairs of a batch; the loss is their negative log-likelihood before they were counted."""
+        states = self.states(batch)
+        total = torch.zeros((), device=states.hidden.device)
+        tokens = 0
+        for rows in slices(states, self.slice_size):
+            total += -self.log_probs(rows).gather(1, rows.targets[:, None]).sum()
+            before = last_token(rows)
+            known = before != IGNORED
+            places = bucket_of(before[known], rows.targets[known])
+            self.new_pairs.index_add_(0, places, torch.ones_like(places, dtype=self.new_pairs.dtype))
+            tokens += len(rows)
+        with torch.enable_grad():
+            return LossSum(total + 0 * self.anchor, torch.tensor(tokens, device=total.device))
+
+    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
+        """Add the pairs that all ranks have counted."""
+        self.pairs += reduce(self.new_pairs)
+        self.new_pairs.zero_()
+
+    def log_probs(self, rows: Rows) -> Tensor:
+        """Log-probabilities after the token that stands before each position, [n, V]."""
+        return bigram_log_probs(self.pairs, unigram_log_probs(self.counts), last_token(rows))
+
+
+def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:
+    """Return smoothed log-probabilities of the next token; the unigram where nothing stands before or followed it.
+
+    Args:
+        pairs: [BUCKETS] counts.
+        unigram: [V] log-probabilities.
+        before: [n] the token before each position, IGNORED where there is none.
+
+    Returns:
+        [n, V], each row sums to one.
+    """
+    tokens = torch.arange(len(unigram), device=before.device)
+    counts = pairs[bucket_of(before.clamp(min=0)[:, None], tokens[None, :])]  # [n, V]
+    counts = counts.masked_fill(before[:, None] == IGNORED, 0)
+    kinds = (counts > 0).sum(1, keepdim=True).clamp(min=1)  # [n, 1]
+    smoothed = counts + kinds * unigram.exp()
+    return smoothed.log() - smoothed.sum(1, keepdim=True).log()
+
+
+def bucket_of(before: Tensor, token: Tensor) -> Tensor:
+    """Return the place of pairs of tokens in the table of counts; the two shapes are broadcast."""
+    return (before * FIRST + token * SECOND) % BUCKETS
+
+
+def last_token(rows: Rows) -> Tensor:
+    """Return the token just before each position, IGNORED where there is none, [n].
+
+    The prompt and what was written behind it on a decoder-only backbone; the target alone on an encoder-decoder.
+    """
+    tokens = torch.where(rows.written == IGNORED, rows.prompt, rows.written)  # [n, W]
+    if not tokens.shape[1]:  # the first step of a text on an encoder-decoder
+        return tokens.new_full((len(tokens),), IGNORED)
+    columns = torch.arange(tokens.shape[1], device=tokens.device)
+    last = torch.where(tokens == IGNORED, -1, columns).amax(1)  # [n]
+    found = tokens.gather(1, last.clamp(min=0)[:, None]).squeeze(1)
+    return found.masked_fill(last < 0, IGNORED)
