@@ -216,8 +216,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments) -> int:
             raise UsageError("--device and --memory go with --dry-run, which states costs; a run takes what is there")
         search = search_of(given)
         if search is not None:
-            from bench.cells.search.search import run_search
+            from bench.cells.search.search import planned_search, run_search
 
+            if given.dry_run:
+                print(dry_text(planned_search(search, arguments, progress), arguments, None, given))
+                return 0
             return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
@@ -253,8 +256,6 @@ def search_of(given: argparse.Namespace) -> Search | None:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if given.engine != "local":
         raise UsageError(f"--engine does not go with {option}: what is picked depends on what was tried")
-    if given.dry_run:
-        raise UsageError(f"--dry-run does not go with {option}; give one combination with --set to see its plan")
     if axes:
         from bench.cells.search.grid import Grid
 
