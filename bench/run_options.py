@@ -234,8 +234,6 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, options: 
     option = "--grid" if given.grid else "--trials"
     if options is not None:
         raise UsageError(f"--engine does not go with {option}: what is picked depends on what was tried")
-    if given.dry_run:
-        raise UsageError(f"--dry-run does not go with {option}; give one combination with --set to see its plan")
     refuse_keep_checkpoints(arguments, option, "needs the checkpoints of all that was tried to pick from")
 
 

@@ -125,7 +125,7 @@ def check_settings(cells: Iterable[StoredCell]) -> Iterator[Finding]:
             searched.add(about)
         if cell.is_trained and any(rows.content["split"] == "test" for rows in cell.rows):
             settings[about].add(key_of([config["trainer"], config["method_options"]]))
-    for about, different in settings.items():
-        if len(different) >= MANY_SETTINGS and about not in searched:
+    for method, different in settings.items():
+        if len(different) >= MANY_SETTINGS and method not in searched:
             text = f"{len(different)} settings were evaluated on the test split, and no search is on record"
-            yield question("search", " · ".join(about), text)
+            yield question("search", " · ".join(method), text)

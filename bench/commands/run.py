@@ -69,8 +69,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
         search = search_of(given)
         if search is not None:
             from bench.board.run import executed
-            from bench.cells.search.search import run_search
+            from bench.cells.search.search import planned_search, run_search
 
+            if given.dry_run:
+                print(dry_text(planned_search(search, arguments, progress), arguments, None, given))
+                return 0
             return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:

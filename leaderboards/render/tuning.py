@@ -69,7 +69,7 @@ def order_line(backbone: str, orders: Sequence[tuple[str, ...]]) -> str:
 
 def more_tuned_lines(table: Table) -> list[str]:
     """Say what selection alone yields to methods that were tuned more than their baseline."""
-    lines = {}
+    lines: dict[str, str] = {}
     for row in table.rows:
         place = baseline_of(table, row)
         if place is None or row.tried <= max(1, table.rows[place].tried):

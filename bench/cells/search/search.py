@@ -117,8 +117,7 @@ def run_search(search: Search, arguments: RunArguments, progress: Progress, exec
     Returns:
         The plan of what was picked, and what became of everything.
     """
-    checked = replace(arguments, sets=(*arguments.sets, *search.examples()))
-    builder = builder_of(checked, progress.say, progress.rows).again(arguments)
+    builder = search_builder(search, arguments, progress)
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
     while waiting:
         ready = [name for name in waiting if not blocked(name, waiting, search)]
@@ -143,9 +142,33 @@ def run_search(search: Search, arguments: RunArguments, progress: Progress, exec
     return whole, outcome
 
 
+def planned_search(search: Search, arguments: RunArguments, progress: Progress, *, costs_only: bool = True) -> Plan:
+    """Return what a search would train, for its costs; in place of what it will pick, the settings without it.
+
+    Args:
+        search: what is tried.
+        arguments: of the run.
+        progress: told what happens.
+        costs_only: as `make_plan`.
+    """
+    builder = search_builder(search, arguments, progress)
+    builder.costs_only = costs_only
+    plan = Plan(arguments.preset)
+    for tuned in tuned_methods(builder).values():
+        place_tried(plan, tuned, search, builder)
+    plan.join(picked_plan(builder, {}, progress))
+    return plan
+
+
+def search_builder(search: Search, arguments: RunArguments, progress: Progress) -> PlanBuilder:
+    """Return what makes the plans of a search; refuse settings that no method of the run takes."""
+    checked = replace(arguments, sets=(*arguments.sets, *search.examples()))
+    return builder_of(checked, progress.say, progress.rows).again(arguments)
+
+
 def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
     """Return what is to be tuned: trained methods of the run; a control that only reads stands for what it reads."""
-    found = {}
+    found: dict[Name, Tuned] = {}
     for kind in builder.kinds:
         for method in builder.methods:
             if method.is_baseline:

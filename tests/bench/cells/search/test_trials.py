@@ -172,7 +172,6 @@ def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
     [
         (["--trials", "2", "--grid", "optim.lr=1,2"], "--grid and --trials are two ways to search"),
         (["--trial-steps", "1/3"], "--trial-steps goes with --trials"),
-        (["--trials", "2", "--dry-run"], "--dry-run does not go with --trials"),
         (["--trials", "2", "--engine", "slurm"], "--engine does not go with --trials"),
     ],
 )
@@ -180,6 +179,14 @@ def test_options_that_do_not_go_together(bench: Bench, tmp_path: Path, more: lis
     ended = bench(*TINY, *more, "--results", str(tmp_path))
     assert ended.code == 2
     assert message in ended.err
+
+
+def test_a_dry_run_says_what_would_be_trained(bench: Bench, tmp_path: Path) -> None:
+    command = [*TINY, "--method", "mle,mle.continued", "--trials", "2,mle=3", "--seeds", "0,1", "--dry-run"]
+    ended = bench(*command, "--results", str(tmp_path / "results"))
+    assert ended.code == 0, ended.err
+    assert ended.out.count("to train") == (3 + 2) + 2 * 2
+    assert not (tmp_path / "results").exists()
 
 
 def test_zero_shot_weights_are_not_tuned() -> None:
