@@ -19,11 +19,12 @@ from torch import Tensor
 
 from bench.audit.finding import Finding, alarm, question
 from bench.audit.remade import StoredCell, evaluation_of
+from bench.base.autocast import autocast
 from bench.base.seeds import seed_of
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell
 from bench.cells.evaluation import evaluate, wanted_rows, written
-from bench.cells.evaluators import autocast, to_device
+from bench.cells.evaluators import to_device
 from bench.cells.validation import measure_of
 from bench.cells.wanted import Evaluation
 from bench.cells.watched import is_lower_better
