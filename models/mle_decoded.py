@@ -36,6 +36,8 @@ class Decoded(Objective):
     training_free: ClassVar[bool] = True
     choices: ClassVar[tuple[float, ...]]
     """The numbers that are tried, the one that changes least first."""
+    under: str
+    """Decoding under which the number is chosen, as typed after --decode."""
 
     chosen: Tensor  # [1]
 
@@ -69,7 +71,7 @@ class Decoded(Objective):
         self.chosen.fill_(choice)
         written, true = [], []
         for batch in batches:
-            for text in write(self, batch, decoding=self.run_context.decoding):
+            for text in write(self, batch, decoding=self.under):
                 written.append(text.tokens)
                 true.append(true_continuation(batch, text))
         return distinct_2(written), distinct_2(true)

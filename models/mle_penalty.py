@@ -14,17 +14,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from bench.models.backbones.backbone import Backbone
 from bench.models.core.states import Rows
 from bench.models.mle_decoded import Decoded
 
 
 class MLEPenalty(Decoded):
-    """Tokens that were written before count as less likely; `chosen` is the penalty, under the run's own decoding."""
+    """Tokens that were written before count as less likely; `chosen` is the penalty.
+
+    Args:
+        backbone: any.
+        under: the decoding under which the penalty is chosen; give that of the run where it is another one.
+    """
 
     name: ClassVar[str] = "mle.penalty"
     paper: ClassVar[str] = "Keskar et al. 2019"
     version: ClassVar[int] = 1
     choices: ClassVar[tuple[float, ...]] = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5)
+
+    def __init__(self, backbone: Backbone, *, under: str = "greedy") -> None:
+        super().__init__(backbone)
+        self.under = under
 
     def decoded(self, log_probs: Tensor, rows: Rows, chosen: Tensor) -> Tensor:
         """Log-probabilities times the penalty where a token was written before, [n, V]."""

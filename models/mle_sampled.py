@@ -25,6 +25,7 @@ class Sampled(Decoded):
     """Draws from what a sampler keeps; `chosen` is its number."""
 
     own_decoding: ClassVar[str] = "sample"
+    under: str = "sample"
 
     @classmethod
     def why_not(cls, place: Place) -> str | None:

@@ -130,7 +130,6 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
         continue_sampled=sample_with(objective),
-        decoding=cell.config.decodings[0].asked,
         made_of=lambda: parts_of(cell, objective),
     )
 

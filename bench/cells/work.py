@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -148,10 +148,13 @@ def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat:
     if status != "ok" or type(objective).after_training is Objective.after_training:
         return {}
     objective.to(device_of(0)).eval()
-    splits = [beating(batches_of(cell, codec, split), "after training", on_beat) for split in ("train", "valid")]
-    moved = [(to_device(batch, objective.device) for batch in batches) for batches in splits]
+
+    def batches(split: str) -> Iterator[Any]:
+        for batch in beating(batches_of(cell, codec, split), "after training", on_beat):
+            yield to_device({**batch}, objective.device)
+
     with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
-        return {"after_training": objective.after_training(*moved)}
+        return {"after_training": objective.after_training(batches("train"), batches("valid"))}
 
 
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:

@@ -56,7 +56,6 @@ class RunContext:
         token_counts: counts training targets; decoupled decoding asks for it.
         continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
             it.
-        decoding: as typed after --decode, the first of the run.
         continue_sampled: continues prompts with a decoding and seeds, without gradient.
         second: the second model of a method that names one; it is frozen.
         made_of: says what the objective is made of, as plain content; see `bench.models.core.remake`.
@@ -69,7 +68,6 @@ class RunContext:
     token_counts: Counts | None = None
     continue_greedily: Continue | None = None
     continue_sampled: ContinueSampled | None = None
-    decoding: str = "greedy"
     second: nn.Module | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 

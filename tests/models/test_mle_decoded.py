@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +49,18 @@ def test_tokens_that_the_sampler_cuts_away_are_ruled_out(name: str, sampler: Min
     torch.testing.assert_close(cut, whole.masked_fill(~kept, -torch.inf).log_softmax(1))
 
 
+def test_the_decoding_under_which_a_penalty_is_chosen_is_in_its_key(
+    bench: Callable[..., Ended], tmp_path: Path
+) -> None:
+    asked = ("run", "--task", "text", "--method", "mle.penalty", "--limit", "12", "--results", str(tmp_path), "--dry-run",
+             "--json", "--decode", "topk=3")  # fmt: skip
+    keys = set()
+    for more in ([], ["--set", "method.under=topk=3"]):
+        plan = json.loads(bench(*asked, *more).out)
+        keys.add(plan["cells"][-1]["key"])
+    assert len(keys) == 2
+
+
 @pytest.mark.parametrize("kind", ["small-causal", "small-encdec"])
 def test_a_penalty_is_on_what_was_written_and_on_nothing_else(kind: str) -> None:
     objective = decoder("mle.penalty", kind)
@@ -74,11 +85,10 @@ def test_the_number_nearest_to_true_texts_is_chosen(monkeypatch: pytest.MonkeyPa
         truth = [[token for token in row if token != -100] for row in batch["labels"].tolist()]
         if float(objective.chosen) != pytest.approx(0.05):
             truth = [[7] * len(row) for row in truth]
-        assert decoding == "nucleus=0.9"
+        assert decoding == "sample"
         return [Written(row, [], tokens) for row, tokens in enumerate(truth)]
 
     monkeypatch.setattr("bench.models.mle_decoded.write", written)
-    objective.setup_run(replace(objective.run_context, decoding="nucleus=0.9"))
     found = objective.after_training([], batches("small-encdec"))
     assert found["chosen"] == 0.05
     assert found["distinct_2"] == found["distinct_2_of_truth"] > 0.2
