@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bench.leaderboards.claim.checks import checked
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
-from bench.leaderboards.claim.decision import Decision, Tested, decide_paper
+from bench.leaderboards.claim.decision import Decision, MeasuredClaim, decide_paper
 from bench.leaderboards.claim.estimands import size_of
 from bench.leaderboards.claim.evidence import BySeed, Evidence, corrected_claim, gather
 from bench.leaderboards.claim.gates import competence
@@ -117,23 +117,23 @@ def _shares(evidence: Evidence) -> dict[str, Interval]:
 
 
 def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the same with what is decided, over all claims of the paper that are tested.
+    """Return the same with what is decided, over all claims of the paper that are measured.
 
     A claim that is stopped, or waits for a control, is not tested and costs the others nothing. Corrected comparisons
     count as tests: they may turn a verdict.
     """
-    places, tested = [], []
-    corrected: dict[int, Tested] = {}
+    places, measured = [], []
+    corrected: dict[int, MeasuredClaim] = {}
     for place, verdict in enumerate(verdicts):
         if verdict.effect is None or verdict.stopped or verdict.waits:
             continue
         places.append(place)
-        tested.append(_tested(verdict, verdict.effect))
+        measured.append(_measured(verdict, verdict.effect))
         if verdict.corrected is not None:
             effect = _effect(verdict.corrected)
             if effect is not None:
-                corrected[place] = Tested(effect)
-    both = [*tested, *corrected.values()]
+                corrected[place] = MeasuredClaim(effect)
+    both = [*measured, *corrected.values()]
     decisions, adjusted = decide_paper(both), adjusted_over_looks([one.effect.p for one in both])
     after = list(verdicts)
     for place, decision, p in zip(places, decisions, adjusted, strict=False):
@@ -143,11 +143,11 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return after
 
 
-def _tested(verdict: Verdict, effect: Effect) -> Tested:
+def _measured(verdict: Verdict, effect: Effect) -> MeasuredClaim:
     """Return a claim as the rule takes it: with sizes only where they can be compared with the paper's."""
     if verdict.off_scale:
-        return Tested(effect)
-    return Tested(effect, size_of(verdict.claim), verdict.claim.smallest or None)
+        return MeasuredClaim(effect)
+    return MeasuredClaim(effect, size_of(verdict.claim), verdict.claim.smallest or None)
 
 
 def _of_relation(verdict: Verdict, decision: Decision) -> Decision:

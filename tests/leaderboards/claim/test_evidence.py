@@ -1,4 +1,4 @@
-"""leaderboards/claim/evidence.py: every relation of a claim, on rows and stores made by hand; nothing is decided."""
+"""leaderboards/claim/evidence.py: every relation and estimand, on rows and stores made by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Corrected, Run, Side
-from bench.leaderboards.claim.evidence import ClaimEvidence, evidence_of
+from bench.leaderboards.claim.claim_files import HUMAN, Claim, Compared, Corrected, RegressionCheck
+from bench.leaderboards.claim.evidence import Evidence, corrected_claim, gather
+from bench.leaderboards.claim.sides import Side
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
@@ -46,12 +47,11 @@ def table(items: Mapping[str, list[float]] | None = None, preset: str = "small",
 
 
 def claim(relation: str = "lower", **options: Any) -> Claim:
-    return Claim("a table", "says so", "kld", relation, LEFT, RIGHT, **options)
+    return Claim("a table", "says so", "kld", relation, LEFT, RIGHT, **{"quote": "q", "published": 1.0, **options})
 
 
-def gathered(one: Claim, *built: Table, where: Mapping[str, Any] | None = None) -> ClaimEvidence:
-    run = Run("text", ("mle",), (0,), 1.0, where=where or {})
-    return evidence_of(ClaimFile("paper", (run,), (one,)), built)[0]
+def gathered(one: Compared, *built: Table, where: Mapping[str, Any] | None = None) -> Evidence:
+    return gather(one, built, where or {})
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,8 @@ def gathered(one: Claim, *built: Table, where: Mapping[str, Any] | None = None) 
 def test_a_row_against_another_is_positive_in_the_claimed_direction(
     relation: str, left: list[float], right: list[float], effects: list[float]
 ) -> None:
-    found = gathered(claim(relation, within=0.1), table(left=left, right=right)).evidence
+    options = {"smallest": 0.1, "smallest_why": "ours"} if relation == "near" else {}
+    found = gathered(claim(relation, **options), table(left=left, right=right))
     assert found.by_seed == dict(enumerate(effects))
     assert found.effect == pytest.approx(sum(effects) / 2)
     assert found.why == ""
@@ -90,33 +91,57 @@ def test_a_row_against_another_is_positive_in_the_claimed_direction(
 def test_a_row_against_a_number_or_a_setting(
     relation: str, left: list[float], bound: float | str, effects: list[float]
 ) -> None:
-    one = Claim("a table", "says so", "kld", relation, LEFT, bound=bound)
-    found = gathered(one, table(left=left)).evidence
+    one = RegressionCheck("a table", "says so", "kld", relation, LEFT, bound=bound)
+    found = gathered(one, table(left=left))
     assert found.by_seed == pytest.approx(dict(enumerate(effects)))
     assert bool(found.why) == (not effects)
 
 
-def test_a_control_has_its_share_of_the_effect() -> None:
-    rows = {"left": [1.0, 1.0], "right": [5.0, 5.0]}
+def human(value: float, **values: list[float]) -> Table:
+    """A leaderboard with what people wrote."""
+    row = TableRow("human", "", "", {})
+    row.values["kld"] = Value({0: value}, False, "s")
+    return replace(table(**values), human=[row])
+
+
+def test_a_ratio_is_the_logarithm_of_ours_over_theirs() -> None:
+    found = gathered(claim(estimand="ratio"), table(left=[1.0, 2.0, 0.0], right=[4.0, 1.0, 4.0]))
+    assert found.by_seed == {0: pytest.approx(1.3863, abs=1e-4), 1: pytest.approx(-0.6931, abs=1e-4)}  # 0 has none
+
+
+def test_a_share_is_of_the_gap_to_what_people_wrote() -> None:
+    one = claim(estimand="share")
+    found = gathered(one, human(2.0, left=[3.0, 1.5, 0.0], right=[6.0, 6.0, 2.0]))
+    assert found.by_seed == {0: 0.75, 1: 0.875}  # a baseline without a gap has no share
+    assert "no row of what people wrote" in gathered(one, table(left=[3.0], right=[6.0])).why
+
+
+def test_a_row_against_what_people_wrote() -> None:
+    one = Claim("t", "s", "kld", "above", LEFT, bound=HUMAN, quote="q", published=1.5, estimand="ratio")
+    assert gathered(one, human(2.0, left=[4.0])).by_seed == {0: pytest.approx(0.6931, abs=1e-4)}
+    assert "no row of what people wrote" in gathered(one, table(left=[4.0])).why
+
+
+def test_the_other_rows_of_a_column_are_contrasts_with_the_same_row() -> None:
+    built = table(left=[1.0, 1.0], right=[5.0, 6.0], control=[2.0, 2.0], righted=[4.0, 4.0])
+    found = gathered(claim(), built)
+    assert found.column == [{0: 3.0, 1: 4.0}, {0: 1.0, 1: 2.0}]
+    built.rows[2].backbone = "another"
+    built.rows[3].values["kld"] = built.rows[0].values["kld"]  # a value that is spread over decodings counts once
+    assert gathered(claim(), built).column == []
+
+
+def test_a_control_has_an_effect_of_its_own() -> None:
     one = claim(controls=(CONTROL, Side("face", "topk=3")))
-    for control, share in (([2.0, 2.0], 0.75), ([2.1, 2.0], 0.7375), ([0.0, 0.0], 1.25)):
-        found = gathered(one, table(**rows, control=control))
-        assert found.evidence.shares == {CONTROL.label: pytest.approx(share)}
-    against = gathered(one, table(left=[5.0, 5.0], right=[1.0, 1.0], control=[1.0, 1.0]))
-    assert against.evidence.shares == {}  # there is nothing to explain
+    found = gathered(one, table(left=[1.0, 1.0], right=[5.0, 5.0], control=[2.0, 2.5]))
+    assert found.controls == {CONTROL.label: {0: 3.0, 1: 2.5}}
 
 
-@pytest.mark.parametrize(("righted", "effect"), [([0.5, 0.5], -0.5), ([4.0, 4.0], 3.0), (None, None)])
-def test_a_comparison_without_its_fault_is_beside_the_released_one(
-    righted: list[float] | None, effect: float | None
-) -> None:
-    one = claim(corrected=Corrected("masked labels", than=RIGHTED))
-    rows = {"left": [1.0, 1.0], "right": [5.0, 5.0], **({"righted": righted} if righted else {})}
-    found = gathered(one, table(**rows))
-    assert found.evidence.effect == 4.0
-    assert found.corrected is not None
-    assert found.corrected.effect == effect
-    assert ("no row of trime" in found.corrected.why) == (righted is None)
+def test_a_corrected_claim_is_the_same_on_other_rows() -> None:
+    fixed = corrected_claim(claim(corrected=Corrected("masked labels", than=RIGHTED), controls=(CONTROL,)))
+    assert fixed is not None
+    assert (fixed.better, fixed.than, fixed.corrected, fixed.controls) == (LEFT, RIGHTED, None, ())
+    assert corrected_claim(claim()) is None
 
 
 @pytest.mark.parametrize(
@@ -130,66 +155,40 @@ def test_a_comparison_without_its_fault_is_beside_the_released_one(
 )
 def test_there_is_a_test_over_items_where_all_seeds_have_items(items: dict[str, list[float]], p: str) -> None:
     found = gathered(claim("higher"), table(items, left=[90.0, 90.0], right=[30.0, 30.0]))
+    assert (found.item_variance > 0) == (p == "small")
+    assert found.items == (0 if p == "none" else 100)
     if p == "none":
-        assert found.adjusted is None
+        assert found.test is None
     else:
-        assert found.adjusted is not None
-        assert (found.adjusted <= 0.05) == (p == "small")
-
-
-def test_p_is_adjusted_within_the_file() -> None:
-    built = table({"left": [58, 58], "right": [50, 50]}, left=[58.0, 58.0], right=[50.0, 50.0])
-    alone = evidence_of(ClaimFile("paper", (Run("text", ("mle",), (0,), 1.0),), (claim("higher"),)), [built])
-    many = evidence_of(ClaimFile("paper", (Run("text", ("mle",), (0,), 1.0),), (claim("higher"),) * 40), [built])
-    assert alone[0].evidence.p == many[0].evidence.p == alone[0].adjusted
-    assert alone[0].adjusted is not None
-    assert many[0].adjusted == pytest.approx(40 * alone[0].adjusted)
-
-
-def test_the_tests_of_corrected_comparisons_count_in_the_adjustment() -> None:
-    items = {"left": [58.0, 58.0], "right": [50.0, 50.0], "righted": [50.0, 50.0]}
-    built = table(items, **items)
-    plain = gathered(claim("higher"), built)
-    fixed = gathered(claim("higher", corrected=Corrected("masked labels", than=RIGHTED)), built)
-    assert plain.adjusted is not None
-    assert fixed.adjusted == pytest.approx(2 * plain.adjusted)
+        assert found.test is not None
+        assert (found.test.p <= 0.05) == (p == "small")
 
 
 @pytest.mark.parametrize("there", [{"left": [1.0]}, {"right": [1.0]}, {}, {"left": [1.0], "right": []}])
 def test_missing_rows_are_no_evidence(there: dict[str, list[float]]) -> None:
-    found = gathered(claim(), table(**there)).evidence
+    found = gathered(claim(), table(**there))
     assert found.effect is None
     assert found.why
-
-
-def test_another_preset_is_not_looked_at() -> None:
-    assert gathered(claim(), table(left=[1.0], right=[2.0], preset="paper")).evidence.effect is None
 
 
 def test_conflicting_cells_are_no_evidence() -> None:
     found = table(left=[1.0], right=[2.0])
     found.rows[0].values["kld"] = Value({0: 1.0}, False, "s", conflict=True)
-    assert gathered(claim(), found).evidence.effect is None
+    assert gathered(claim(), found).effect is None
 
 
-def test_only_seeds_that_both_have_count_and_three_have_an_interval() -> None:
-    found = gathered(claim(), table(left=[1.0, 1.0, 9.0], right=[2.0, 2.0]))
-    assert found.evidence.by_seed == {0: 1.0, 1: 1.0}
-    assert found.over_seeds is not None
-    assert found.over_seeds.half is None
-    three = gathered(claim(), table(left=[1.0, 2.0, 3.0], right=[5.0, 5.0, 5.0])).over_seeds
-    assert three is not None
-    assert three.half == pytest.approx(2.4841, abs=1e-4)
+def test_only_seeds_that_both_have_count() -> None:
+    assert gathered(claim(), table(left=[1.0, 1.0, 9.0], right=[2.0, 2.0])).by_seed == {0: 1.0, 1: 1.0}
 
 
 def test_settings_tell_rows_of_one_method_apart() -> None:
     found = table(left=[1.0], right=[2.0])
     longer = replace(found.rows[1], config={"trainer": {"steps": 1000}}, values={"kld": Value({0: 0.5}, False, "s")})
     found.rows.append(longer)
-    assert "2 rows of mle" in gathered(claim(), found).evidence.why
-    assert gathered(claim(), found, where={"trainer.steps": 300}).evidence.effect == 1.0
+    assert "2 rows of mle" in gathered(claim(), found).why
+    assert gathered(claim(), found, where={"trainer.steps": 300}).effect == 1.0
     other = replace(claim(), than=replace(RIGHT, where={"trainer.steps": 1000}))
-    effect = gathered(other, found, where={"trainer.steps": 300}).evidence.effect
+    effect = gathered(other, found, where={"trainer.steps": 300}).effect
     assert effect == -0.5  # a side's own settings go first
 
 
@@ -215,8 +214,8 @@ def sweep(method: str, points: Mapping[int, list[tuple[float, float]]]) -> list[
 def test_two_sweeps_at_equal_diversity(theirs: list[tuple[float, float]], effect: float | None) -> None:
     rows = [*sweep("f2softmax", {0: [(75.0, 3.0), (95.0, 3.0)]}), *sweep("mle", {0: theirs})]
     wide = replace(LEFT, decoding="topk=*"), replace(RIGHT, decoding="topk=*")
-    one = Claim("t", "s", "kld", "at_equal", *wide, at="self-bleu-2")
-    found = gathered(one, Table("text", "test", 10, {}, rows, ["kld"], (), "small", True)).evidence
+    one = RegressionCheck("t", "s", "kld", "at_equal", *wide, at="self-bleu-2")
+    found = gathered(one, Table("text", "test", 10, {}, rows, ["kld"], (), "small", True))
     assert found.effect == (None if effect is None else pytest.approx(effect))
     assert ("no overlap" in found.why) == (effect is None)
 
@@ -226,7 +225,6 @@ def test_a_claim_on_a_store(tmp_path: Path) -> None:
         for method, bleu in (("histalign", 30.0 + seed), ("trime", 20.0), ("mle", 10.0)):
             scored(trained(tmp_path, method, seed), {"bleu-3": bleu})
     built, _ = tables(Store(tmp_path), ["logicnlg"], "all")
-    run = Run("logicnlg", ("histalign",), (0,), 1.0)
     one = Claim(
         "t",
         "s",
@@ -234,10 +232,11 @@ def test_a_claim_on_a_store(tmp_path: Path) -> None:
         "higher",
         Side("histalign", "greedy"),
         Side("mle", "greedy"),
-        floor=5.0,
+        quote="q",
+        published=5.0,
         controls=(Side("trime", "greedy"),),
     )
-    found = evidence_of(ClaimFile("paper", (run,), (one,)), built)[0]
-    assert found.evidence.by_seed == {0: 20.0, 1: 21.0, 2: 22.0}
-    assert found.evidence.shares == {"trime (greedy)": pytest.approx(30 / 63)}
-    assert (found.evidence.n, found.evidence.on.split(" · ")[0]) == (3, "logicnlg")
+    found = gather(one, built, {})
+    assert found.by_seed == {0: 20.0, 1: 21.0, 2: 22.0}
+    assert found.controls == {"trime (greedy)": {0: 10.0, 1: 10.0, 2: 10.0}}
+    assert (found.n, found.on.split(" · ")[0]) == (3, "logicnlg")
