@@ -44,6 +44,8 @@ CAUTION = 1.2815515655446004
 """Normal quantile of the confidence, 90 %, with which the spread of log variances is below what is taken for it."""
 ROUNDING = 1e-12
 """A variance below this share of the column's largest is what rounding leaves of 0."""
+FEWEST = 4
+"""Fewer contrasts than this are not squeezed: what they say of each other's variances is too unsure."""
 CORRELATION = 0.5
 """Of two contrasts with one baseline, where all rows are as noisy."""
 Floats = NDArray[np.float64]
@@ -157,7 +159,8 @@ def moderate(contrasts: Sequence[Contrast]) -> list[Effect]:
 
     The squared error is `variance / seeds + item_variance`. Its degrees are those of the first part, or of the second
     where it has fewer: never more than the sum has. (Those of Satterthwaite 1946 are too many where two seeds happen to
-    be alike: the simulation was wrong up to four times too often.) One contrast alone gets the plain t.
+    be alike: the simulation was wrong up to four times too often.) Fewer than
+    `FEWEST` contrasts get the plain t.
 
     Args:
         contrasts: of one column, one for each trained row but the baseline; they may have unlike numbers of seeds.
@@ -233,8 +236,8 @@ def prior_of(variances: ArrayLike, degrees: ArrayLike, cautious: bool = True) ->
     the pooled variance, which few contrasts tell better than the mean of their logarithms.
 
     A variance of 0 is a column too coarse to show noise (two accuracies of 100 items), no sign that there is none. It
-    takes no part, and neither does one below `ROUNDING` of the column's largest. Where fewer than two variances are
-    left there is no prior: d0 is 0.
+    takes no part, and neither does one below `ROUNDING` of the column's largest. Where fewer than `FEWEST` variances
+    are left there is no prior: d0 is 0.
 
     Args:
         variances: [..., contrasts] of one column.
@@ -259,7 +262,7 @@ def prior_of(variances: ArrayLike, degrees: ArrayLike, cautious: bool = True) ->
     pooled[unlike] = np.exp(mean[unlike] + digamma(half) - np.log(half))
     if cautious:
         estimate = _degrees_of(np.asarray(moment * widening(np.maximum(count, 2)) - chance))
-    return np.where(count > 1, estimate, 0.0), pooled
+    return np.where(count >= FEWEST, estimate, 0.0), pooled
 
 
 def _degrees_of(excess: Floats) -> Floats:

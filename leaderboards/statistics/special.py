@@ -139,10 +139,12 @@ def _log_beta_half(a: Floats) -> Floats:
 
 def _log_gamma(x: Floats) -> Floats:
     """Return the log gamma function (6.1.15 and 6.1.41)."""
-    below = sum(np.log(x + k) for k in range(SHIFT))
+    below = np.ones(x.shape)
+    for k in range(SHIFT):
+        below = below * (x + k)
     y = x + SHIFT
     series = sum(number / (2 * k * (2 * k - 1) * y ** (2 * k - 1)) for k, number in enumerate(BERNOULLI, 1))
-    return np.asarray((y - 0.5) * np.log(y) - y + math.log(2 * math.pi) / 2 + series - below)
+    return np.asarray((y - 0.5) * np.log(y) - y + math.log(2 * math.pi) / 2 + series - np.log(below))
 
 
 def _beta_tail(t: Floats, degrees: Floats) -> Floats:
@@ -183,7 +185,7 @@ def _beta_below(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
 
 def _depth(largest: float) -> int:
     """Return how many terms a fraction needs: about the square root of its larger parameter."""
-    return 24 + 2 * int(6 * math.sqrt(largest))
+    return 20 + 2 * int(3 * math.sqrt(largest))
 
 
 def _normal_tail(z: Floats) -> Floats:

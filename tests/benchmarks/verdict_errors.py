@@ -44,6 +44,8 @@ CLAIMS = (1.0, 2.0, 4.0)
 """Claimed sizes, in the seed-sd of a usual contrast."""
 TIMES = (0.0, 0.5, 1.0, 2.0)
 """True effects, in the claim."""
+SHOWN = ((1.0, 0.5), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (4.0, 0.5), (4.0, 0.0), (2.0, 0.0))
+"""Claims and true effects, in the claim, of which it is shown how many are decided."""
 INTEREST = 0.5
 """Smallest effect of interest, in the claim."""
 GROUPS = 30
@@ -58,6 +60,8 @@ FALL = 3.0
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
+Paper = dict[str, tuple[Floats, Booleans]]
+"""By kind, p-values of claims `[draws, claims]`, and which of them are of wrong statements."""
 Rule = Callable[[Floats, float], tuple[Floats, Floats]]
 """From variances `[draws, contrasts]` and their degrees to squeezed variances and degrees."""
 
@@ -103,8 +107,8 @@ WORLDS = (
     World(1.0, heavy=True),
     World(0.0, items=0.5),
     World(1.0, items=0.5),
+    World(1.0, contrasts=4),
     World(0.5, contrasts=3),
-    World(1.0, contrasts=2),
 )
 
 
@@ -250,18 +254,25 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def wrong_in_paper(look: Look, looks: int) -> dict[str, Booleans]:
-    """Return, by kind, `[draws]`: whether after Holm any of a paper's statements is wrong.
+def paper_p(look: Look) -> Paper:
+    """Return, by kind, the p-values of a paper's claims, and which of them are of wrong statements.
 
     Its effects are all 0; every other one is 0 and the rest large; or all are exactly the smallest of interest.
     """
-    mixed = np.where(np.arange(look.mean.shape[1]) % 2, CLAIMS[-1], 0.0)
-    among_true = holm(np.minimum(1, looks * look.p(mixed))) <= ALPHA
+    nothing = look.p(0.0)
+    of_none = np.ones(nothing.shape, dtype=bool)
+    every_other = of_none & (np.arange(nothing.shape[1]) % 2 == 0)
+    mixed = np.where(every_other, nothing, look.p(CLAIMS[-1]))
     return {
-        "paper-direction all": (holm(np.minimum(1, looks * look.p(0.0))) <= ALPHA).any(1),
-        "paper-direction mixed": (among_true & (mixed == 0)).any(1),
-        "paper-equivalent": (holm(np.minimum(1, looks * look.p_equivalent(1.0, 1.0))) <= ALPHA).any(1),
+        "paper-direction all": (nothing, of_none),
+        "paper-direction mixed": (mixed, every_other),
+        "paper-equivalent": (look.p_equivalent(1.0, 1.0), of_none),
     }
+
+
+def wrong_in_paper(paper: Paper, looks: int) -> dict[str, Booleans]:
+    """Return, by kind, `[draws]`: whether after Holm any of a paper's statements is wrong."""
+    return {label: ((holm(np.minimum(1, looks * p)) <= ALPHA) & wrong).any(1) for label, (p, wrong) in paper.items()}
 
 
 def explained(noise: Noise, seeds: int, level: float) -> dict[str, Booleans]:
@@ -296,25 +307,25 @@ def add_explained(rates: Rates, when: str, made: dict[str, Booleans]) -> None:
         rates.add(kind, when, label, seen)
 
 
-def add_fixed(rates: Rates, noise: Noise, look: Look) -> None:
+def add_fixed(rates: Rates, noise: Noise, look: Look, paper: Paper) -> None:
     """File what is said where the number of seeds was fixed beforehand."""
     when = f"n={look.seeds}"
     for name, times, label, made in statements(look, LEVEL):
         rates.add(kind_of(name, times), when, label, made)
         if label == f"established 0 x {CLAIMS[0]:g}":
             rates.add("shown", when, "noisiest", np.take_along_axis(made, noise.noisiest[:, None], 1))
-    for label, made in wrong_in_paper(look, looks=1).items():
+    for label, made in wrong_in_paper(paper, looks=1).items():
         rates.add("wrong", when, label, made)
     if noise.items is None:
         add_explained(rates, when, explained(noise, look.seeds, LEVEL))
 
 
-def add_looks(rates: Rates, noise: Noise, looks: Sequence[Look], when: str) -> None:
+def add_looks(rates: Rates, looks: Sequence[Look], papers: Sequence[Paper], when: str) -> None:
     """File what any look says, each at its part of alpha."""
     ever: dict[tuple[str, str], Booleans] = {}
-    for look in looks:
+    for look, paper in zip(looks, papers, strict=True):
         said = [(kind_of(name, times), label, made) for name, times, label, made in statements(look, level_of_a_look())]
-        said += [("wrong", label, made) for label, made in wrong_in_paper(look, len(LOOKS)).items()]
+        said += [("wrong", label, made) for label, made in wrong_in_paper(paper, len(LOOKS)).items()]
         for kind, label, made in said:
             ever[kind, label] = ever.get((kind, label), False) | made
     for (kind, label), made in ever.items():
@@ -326,18 +337,17 @@ def add_stops(rates: Rates, looks: Sequence[Look]) -> None:
 
     All claims of the paper have the same size and the same true effect.
     """
-    for claim in CLAIMS:
-        for times in TIMES:
-            taken = np.full(looks[0].mean.shape, looks[-1].seeds)
-            decided = np.zeros(taken.shape, dtype=bool)
-            for look in looks:
-                direction = holm(np.minimum(1, len(looks) * look.p(times * claim)))
-                equivalence = holm(np.minimum(1, len(looks) * look.p_equivalent(times * claim, INTEREST * claim)))
-                now = ~decided & (np.minimum(direction, equivalence) <= ALPHA)
-                taken[now] = look.seeds
-                decided |= now
-            rates.add("shown", "decided", f"{times:g} x {claim:g}", decided)
-            rates.add("shown", "seeds", f"{times:g} x {claim:g}", taken)
+    for claim, times in SHOWN:
+        taken = np.full(looks[0].mean.shape, looks[-1].seeds)
+        decided = np.zeros(taken.shape, dtype=bool)
+        for look in looks:
+            direction = holm(np.minimum(1, len(looks) * look.p(times * claim)))
+            equivalence = holm(np.minimum(1, len(looks) * look.p_equivalent(times * claim, INTEREST * claim)))
+            now = ~decided & (np.minimum(direction, equivalence) <= ALPHA)
+            taken[now] = look.seeds
+            decided |= now
+        rates.add("shown", "decided", f"{times:g} x {claim:g}", decided)
+        rates.add("shown", "seeds", f"{times:g} x {claim:g}", taken)
 
 
 def measure(world: World, draws: int, seed: int, every: Sequence[int] = EVERY, rule: Rule = squeezed) -> Rates:
@@ -354,12 +364,13 @@ def measure(world: World, draws: int, seed: int, every: Sequence[int] = EVERY, r
     for start in range(0, draws, CHUNK):
         noise = draw(world, min(CHUNK, draws - start), rng)
         seen = [look_at(noise, seeds, rule) for seeds in every]
-        for look in seen:
-            add_fixed(rates, noise, look)
-        looks = [look for look in seen if look.seeds in LOOKS]
-        add_looks(rates, noise, looks, "looks")
-        add_looks(rates, noise, seen, "every n")
-        add_stops(rates, looks)
+        papers = [paper_p(look) for look in seen]
+        for look, paper in zip(seen, papers, strict=True):
+            add_fixed(rates, noise, look, paper)
+        looks = [place for place, seeds in enumerate(every) if seeds in LOOKS]
+        add_looks(rates, [seen[place] for place in looks], [papers[place] for place in looks], "looks")
+        add_looks(rates, seen, papers, "every n")
+        add_stops(rates, [seen[place] for place in looks])
     return rates
 
 
@@ -432,12 +443,10 @@ def main() -> int:
 def stops(rates: Rates) -> str:
     """Return how many claims of a paper are decided, and after how many seeds, by the true effect."""
     cells = []
-    for effect in sorted({times * claim for claim in CLAIMS for times in TIMES}):
-        claim = max(claim for claim in CLAIMS if effect / claim in TIMES)
-        label = f"{effect / claim:g} x {claim:g}"
-        decided = mean_and_error(rates.shown["decided", label])[0]
-        seeds = mean_and_error(rates.shown["seeds", label])[0]
-        cells.append(f"{effect:g} of {claim:g}: {100 * decided:.0f} % after {seeds:.1f}")
+    for claim, times in SHOWN:
+        decided = mean_and_error(rates.shown["decided", f"{times:g} x {claim:g}"])[0]
+        seeds = mean_and_error(rates.shown["seeds", f"{times:g} x {claim:g}"])[0]
+        cells.append(f"{times * claim:g} of {claim:g}: {100 * decided:.0f} % after {seeds:.1f}")
     return f"  decided by looks after Holm, true effect of claim: {'; '.join(cells)}"
 
 
