@@ -117,7 +117,7 @@ def _shares(evidence: Evidence) -> dict[str, Interval]:
 
 
 def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the same with what is decided, over all claims of the paper that are measured.
+    """Return the same with what is decided, over all claims of the paper that are tested.
 
     A claim that is stopped, or waits for a control, is not tested and costs the others nothing. Corrected comparisons
     count as tests: they may turn a verdict.
@@ -138,7 +138,7 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
     after = list(verdicts)
     for place, decision, p in zip(places, decisions, adjusted, strict=False):
         after[place] = replace(verdicts[place], decision=_of_relation(verdicts[place], decision), p=p)
-    for place, decision in zip(corrected, decisions[len(tested) :], strict=True):
+    for place, decision in zip(corrected, decisions[len(measured) :], strict=True):
         after[place] = replace(after[place], corrected_decision=decision)
     return after
 

@@ -73,14 +73,17 @@ def test_one_seed_on_the_other_side_does_not_refute() -> None:
 
 def test_the_rows_of_a_column_tell_how_noisy_one_is() -> None:
     """Two seeds that happen to agree do not establish an effect where the column is noisy."""
-    lucky = {"left": [3.0, 3.0001], "right": [4.0, 4.0]}
-    alone = verdict_of(claim(), table(**lucky))
-    noisy = verdict_of(claim(), table(**lucky, control=[3.0, 6.0], righted=[7.0, 2.5]))
-    assert alone.kind == "established"
-    assert noisy.kind == "inconclusive"
-    assert noisy.effect is not None
-    assert alone.effect is not None
-    assert noisy.effect.degrees > alone.effect.degrees
+    alone = table(left=[3.0, 3.001], right=[4.0, 4.0])
+    noisy = replace(alone, rows=list(alone.rows))
+    for place, spread in enumerate((1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 1.2, 1.8, 2.2, 2.8)):
+        row = replace(alone.rows[0], method=f"other{place}", values={})
+        row.values["kld"] = replace(alone.rows[0].values["kld"], by_seed={0: 3.0, 1: 3.0 + spread})
+        noisy.rows.append(row)
+    assert verdict_of(claim(), alone).kind == "established"
+    found = verdict_of(claim(), noisy)
+    assert found.kind == "inconclusive"
+    assert found.effect is not None
+    assert found.effect.degrees > 1
 
 
 def test_many_claims_of_a_paper_make_each_harder() -> None:
@@ -293,7 +296,7 @@ def test_verdicts_are_counted_by_kind_paper_and_origin() -> None:
     papers = [judge(paper(claim(), figure), [rows()]), Paper(paper(), ())]
     head, *lines = counted(papers)
     assert head == ["verdict", "Paper", "Paper", "all", "by a cell", "by a sentence", "by a figure"]
-    assert dict((line[0], line[1:]) for line in lines)["refuted"] == ["1", "0", "1", "0", "0", "1"]
+    assert {line[0]: line[1:] for line in lines}["refuted"] == ["1", "0", "1", "0", "0", "1"]
     assert by_kind(papers[0].verdicts)["established"] == 1
     assert share_stopped(papers[0].verdicts) == "0 of 2 claims (0%) are not testable here"
     assert "1 established, 1 refuted" in summary(papers[0])
