@@ -73,33 +73,39 @@ def _next(verdict: Verdict) -> int | None:
 
 
 def _runs(waiting: Iterable[tuple[ClaimFile, Verdict]], look: int) -> Iterator[Run]:
-    """Yield the runs of some claims, each with the methods that they need and the seeds of a look."""
-    wanted: dict[str, tuple[Run, dict[str, None]]] = {}
+    """Yield the runs of some claims, each with the methods that they need and the seeds of a look.
+
+    The minutes are those of the seeds that are not stored.
+    """
+    wanted: dict[str, tuple[Run, dict[str, int]]] = {}
     for file, verdict in waiting:
-        for side in _sides(verdict):
+        for side, stored in _sides(verdict):
             run = run_of(file, verdict.run, side)
             if run is not None:
-                wanted.setdefault(f"{file.name}: {run.name}", (run, {}))[1][side.method] = None
+                methods = wanted.setdefault(f"{file.name}: {run.name}", (run, {}))[1]
+                methods[side.method] = max(look - stored, methods.get(side.method, 0))
     for run, methods in wanted.values():
-        cells = len(run.methods) * len(run.seeds)
-        before = max(0, look - len(run.seeds))
-        minutes = run.minutes / cells * len(methods) * max(1, before)
+        minutes = run.minutes / (len(run.methods) * len(run.seeds)) * sum(methods.values())
         yield replace(run, methods=tuple(methods), seeds=tuple(range(look)), minutes=minutes)
 
 
-def _sides(verdict: Verdict) -> Iterator[Side]:
-    """Yield every row that a claim's verdict is made of."""
-    claim, gate = verdict.claim, verdict.run.gate
-    yield claim.better
-    if claim.than is not None:
-        yield claim.than
-    yield from claim.controls
+def _sides(verdict: Verdict) -> Iterator[tuple[Side, int]]:
+    """Yield every row that a claim's verdict is made of, with the seeds that it has for certain."""
+    claim, gate, stored = verdict.claim, verdict.run.gate, len(verdict.evidence.by_seed)
+    sides = [claim.better, claim.than, *claim.controls]
     if claim.corrected is not None:
-        yield from filter(None, (claim.corrected.better, claim.corrected.than))
+        sides += [claim.corrected.better, claim.corrected.than]
     if gate is not None:
-        yield gate.baseline
-        for method in (*gate.controls, *gate.exemplar_controls):
-            yield Side(method, gate.baseline.decoding)
+        sides.append(gate.baseline)
+    for side in sides:
+        if side is not None:
+            yield side, stored
+    if gate is None:
+        return
+    if verdict.waits:
+        stored = 0
+    for method in (*gate.controls, *gate.exemplar_controls):
+        yield Side(method, gate.baseline.decoding), stored
 
 
 def run_of(file: ClaimFile, own: Run, side: Side) -> Run | None:

@@ -65,6 +65,9 @@ def test_where_nothing_is_stored_every_task_begins_with_two_seeds_cheapest_first
     assert {one.seeds for one in found} == {2}
     assert [one.minutes for one in found] == sorted(one.minutes for one in found)
     assert all(run.seeds == (0, 1) for one in found for run in one.runs)
+    whole = next(run for run in read("adadec").runs if run.name == "lower rate")
+    (part,) = (run for one in found for run in one.runs if run.name == "lower rate")
+    assert part.minutes == pytest.approx(whole.minutes * len(part.methods) / len(whole.methods))  # two seeds of these
 
 
 def test_seeds_are_added_for_the_methods_of_open_claims_alone(tmp_path: Path) -> None:
@@ -80,6 +83,7 @@ def test_seeds_are_added_for_the_methods_of_open_claims_alone(tmp_path: Path) ->
     (main,) = (run for run in found.runs if run.name == "logicnlg")
     assert set(main.methods) == {"histalign", "trime", "mle"}  # MLE is the baseline of the gate
     assert main.seeds == (0, 1, 2, 3, 4)
+    assert main.minutes == pytest.approx(14 / 9 * 3 * 2)  # of two more seeds of three methods
 
 
 def test_a_decided_task_and_one_that_is_stopped_need_nothing(tmp_path: Path) -> None:
