@@ -29,7 +29,7 @@ class Table:
         task, split, preset: names.
         n: how many examples.
         status: of the data by split, `official` where it is as published.
-        rows: in the order of the primary column, best first.
+        rows: in the order of the primary column, best first, those of another backbone in a block of their own.
         columns: that are shown, in order.
         published: rows of papers for this task.
         whole: whether these are all examples of the split.
@@ -67,14 +67,32 @@ class Table:
             reasons.append(f"only {self.n:,} rows of the {self.split} split")
         return "; ".join(reasons)
 
-    def ranking(self, column: str) -> list[set[int]]:
+    @property
+    def blocks(self) -> dict[str, list[int]]:
+        """The places of the rows that are ranked together, by backbone: its own, and those without a trained model.
+
+        Which backbone is better says nothing of a method; so rows of two backbones are never ranked or tested together.
+        """
+        names = dict.fromkeys(row.backbone for row in self.rows if row.backbone)
+        blocks = {}
+        for name in names or [""]:
+            blocks[name] = [place for place, row in enumerate(self.rows) if row.backbone in (name, "")]
+        return blocks
+
+    def ranking(self, column: str, block: Sequence[int] | None = None) -> list[set[int]]:
         """Return the rows of a column best first, by their places; rows that show the same number stand together.
 
         Nothing where fewer than two rows have a number or neither way is better. A conflict has no number.
+
+        Args:
+            column: to rank by.
+            block: the places that are ranked; None for all.
         """
         places: dict[float, set[int]] = {}
         direction = None
         for place, row in enumerate(self.rows):
+            if block is not None and place not in block:
+                continue
             value = row.values.get(column)
             if value is None or value.mean is None:
                 continue
@@ -90,9 +108,13 @@ class Table:
         return self.best_and_second(column)[0]
 
     def best_and_second(self, column: str) -> tuple[set[int], set[int]]:
-        """Return the places of the rows with the best and with the second best value of a column, as shown."""
-        first, second, *_ = [*self.ranking(column), set[int](), set[int]()]
-        return first, second
+        """Return the places of the rows with the best and with the second best value of a column in their block."""
+        best, after = set[int](), set[int]()
+        for block in self.blocks.values():
+            first, second, *_ = [*self.ranking(column, block), set[int](), set[int]()]
+            best |= first
+            after |= second
+        return best, after - best
 
 
 def tables(
@@ -200,7 +222,7 @@ def _table(group: Group, columns: str) -> Table:
         wanted = [*preferred, *group.own_metrics]
     shown, lacking = _shown_columns(wanted, rows, columns)
     first = _primary_column(primary, rows, shown)
-    rows.sort(key=lambda row: (-_sortable(row, first), row.method, row.decoding))
+    rows = _in_blocks(rows, first)
     name_settings(rows)
     status = {name: data[0] for name, data in shared["data"].items()}
     if shared["limit"] is not None:
@@ -268,6 +290,15 @@ def _need_of(rows: Sequence[TableRow], column: str) -> str:
     if all(reason.startswith("needs ") for reason in reasons):
         return min(reasons)
     return ""
+
+
+def _in_blocks(rows: Sequence[TableRow], primary: str) -> list[TableRow]:
+    """Return rows best first; where there are several backbones, each in its own block, those without one last."""
+    ordered = sorted(rows, key=lambda row: (-_sortable(row, primary), row.method, row.decoding))
+    backbones = list(dict.fromkeys(row.backbone for row in ordered if row.backbone))
+    if len(backbones) < 2:
+        return ordered
+    return sorted(ordered, key=lambda row: [*backbones, ""].index(row.backbone))
 
 
 def _sortable(row: TableRow, primary: str) -> float:

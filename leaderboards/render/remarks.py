@@ -29,8 +29,9 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines = []
     if statistics.unmarked:
         lines.append(
-            "no mark of best or different, since seeds do not tell the rows apart (F test over rows with two "
-            f"seeds or more, p > 0.05, or too few such rows): {', '.join(statistics.unmarked)}"
+            "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: sd of their "
+            "means below that of a seed, F test p > 0.05, or too few such rows): "
+            f"{', '.join(statistics.unmarked)}"
         )
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]

@@ -139,9 +139,25 @@ def _add_groups(
 
 
 def _groups(table: Table, column: str, cache: SignificanceCache) -> list[int | None]:
-    """Return each row's tie group in a column; none unless every row with a value can be tested."""
+    """Return each row's tie group in a column, those of another backbone behind those of the first.
+
+    Rows without a trained model stand in every block, and have the group of the first that they are in.
+    """
+    groups: list[int | None] = [None] * len(table.rows)
+    behind = 0
+    for block in table.blocks.values():
+        for place, group in enumerate(_groups_of(table, block, column, cache)):
+            if group is not None and groups[place] is None:
+                groups[place] = behind + group
+        behind = 1 + max((group for group in groups if group is not None), default=-1)
+    return groups
+
+
+def _groups_of(table: Table, block: Sequence[int], column: str, cache: SignificanceCache) -> list[int | None]:
+    """Return the tie groups of a block by place in the table; none unless every row with a value can be tested."""
     values = {}
-    for place, row in enumerate(table.rows):
+    for place in block:
+        row = table.rows[place]
         if column in row.values and row.values[column].mean is not None:
             values[place] = row.values[column]
     untested: list[int | None] = [None] * len(table.rows)

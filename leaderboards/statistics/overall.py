@@ -109,21 +109,27 @@ def _beside(table: Table, base: TableRow) -> Iterator[TableRow]:
 
 
 def closest(table: Table) -> list[str]:
-    """Return who is closest to people over the shown columns that people's texts are scored by, as one line or none."""
+    """Return who is closest to people over the shown columns that people's texts are scored by, a line a backbone."""
     if not table.human:
         return []
     human = {}
     for column, value in table.human[0].values.items():
         if column in table.columns and value.mean is not None:
             human[column] = value.mean
-    means = {row.label: row.means(human) for row in table.rows}
-    if len(human) < FEWEST or len(means) < FEWEST:
+    if len(human) < FEWEST:
         return []
-    ranks = [rank for rank in views.closest_to_human(means, human) if rank.mean is not None]
-    if not ranks:
-        return []
-    nearest = ", ".join(f"{rank.method} {rank.mean:.1f}" for rank in ranks[:NAMED])
-    return [f"closest to human, mean rank over {', '.join(human)}: {nearest}"]
+    lines = []
+    for backbone, block in table.blocks.items():
+        means = {table.rows[place].label: table.rows[place].means(human) for place in block}
+        ranks = [rank for rank in views.closest_to_human(means, human) if rank.mean is not None]
+        if len(means) < FEWEST or not ranks:
+            continue
+        on = ""
+        if len(table.blocks) > 1:
+            on = f" on {backbone}"
+        nearest = ", ".join(f"{rank.method} {rank.mean:.1f}" for rank in ranks[:NAMED])
+        lines.append(f"closest to human{on}, mean rank over {', '.join(human)}: {nearest}")
+    return lines
 
 
 def _baseline(table: Table) -> tuple[TableRow, str] | None:

@@ -10,10 +10,12 @@ from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
-__all__ = ["f_tail", "markable", "p_of_rows", "unmarked"]
+__all__ = ["FEWEST", "LEAST", "f_tail", "markable", "p_of_rows", "spread_ratio", "unmarked"]
 
-FEWEST = 2
+FEWEST = 3
 """Seeds that a row needs for its own spread."""
+LEAST = 1.0
+"""A column ranks where the means of its methods lie this many seed deviations apart, or more."""
 DEPTH = 300
 """Terms of the continued fraction; far more than degrees of freedom of a table need."""
 
@@ -21,33 +23,73 @@ DEPTH = 300
 def markable(table: Table, column: str) -> set[int]:
     """Return the places of the rows that may be marked as best, second, different or tied in a column.
 
-    The rule, for every format: a column is marked only where more than half of its trained rows have two seeds or more,
-    and a one-way F test over these rows finds that their means differ by more than their seeds do (p <= 0.05, Fisher
-    1925). In such a column every row may be marked but a trained one with a single seed. Rows that are not trained
-    (`lead`) have no spread over seeds and take no part in the test; rows that share one model's value count once.
+    The rule, for every format and within each backbone: a column ranks only where more than half of its trained rows
+    have three seeds or more, the standard deviation of their means is at least that of a seed (`spread_ratio`), and a
+    one-way F test over them finds that their means differ by more than their seeds do (p <= 0.05, Fisher 1925). In such
+    a column every row may be marked but a trained one with fewer seeds. Rows that are not trained (`lead`) have no
+    spread over seeds and take no part in the test; rows that share one model's value count once.
 
     The test takes seed variances as equal; it is a gate for marks and says nothing about any two rows.
     """
-    trained = _trained(table, column)
-    groups = [list(row.values[column].by_seed.values()) for row in trained if row.values[column].n >= FEWEST]
-    if 2 * len(groups) <= len(trained) or p_of_rows(groups) > ALPHA:
-        return set()
-    places = set()
-    for place, row in enumerate(table.rows):
-        if column in row.values and (not row.backbone or row.values[column].n >= FEWEST):
-            places.add(place)
+    places = set[int]()
+    for block in table.blocks.values():
+        if _ranks([table.rows[place] for place in block], column):
+            places |= {place for place in block if _may_be_marked(table.rows[place], column)}
     return places
 
 
+def _ranks(rows: Sequence[TableRow], column: str) -> bool:
+    """Return whether a column ranks the rows of one backbone."""
+    trained = _trained(rows, column)
+    groups = [list(row.values[column].by_seed.values()) for row in trained if row.values[column].n >= FEWEST]
+    if 2 * len(groups) <= len(trained):
+        return False
+    return spread_ratio(groups) >= LEAST and p_of_rows(groups) <= ALPHA
+
+
+def _may_be_marked(row: TableRow, column: str) -> bool:
+    return column in row.values and (not row.backbone or row.values[column].n >= FEWEST)
+
+
 def unmarked(table: Table) -> list[str]:
-    """Return the shown columns that have a better direction and several values, and whose rows may not be marked."""
+    """Return the shown columns that have a better direction and several values, and cannot rank; with their backbone.
+
+    The backbone is named where there are several.
+    """
     names = []
     for column in table.columns:
-        values = [row.values[column] for row in table.rows if column in row.values]
-        ranked = [value for value in values if value.mean is not None and value.higher_is_better is not None]
-        if len(ranked) > 1 and not markable(table, column):
-            names.append(column)
+        for backbone, block in table.blocks.items():
+            rows = [table.rows[place] for place in block]
+            values = [row.values[column] for row in rows if column in row.values]
+            ranked = [value for value in values if value.mean is not None and value.higher_is_better is not None]
+            if len(ranked) < 2 or _ranks(rows, column):
+                continue
+            on = ""
+            if len(table.blocks) > 1:
+                on = f" on {backbone}"
+            names.append(f"{column}{on}")
     return names
+
+
+def spread_ratio(groups: Sequence[Sequence[float]]) -> float:
+    """Return the standard deviation of the rows' means over the pooled standard deviation of a seed.
+
+    Args:
+        groups: of each row, its values by seed; 0 with fewer than two rows of two values or more.
+
+    >>> spread_ratio([[1.0, 3.0], [2.0, 4.0]]), spread_ratio([[1.0, 1.0], [2.0, 2.0]])
+    (0.5, inf)
+    """
+    if len(groups) < 2 or min(map(len, groups)) < 2:
+        return 0.0
+    between = statistics.stdev([statistics.fmean(group) for group in groups])
+    squares = sum((len(group) - 1) * statistics.variance(group) for group in groups)
+    within = math.sqrt(squares / sum(len(group) - 1 for group in groups))
+    if not between:
+        return 0.0
+    if not within:
+        return math.inf
+    return between / within
 
 
 def p_of_rows(groups: Sequence[Sequence[float]]) -> float:
@@ -59,7 +101,7 @@ def p_of_rows(groups: Sequence[Sequence[float]]) -> float:
     >>> round(p_of_rows([[6, 8, 4, 5, 3, 4], [8, 12, 9, 11, 6, 8], [13, 9, 11, 8, 7, 12]]), 4)
     0.0024
     """
-    if len(groups) < 2 or min(map(len, groups)) < FEWEST:
+    if len(groups) < 2 or min(map(len, groups)) < 2:
         return 1.0
     count = sum(map(len, groups))
     grand = statistics.fmean([value for group in groups for value in group])
@@ -111,10 +153,10 @@ def _beta_below(x: float, a: float, b: float) -> float:
     return math.exp(log_front) / (a * fraction)
 
 
-def _trained(table: Table, column: str) -> list[TableRow]:
+def _trained(table_rows: Sequence[TableRow], column: str) -> list[TableRow]:
     """Return the trained rows with a value of a column, one for each model whose value several decodings share."""
     rows: dict[int, TableRow] = {}
-    for row in table.rows:
+    for row in table_rows:
         value = row.values.get(column)
         if value is not None and value.mean is not None and row.backbone:
             rows.setdefault(id(value), row)

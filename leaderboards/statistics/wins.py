@@ -23,6 +23,8 @@ def wins_of(
 ) -> Wins | None:
     """Return how many of the shown columns each row wins, ties and loses against each other; rows of a group tie.
 
+    Rows of two backbones are not compared.
+
     Args:
         table: as it is shown.
         values: what is known of the values of each row, by column.
@@ -38,16 +40,24 @@ def wins_of(
     merits = np.array([_merits(row, goals) for row in table.rows])  # [rows, columns]
     groups = np.array([_groups(statistics, goals) for statistics in values])  # [rows, columns]
     matrix = {}
+    places_of = _ranked_together(table)
     for place, name in enumerate(ids):
         ahead = merits[place] - merits  # [rows, columns], NaN where one of the two has no value
         in_group = (groups[place] == groups) & (groups >= 0)
         ties = (np.abs(ahead) <= TOLERANCE) | (in_group & ~np.isnan(ahead))
         wins, losses = (ahead > 0) & ~ties, (ahead < 0) & ~ties
         counts = np.stack([wins.sum(axis=1), ties.sum(axis=1), losses.sum(axis=1)], axis=1).tolist()  # [rows, 3]
-        others = dict(zip(ids, counts, strict=True))
-        del others[name]
-        matrix[name] = others
+        matrix[name] = {ids[other]: counts[other] for other in sorted(places_of[place] - {place})}
     return Wins(list(goals), matrix)
+
+
+def _ranked_together(table: Table) -> dict[int, set[int]]:
+    """Return by place the places of the rows that a row is ranked with: those of its backbone, and untrained ones."""
+    together: dict[int, set[int]] = {place: set() for place in range(len(table.rows))}
+    for block in table.blocks.values():
+        for place in block:
+            together[place] |= set(block)
+    return together
 
 
 def _merits(row: TableRow, goals: Mapping[str, views.Goal]) -> list[float]:

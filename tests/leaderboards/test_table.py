@@ -116,6 +116,32 @@ def test_rows_stand_in_the_order_of_the_primary_column(tmp_path):
     assert [r.method for r in one(tmp_path).rows] == ["trime", "histalign", "mle"]
 
 
+def test_another_backbone_stands_in_its_own_block_and_ranks_for_itself(tmp_path):
+    for backbone, bleus in (("small-encdec", (30.0, 31.0)), ("bart-large", (29.0, 40.0))):
+        for method, bleu in zip(("mle", "trime"), bleus, strict=True):
+            ready(tmp_path, method, bleu=bleu, backbone=backbone)
+    ready(tmp_path, "lead", bleu=30.5)
+    table = one(tmp_path)
+    assert [(row.method, row.backbone) for row in table.rows] == [
+        ("trime", "bart-large"),
+        ("mle", "bart-large"),
+        ("trime", "small-encdec"),
+        ("mle", "small-encdec"),
+        ("lead", ""),
+    ]
+    assert table.blocks == {"bart-large": [0, 1, 4], "small-encdec": [2, 3, 4]}
+    assert table.best_and_second("bleu-3") == ({0, 2}, {4})
+    assert table.ranking("bleu-3") == [{0}, {2}, {4}, {3}, {1}]
+
+
+def test_rows_of_one_backbone_and_those_without_one_stand_together(tmp_path):
+    ready(tmp_path, "mle", bleu=30.0)
+    ready(tmp_path, "lead", bleu=31.0)
+    table = one(tmp_path)
+    assert [row.method for row in table.rows] == ["lead", "mle"]
+    assert table.blocks == {"small-encdec": [0, 1]}
+
+
 # What never shares a table ----------------------------------------------------------------------------------------
 
 OFFICIAL = {"train": manifest("train", "official"), "test": manifest("test", "official")}

@@ -97,7 +97,7 @@ def test_a_board_of_stored_cells_is_as_its_schema_says(store):
     assert mle["values"]["bleu-1"] == {
         "text": "30.50", "interval": "", "fewer": "", "mean": 30.5, "half": None, "n_seeds": 2,
         "by_seed": {"0": 30.0, "1": 31.0},
-        "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": True, "tied": "",
+        "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": False, "tied": "",
         "p": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
     }  # fmt: skip
     assert (mle["folder"], len(mle["cells"]), mle["seeds"]) == ("logicnlg/mle", 2, [0, 1])

@@ -12,7 +12,7 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, unmarked
+from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, spread_ratio, unmarked
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -81,6 +81,31 @@ def test_what_is_not_trained_is_no_proof_but_may_be_best():
     assert markable(column(*APART, [30.0], backbones=["a", "a", ""]), "bleu-3") == {0, 1, 2}
 
 
+def test_two_seeds_are_too_few_to_rank():
+    assert markable(column([10.0, 10.2], [20.0, 20.2]), "bleu-3") == set()
+    assert markable(column([10.0, 10.2], [20.0, 20.2], [30.0, 30.2, 30.4]), "bleu-3") == set()
+    assert markable(column(*APART, [30.0, 30.2]), "bleu-3") == {0, 1}
+
+
+def test_means_that_lie_closer_than_seeds_do_rank_nothing():
+    """Many rows make small differences significant; a rank of them is noise all the same."""
+    rows = [[mean - 2.0, mean, mean + 2.0] * 4 for mean in (10.0, 10.5, 11.0, 11.5, 12.0, 12.5, 13.0)]
+    assert p_of_rows(rows) <= 0.05
+    assert spread_ratio(rows) < 1
+    assert markable(column(*rows), "bleu-3") == set()
+    assert spread_ratio(APART) == pytest.approx(50**0.5 / 0.2)
+    assert spread_ratio([[1.0], [2.0, 3.0]]) == spread_ratio([[1.0, 2.0]]) == spread_ratio([[1.0, 1.0]] * 2) == 0.0
+
+
+def test_each_backbone_ranks_for_itself():
+    backbones = ["small", "small", "large", "large", ""]
+    table = column(*TOGETHER, *APART, [15.0], backbones=backbones)
+    assert markable(table, "bleu-3") == {2, 3, 4}
+    assert unmarked(table) == ["bleu-3 on small"]
+    apart = column([10.0, 10.2, 10.4], [50.0, 50.2, 50.4], backbones=["small", "large"])  # nothing of a method
+    assert markable(apart, "bleu-3") == set()
+
+
 def test_decodings_that_share_one_models_value_count_once():
     table = column([10.0, 12.0], [13.0, 15.0])
     assert markable(table, "bleu-3") == set()
@@ -107,7 +132,7 @@ def test_every_format_follows_the_rule(tmp_path, monkeypatch, step, marked):
     raw = [value.p for value in values if value.p is not None]
     assert raw
     assert max(raw) <= 0.05  # over items all differ
-    said = "no mark of best or different"
+    said = "cannot rank here"
     texts = {form: render(leaderboards, form) for form in ("markdown", "latex", "csv", "json")}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     texts["terminal"] = render(leaderboards, "terminal")

@@ -50,6 +50,17 @@ def test_the_matrix_is_that_of_all_duels(seed: int) -> None:
     assert all(row not in others for row, others in wins.matrix.items())
 
 
+def test_rows_of_two_backbones_are_not_compared() -> None:
+    table, known = table_of(random.Random(0), 5)
+    for row, backbone in zip(table.rows, ("a", "a", "b", "b", ""), strict=True):
+        row.backbone = backbone
+    wins = wins_of(table, known, dict.fromkeys(COLUMNS, {0}))
+    assert wins is not None
+    places = {row.id: place for place, row in enumerate(table.rows)}
+    against = {places[row]: sorted(places[other] for other in others) for row, others in wins.matrix.items()}
+    assert against == {0: [1, 4], 1: [0, 4], 2: [3, 4], 3: [2, 4], 4: [0, 1, 2, 3]}
+
+
 def test_nothing_to_compare_is_none() -> None:
     table, known = table_of(random.Random(0), 1)
     assert wins_of(table, known, dict.fromkeys(COLUMNS, {0})) is None
