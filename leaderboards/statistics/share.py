@@ -1,9 +1,10 @@
 """Share: how much of an effect a control has, as a ratio of two means over the same seeds, with Fieller's interval.
 
-Why Fieller (1954) and not the delta method: a share is `explained by` where its lower bound is high, and an interval
-that is symmetric about the ratio puts that bound too high where the effect itself is unsure. In the simulation
-(tests/benchmarks/verdict_errors.py) the two are printed side by side. Fieller's set is exact under normal noise, and
-where the effect may be 0 there is no bound at all, as there should be.
+Why Fieller (1954) and not the delta method, by simulation with 2 to 8 seeds: each of Fieller's ends is on the wrong
+side of the true share in at most 2.8 % (2.5 % are meant), the upper end of the delta method in up to 5.3 %. That
+interval lies too low, so it also finds fewer of the controls that have all of an effect: 22 % in place of 33 % at three
+seeds and an effect of four seed-sd (both are in tests/benchmarks/verdict_errors.py). Fieller's set is exact under
+normal noise, and where the effect may be 0 there is no bound at all, as there should be.
 """
 
 from __future__ import annotations

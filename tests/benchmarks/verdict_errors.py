@@ -11,8 +11,8 @@ larger at one of at most the claim, equivalent at one of at least the smallest o
 claims and effects, and may be 5 % (7.5 % with t(3) noise) and two Monte-Carlo errors. So may the chance that after Holm
 any direction of a paper with as many claims is wrong, or any equivalence, and that a control with three quarters of an
 effect explains it. Rates are for every n from 2 to 20 that was fixed beforehand (95 % intervals), for looks at n = 2,
-3, 5, 8, 12, 20 and for looks at every n; of looks, a statement counts as made if any look made it. Power may not fall
-as seeds are added.
+3, 5, 8, 12, 20, where a statement counts as made if any look made it. Single statements keep their bound for who looks
+at every n at the same level, too. Power may not fall as seeds are added.
 
 Rows of one group of items (the sentences of a table) are correlated. The store keeps the sums of a group, so what is
 drawn here is groups; all rows and seeds share them.
@@ -24,8 +24,9 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,8 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 Paper = dict[str, tuple[Floats, Booleans]]
 """By kind, p-values of claims `[draws, claims]`, and which of them are of wrong statements."""
+Said = tuple[str, str, Booleans]
+"""Whether it is `wrong` or counts as `power`, what is said, and where: `[draws]` or `[draws, contrasts]`."""
 Rule = Callable[[Floats, float], tuple[Floats, Floats]]
 """From variances `[draws, contrasts]` and their degrees to squeezed variances and degrees."""
 
@@ -233,15 +236,15 @@ def kind_of(statement: str, times: float) -> str:
     return "power"
 
 
-def statements(look: Look, level: float) -> Iterator[tuple[str, float, str, Booleans]]:
-    """Yield each statement with its name, its true effect in the claim, a label, and where it is made."""
+def of_claims(look: Look, level: float) -> Iterator[Said]:
+    """Yield what is said of single claims, by claimed size and true effect."""
     half = look.half(level)
     for claim in CLAIMS:
         for times in TIMES:
             middle = look.mean + times * claim
             made = marks(middle - half, middle + half, claim, INTEREST * claim)
             for name in STATEMENTS:
-                yield name, times, f"{name} {times:g} x {claim:g}", getattr(made, name)
+                yield kind_of(name, times), f"{name} {times:g} x {claim:g}", getattr(made, name)
 
 
 def holm(p: Floats) -> Floats:
@@ -270,13 +273,19 @@ def paper_p(look: Look) -> Paper:
     }
 
 
-def wrong_in_paper(paper: Paper, looks: int) -> dict[str, Booleans]:
-    """Return, by kind, `[draws]`: whether after Holm any of a paper's statements is wrong."""
-    return {label: ((holm(np.minimum(1, looks * p)) <= ALPHA) & wrong).any(1) for label, (p, wrong) in paper.items()}
+def of_paper(paper: Paper, looks: int) -> Iterator[Said]:
+    """Yield, `[draws]`, whether after Holm any of a paper's statements is wrong."""
+    for label, (p, wrong) in paper.items():
+        yield "wrong", label, ((holm(np.minimum(1, looks * p)) <= ALPHA) & wrong).any(1)
 
 
-def explained(noise: Noise, seeds: int, level: float) -> dict[str, Booleans]:
-    """Return, by label, `[draws]`: whether the second contrast's effect is said to be explained by the first one."""
+def of_control(noise: Noise, seeds: int, level: float) -> Iterator[Said]:
+    """Yield, `[draws]`, whether the second contrast's effect is said to be explained by the first one.
+
+    The first has three quarters of the effect, and then that is wrong, or all of it.
+    """
+    if noise.items is not None:
+        return
     values = noise.seeds[..., :seeds]
     d0, variance = limited_prior(values.var(-1, ddof=1), seeds - 1)
     control, effect = values[:, 0], values[:, 1]
@@ -284,50 +293,21 @@ def explained(noise: Noise, seeds: int, level: float) -> dict[str, Booleans]:
     seen = (control.var(-1, ddof=1), both / (seeds - 1), effect.var(-1, ddof=1))
     matrix, degrees = squeezed_covariance(seen, seeds - 1, d0[:, 1], variance)
     t = t_quantile(1 - level, degrees)
-    made = {}
     for size in CLAIMS:
-        for share in (EXPLAINED, 1.0):
+        for share, kind in ((EXPLAINED, "wrong"), (1.0, "power")):
             means = control.mean(-1) + share * size, effect.mean(-1) + size
             low, _ = fieller(*means, matrix, seeds, t)
-            made[f"explained {share:g} of {size:g}"] = low > EXPLAINED
+            yield kind, f"explained {share:g} of {size:g}", low > EXPLAINED
             ratio = means[0] / means[1]
             spread = np.sqrt((matrix[0] - 2 * ratio * matrix[1] + ratio**2 * matrix[2]) / seeds)
-            made[f"delta {share:g} of {size:g}"] = ratio - t * spread / np.abs(means[1]) > EXPLAINED
-    return made
+            yield "shown", f"delta {share:g} of {size:g}", ratio - t * spread / np.abs(means[1]) > EXPLAINED
 
 
-def add_explained(rates: Rates, when: str, made: dict[str, Booleans]) -> None:
-    """File what was explained: wrong where the control has three quarters of the effect."""
-    for label, seen in made.items():
-        kind = "wrong"
-        if label.startswith("delta"):
-            kind = "shown"
-        elif f"{EXPLAINED:g} of" not in label:
-            kind = "power"
-        rates.add(kind, when, label, seen)
-
-
-def add_fixed(rates: Rates, noise: Noise, look: Look, paper: Paper) -> None:
-    """File what is said where the number of seeds was fixed beforehand."""
-    when = f"n={look.seeds}"
-    for name, times, label, made in statements(look, LEVEL):
-        rates.add(kind_of(name, times), when, label, made)
-        if label == f"established 0 x {CLAIMS[0]:g}":
-            rates.add("shown", when, "noisiest", np.take_along_axis(made, noise.noisiest[:, None], 1))
-    for label, made in wrong_in_paper(paper, looks=1).items():
-        rates.add("wrong", when, label, made)
-    if noise.items is None:
-        add_explained(rates, when, explained(noise, look.seeds, LEVEL))
-
-
-def add_looks(rates: Rates, looks: Sequence[Look], papers: Sequence[Paper], when: str) -> None:
-    """File what any look says, each at its part of alpha."""
+def add_ever(rates: Rates, when: str, said: Iterable[Said]) -> None:
+    """File what any look says."""
     ever: dict[tuple[str, str], Booleans] = {}
-    for look, paper in zip(looks, papers, strict=True):
-        said = [(kind_of(name, times), label, made) for name, times, label, made in statements(look, level_of_a_look())]
-        said += [("wrong", label, made) for label, made in wrong_in_paper(paper, len(LOOKS)).items()]
-        for kind, label, made in said:
-            ever[kind, label] = ever.get((kind, label), False) | made
+    for kind, label, made in said:
+        ever[kind, label] = ever.get((kind, label), False) | made
     for (kind, label), made in ever.items():
         rates.add(kind, when, label, made)
 
@@ -364,13 +344,19 @@ def measure(world: World, draws: int, seed: int, every: Sequence[int] = EVERY, r
     for start in range(0, draws, CHUNK):
         noise = draw(world, min(CHUNK, draws - start), rng)
         seen = [look_at(noise, seeds, rule) for seeds in every]
-        papers = [paper_p(look) for look in seen]
-        for look, paper in zip(seen, papers, strict=True):
-            add_fixed(rates, noise, look, paper)
-        looks = [place for place, seeds in enumerate(every) if seeds in LOOKS]
-        add_looks(rates, [seen[place] for place in looks], [papers[place] for place in looks], "looks")
-        add_looks(rates, seen, papers, "every n")
-        add_stops(rates, [seen[place] for place in looks])
+        looks = [look for look in seen if look.seeds in LOOKS]
+        level, papers = level_of_a_look(), {look.seeds: paper_p(look) for look in seen}
+        for look in seen:
+            fixed = chain(of_claims(look, LEVEL), of_control(noise, look.seeds, LEVEL), of_paper(papers[look.seeds], 1))
+            for kind, label, made in fixed:
+                rates.add(kind, f"n={look.seeds}", label, made)
+            noisiest = (look.mean > look.half(LEVEL))[np.arange(len(look.mean)), noise.noisiest]
+            rates.add("shown", f"n={look.seeds}", "noisiest", noisiest)
+        add_ever(rates, "looks", chain.from_iterable(of_claims(look, level) for look in looks))
+        add_ever(rates, "looks", chain.from_iterable(of_control(noise, look.seeds, level) for look in looks))
+        add_ever(rates, "looks", chain.from_iterable(of_paper(papers[look.seeds], len(LOOKS)) for look in looks))
+        add_ever(rates, "every n", chain.from_iterable(of_claims(look, level) for look in seen))
+        add_stops(rates, looks)
     return rates
 
 
@@ -403,7 +389,7 @@ def row(when: str, world: World, rates: Rates) -> str:
     for label in labels:
         found = rates.power.get((when, label))
         cells.append(f"{100 * mean_and_error(found)[0]:6.0f}" if found else f"{'-':>6}")
-    for label in ("noisiest", f"delta {EXPLAINED:g} of 4"):
+    for label in ("noisiest", "delta 1 of 4"):
         found = rates.shown.get((when, label))
         cells.append(f"{100 * mean_and_error(found)[0]:6.1f}" if found else f"{'-':>6}")
     return f"  {when:8}{''.join(cells)}"
