@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards.claim.claim_files import Claim, Gate, Run
-from bench.leaderboards.claim.sides import Side
+from bench.leaderboards.controls import reads_exemplars
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, metric_name
-from bench.models import METHODS
 
 __all__ = ["Competence", "competence"]
 
@@ -47,7 +46,7 @@ def competence(claim: Claim, run: Run, table: Table) -> Competence | None:
     ours = _mean(baselines[0], gate.column)
     assert ours is not None
     wanted = gate.controls
-    if reads_exemplars(claim):
+    if is_about_exemplars(claim):
         wanted += gate.exemplar_controls
     lost, missing = [], []
     for method in wanted:
@@ -63,16 +62,10 @@ def competence(claim: Claim, run: Run, table: Table) -> Competence | None:
     return Competence(True, f"{gate.baseline.method} beats {', '.join(wanted)} in {gate.column}: {ours:.2f}")
 
 
-def reads_exemplars(claim: Claim) -> bool:
+def is_about_exemplars(claim: Claim) -> bool:
     """Return whether a claim is about a method that reads exemplars."""
-    sides: Sequence[Side | None] = (claim.better, claim.than)
-    for side in sides:
-        if side is None:
-            continue
-        entry = METHODS.get(side.method.partition(".")[0])
-        if entry is not None and "copy_exemplar" in entry.controls:
-            return True
-    return False
+    sides = [side for side in (claim.better, claim.than) if side is not None]
+    return any(reads_exemplars(side.method) for side in sides)
 
 
 def _best(rows: Sequence[TableRow], method: str, gate: Gate) -> float | None:
