@@ -26,6 +26,8 @@ class MethodEntry(Entry):
 
 RELEASED = {"released": {"method.variant": "released"}}
 
+UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0}
+
 METHODS: dict[str, MethodEntry] = {
     "mle": MethodEntry(
         "bench.models.mle:MLE",
@@ -35,7 +37,7 @@ METHODS: dict[str, MethodEntry] = {
             "decoupled": {"evaluation_variant.distribution": "decoupled"},
             "matched": {"evaluation_variant.matched": "f2softmax"},
             "continued": {"parent": "mle"},
-            "untrained": {"trainer.steps": 0, "trainer.epochs": 0},
+            "untrained": UNTRAINED,
         },
     ),
     "face": MethodEntry(
@@ -91,7 +93,11 @@ METHODS: dict[str, MethodEntry] = {
         controls=("mle.decoupled", "mle.matched"),
     ),
     "seq2seq": MethodEntry(
-        "bench.models.seq2seq:Seq2Seq", "BiLSTM with attention and copying", "Peng et al. 2019", tuned_by="optim.lr"
+        "bench.models.seq2seq:Seq2Seq",
+        "BiLSTM with attention and copying",
+        "Peng et al. 2019",
+        variants={"untrained": UNTRAINED},
+        tuned_by="optim.lr",
     ),
     "attexp": MethodEntry(
         "bench.models.attexp:AttExp",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from bench.leaderboards.claim.claim_files import HUMAN, Claim, Compared
 from bench.leaderboards.claim.estimands import effect_of
@@ -86,22 +87,31 @@ def corrected_claim(claim: Claim) -> Claim | None:
     return replace(claim, better=better, than=than, controls=(), corrected=None)
 
 
-def gather(compared: Compared, tables: Sequence[Table], where: Settings) -> Evidence:
+def gather(compared: Compared, tables: Sequence[Table], where: Settings, backbone: str = "") -> Evidence:
     """Return the evidence of the first leaderboard that has any; else say what is missing.
+
+    Rows are compared within one backbone.
 
     Args:
         compared: a claim or check.
         tables: of the task and preset it is about.
         where: settings of the run that makes its rows.
+        backbone: that is looked at first; empty for the first of each table.
     """
     missing = Evidence(why="nothing is stored for it")
-    for table in tables:
+    for table in chain.from_iterable(_blocks(table, backbone) for table in tables):
         evidence = replace(_on_table(compared, table, where), table=table)
         if evidence.by_seed:
             return evidence
         if missing.table is None or "no row" in missing.why:
             missing = evidence
     return missing
+
+
+def _blocks(table: Table, first: str) -> Iterator[Table]:
+    """Yield the leaderboard of each backbone, one of them first."""
+    for backbone in sorted(table.blocks, key=lambda name: name != first):
+        yield replace(table, rows=[table.rows[place] for place in table.blocks[backbone]])
 
 
 def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:

@@ -15,7 +15,7 @@ from bench.leaderboards.claim.decision import Decision, MeasuredClaim, decide_pa
 from bench.leaderboards.claim.estimands import size_of
 from bench.leaderboards.claim.evidence import BySeed, Evidence, corrected_claim, gather
 from bench.leaderboards.claim.gates import competence
-from bench.leaderboards.claim.scale import off_scale
+from bench.leaderboards.claim.scale import at_papers_scale, backbone_of, off_scale
 from bench.leaderboards.claim.verdicts import Paper, Verdict, kind_of
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import Contrast, Effect, contrast_of, moderate
@@ -35,8 +35,8 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
         preset: tables of another preset are left out, since scale may decide what is claimed.
     """
     verdicts = []
-    for claim in file.claims:
-        run = file.run_of(claim)
+    for of_file in file.claims:
+        claim, run = at_papers_scale(of_file, file.run_of(of_file), preset)
         of_claim = [table for table in tables if table.task == run.task and table.preset == preset]
         verdicts.append(_with_effect(_gathered(claim, run, of_claim)))
     verdicts = _decided(verdicts)
@@ -50,10 +50,11 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
 
 def _gathered(claim: Claim, run: Run, tables: Sequence[Table]) -> Verdict:
     """Return a claim with its evidence, and with what stops it from being judged."""
-    evidence, corrected = gather(claim, tables, run.where), None
+    backbone = backbone_of(claim)
+    evidence, corrected = gather(claim, tables, run.where, backbone), None
     without_fault = corrected_claim(claim)
     if without_fault is not None:
-        corrected = gather(without_fault, tables, run.where)
+        corrected = gather(without_fault, tables, run.where, backbone)
     verdict = Verdict(claim, run, evidence, corrected=corrected)
     if evidence.table is None or evidence.row is None:
         return verdict

@@ -12,6 +12,7 @@ from bench.leaderboards.claim.checks import checked
 from bench.leaderboards.claim.claim_files import Cells, Claim, ClaimFile, Corrected, Gate, RegressionCheck, Run
 from bench.leaderboards.claim.counts import by_kind, counted, share_stopped, summary
 from bench.leaderboards.claim.judge import judge
+from bench.leaderboards.claim.scale import off_scale
 from bench.leaderboards.claim.verdicts import Paper, Verdict
 from bench.leaderboards.table import Table
 from tests.leaderboards.claim.test_evidence import CONTROL, LEFT, RIGHT, RIGHTED, table
@@ -180,7 +181,6 @@ def test_an_effect_too_small_to_be_of_interest_refutes_at_the_papers_scale_alone
     ("change", "why"),
     [
         ({"preset": "small"}, "preset small"),
-        ({"task": "text"}, "task text, and the paper's is wikitext103"),
         ({"status": {"train": "proxy"}}, "train data: proxy"),
         ({"whole": False}, "only 10 rows"),
     ],
@@ -193,9 +193,46 @@ def test_what_keeps_a_size_from_being_judged_is_said(change: Mapping[str, Any], 
     assert found.decision.size == "open"
 
 
+def test_another_task_keeps_a_size_from_being_judged() -> None:
+    built = replace(at_the_papers_scale(**FAR), task="text")
+    assert off_scale(claim(cells=CELLS), built, built.rows[0]) == "task text, and the paper's is wikitext103"
+    assert off_scale(claim(), built, built.rows[0]) == "the size is not of a cell of a table"
+    assert off_scale(claim(estimand="sign"), built, built.rows[0]) == "the paper prints no size"
+
+
+def test_in_the_papers_preset_a_claim_is_looked_for_on_the_task_of_its_cell() -> None:
+    """The file's run is a small one on another task, with settings of its own."""
+    small = replace(RUN, where={"trainer.steps": 300})
+    one = replace(claim(published=4.0, cells=CELLS), than=replace(RIGHT, where={"trainer.steps": 50}))
+    built = at_the_papers_scale(**FAR)
+    for row in built.rows:
+        row.config = {"trainer": {"steps": 100_000}}
+    found = verdict_of(one, built, small, "paper")
+    assert (found.kind, found.off_scale) == ("established", "")
+    assert found.decision is not None
+    assert found.decision.size == "compatible"
+
+
+def test_rows_of_two_backbones_are_never_compared() -> None:
+    built = at_the_papers_scale(**FAR)
+    for row in list(built.rows):
+        built.rows.append(replace(row, backbone="another", values=dict(row.values)))
+    for row in built.rows[4:]:
+        row.values["kld"] = replace(row.values["kld"], by_seed={0: 1.0, 1: 1.0, 2: 1.0})
+    found = verdict_of(claim(published=4.0, cells=CELLS), built, FULL, "paper")
+    assert found.evidence.row is not None
+    assert found.evidence.row.backbone == "f2-decoder"
+    assert found.kind == "established"
+    built.rows = [row for row in built.rows if (row.method, row.backbone) != (RIGHT.method, "f2-decoder")]
+    elsewhere = verdict_of(claim(published=4.0, cells=CELLS), built, FULL, "paper")
+    assert elsewhere.evidence.row is not None
+    assert elsewhere.evidence.row.backbone == "another"
+
+
 def test_another_backbone_keeps_a_size_from_being_judged() -> None:
     built = at_the_papers_scale(**FAR)
-    built.rows[0].backbone = "small-causal"
+    for row in built.rows:
+        row.backbone = "small-causal"
     assert "backbone small-causal" in verdict_of(claim(cells=CELLS), built, FULL, "paper").off_scale
 
 

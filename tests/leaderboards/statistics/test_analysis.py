@@ -188,6 +188,21 @@ def test_wins_count_columns_that_seeds_tell_apart_and_ties_count_as_ties(tmp_pat
     assert by_method["mle"]["trime"] == [0, 1, 0]
 
 
+def test_tie_groups_are_within_one_backbone(tmp_path):
+    for backbone in ("small-encdec", "bart-large"):
+        for method, share in (("mle", 0.5), ("trime", 0.5), ("histalign", 0.9)):
+            stored(tmp_path, method, [share] * 3, backbone=backbone)
+    (table,), _ = tables(Store(tmp_path))
+    found = table_statistics(table, SignificanceCache(999))
+    groups = [
+        (row.backbone, row.method, of_row["bleu-1"].group) for row, of_row in zip(table.rows, found.values, strict=True)
+    ]
+    assert sorted(groups) == [
+        ("bart-large", "histalign", 0), ("bart-large", "mle", 1), ("bart-large", "trime", 1),
+        ("small-encdec", "histalign", 2), ("small-encdec", "mle", 3), ("small-encdec", "trime", 3),
+    ]  # fmt: skip
+
+
 def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that_holds_it(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "trime", [0.8, 0.8, 0.8])
