@@ -53,8 +53,8 @@ def share_of_effect(
     value = float("nan")
     if theirs.mean:
         value = ours.mean / theirs.mean
-    matrix = (ours.variance, statistics.covariance(control, effect), theirs.variance)
-    matrix, degrees = squeezed_covariance(matrix, theirs.degrees, *_prior(column, theirs))
+    seen = (ours.variance, statistics.covariance(control, effect), theirs.variance)
+    matrix, degrees = squeezed_covariance(seen, theirs.degrees, *_prior(column, theirs))
     if not (matrix[0] > 0 and matrix[2] > 0):
         return Interval(value, None, None)
     low, high = fieller(ours.mean, theirs.mean, matrix, theirs.seeds, t_quantile(1 - level, degrees))
