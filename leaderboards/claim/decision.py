@@ -84,7 +84,7 @@ def marks(low: ArrayLike, high: ArrayLike, claimed: float = np.nan, smallest: fl
     """Return which statements intervals make; a bound or size that is NaN makes none.
 
     Equivalence is two one-sided tests (Schuirmann 1987). Its interval usually has the level 1 - 2 alpha; here it has
-    the level of all other statements, 1 - alpha. It can refute a paper, and the narrower interval is wrong in 5.2 %
+    the level of all other statements, 1 - alpha. It can refute a paper, and the narrower interval is wrong in 5.3 %
     where 5 % are meant.
 
     Args:

@@ -1,8 +1,8 @@
 """Share: how much of an effect a control has, as a ratio of two means over the same seeds, with Fieller's interval.
 
 Why Fieller (1954) and not the delta method, by simulation with 2 to 8 seeds: each of Fieller's ends is on the wrong
-side of the true share in at most 2.8 % (2.5 % are meant), the upper end of the delta method in up to 5.3 %. That
-interval lies too low, so it also finds fewer of the controls that have all of an effect: 22 % in place of 33 % at three
+side of the true share in at most 2.7 % (2.5 % are meant), the upper end of the delta method in up to 5.2 %. That
+interval lies too low, so it also finds fewer of the controls that have all of an effect: 21 % in place of 31 % at three
 seeds and an effect of four seed-sd (both are in tests/benchmarks/verdict_errors.py). Fieller's set is exact under
 normal noise, and where the effect may be 0 there is no bound at all, as there should be.
 """

@@ -32,7 +32,7 @@ def test_an_effect_that_may_be_nothing_has_no_share():
 
 
 def test_a_column_of_quiet_contrasts_narrows_the_interval_of_two_seeds():
-    column = [contrast_of([one, one + 0.3]) for one in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]
+    column = [contrast_of([one, one + 0.3]) for one in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)]
     alone = share_of_effect([3.0, 3.3], [4.0, 4.1])
     among = share_of_effect([3.0, 3.3], [4.0, 4.1], column)
     assert alone.low is None or among.low > alone.low
