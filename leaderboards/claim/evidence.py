@@ -237,7 +237,7 @@ def column_of(name: str, rows: Sequence[TableRow]) -> str | None:
     return min(shared, default=None)
 
 
-def _controls(compared: Compared, table: Table, where: Settings, column: str, measure: Measure) -> dict[str, BySeed]:
+def _controls(compared: Compared, table: Table, where: Settings, column: str, measure: Measure) -> Mapping[str, BySeed]:
     """Return the effects of a claim's controls, by label; those without exactly one row are left out."""
     found = {}
     if isinstance(compared, Claim):
