@@ -185,12 +185,12 @@ class Claim(Compared):
 
     @property
     def origin(self) -> str:
-        """Where the paper says it: `cell`, `figure` or `sentence`."""
-        if self.cells is not None:
-            return "cell"
+        """Where the paper says it: in a `figure`, in a `sentence` of its text, or in a `cell` of a table alone."""
         if self.paper.startswith("Figure"):
             return "figure"
-        return "sentence"
+        if self.quote:
+            return "sentence"
+        return "cell"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,13 @@ from bench.leaderboards.claim.scale import at_papers_scale, backbone_of, off_sca
 from bench.leaderboards.claim.verdicts import Paper, Verdict, kind_of
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import Contrast, Effect, contrast_of, moderate
-from bench.leaderboards.statistics.sequential import adjusted_over_looks, level_of_a_look, seeds_needed
+from bench.leaderboards.statistics.sequential import (
+    adjusted_over_looks,
+    last_look,
+    level_of_a_look,
+    next_look,
+    seeds_needed,
+)
 from bench.leaderboards.statistics.share import EXPLAINED, share_of_effect
 from bench.leaderboards.table import Table
 
@@ -52,9 +58,11 @@ def _gathered(claim: Claim, run: Run, tables: Sequence[Table]) -> Verdict:
     """Return a claim with its evidence, and with what stops it from being judged."""
     backbone = backbone_of(claim)
     evidence, corrected = gather(claim, tables, run.where, backbone), None
+    if not claim.every_seed:
+        evidence = _at_last_look(evidence)
     without_fault = corrected_claim(claim)
     if without_fault is not None:
-        corrected = gather(without_fault, tables, run.where, backbone)
+        corrected = _at_last_look(gather(without_fault, tables, run.where, backbone))
     verdict = Verdict(claim, run, evidence, corrected=corrected)
     if evidence.table is None or evidence.row is None:
         return verdict
@@ -66,6 +74,19 @@ def _gathered(claim: Claim, run: Run, tables: Sequence[Table]) -> Verdict:
     elif claim.relation == "near" and scale:
         stopped = f"how much is alike is a matter of size: {scale}"
     return replace(verdict, off_scale=scale, competence=able, stopped=stopped)
+
+
+def _at_last_look(evidence: Evidence) -> Evidence:
+    """Return the same over the first seeds that make a look; the others wait for the next one, and it is said."""
+    seeds = sorted(evidence.by_seed)
+    look = last_look(len(seeds))
+    if look is None or look == len(seeds):
+        return evidence
+    waiting = f"{len(seeds) - look} seeds are beyond the last look"
+    if following := next_look(look):
+        waiting = f"{len(seeds) - look} seeds wait for the look at {following}"
+    by_seed = {seed: evidence.by_seed[seed] for seed in seeds[:look]}
+    return replace(evidence, by_seed=by_seed, why="; ".join(filter(None, [evidence.why, waiting])))
 
 
 def _with_effect(verdict: Verdict) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.leaderboards.claim.counts import check_summary, counted, share_stopped, summary
+from bench.leaderboards.claim.counts import check_states, check_summary, counted, share_stopped, summary
 from bench.leaderboards.claim.lines import check_line, evidence_lines, paper_line, sweep_lines, verdict_line
 from bench.leaderboards.claim.verdicts import KINDS, Paper
 
@@ -108,5 +108,6 @@ def _boards(paper: Paper) -> list[str]:
 
 def _stopped(papers: Sequence[Paper]) -> str:
     verdicts = [verdict for paper in papers for verdict in paper.verdicts]
-    checks = sum(len(paper.checks) for paper in papers)
-    return f"{share_stopped(verdicts)}; {checks} regression checks of ours are no claims and not counted"
+    checks = [check for paper in papers for check in paper.checks]
+    states = ", ".join(f"{n} {state}" for state, n in check_states(checks).items())
+    return f"{share_stopped(verdicts)}; {len(checks)} regression checks of ours are no claims and not counted: {states}"

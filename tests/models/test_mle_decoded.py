@@ -49,11 +49,9 @@ def test_tokens_that_the_sampler_cuts_away_are_ruled_out(name: str, sampler: Min
     torch.testing.assert_close(cut, whole.masked_fill(~kept, -torch.inf).log_softmax(1))
 
 
-def test_the_decoding_under_which_a_penalty_is_chosen_is_in_its_key(
-    bench: Callable[..., Ended], tmp_path: Path
-) -> None:
-    asked = ("run", "--task", "text", "--method", "mle.penalty", "--limit", "12", "--results", str(tmp_path), "--dry-run",
-             "--json", "--decode", "topk=3")  # fmt: skip
+def test_the_key_of_a_penalty_has_the_decoding_it_is_chosen_under(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    asked = ("run", "--task", "text", "--method", "mle.penalty", "--limit", "12", "--results", str(tmp_path),
+             "--dry-run", "--json", "--decode", "topk=3")  # fmt: skip
     keys = set()
     for more in ([], ["--set", "method.under=topk=3"]):
         plan = json.loads(bench(*asked, *more).out)

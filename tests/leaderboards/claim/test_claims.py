@@ -225,7 +225,8 @@ def test_where_a_paper_says_something() -> None:
     sentence = Claim("section 2", "s", "kld", "lower", Side("mle"), Side("face"), quote="q", estimand="sign")
     assert sentence.origin == "sentence"
     assert replace(sentence, paper="Figure 2").origin == "figure"
-    assert replace(sentence, cells=Cells("t", "c", "r"), published=1.0).origin == "cell"
+    assert replace(sentence, cells=Cells("t", "c", "r"), published=1.0).origin == "sentence"
+    assert replace(sentence, quote="", cells=Cells("t", "c", "r"), published=1.0).origin == "cell"
 
 
 def test_a_run_that_the_file_does_not_have_is_refused() -> None:

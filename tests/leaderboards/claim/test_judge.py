@@ -68,6 +68,19 @@ def test_one_seed_and_no_seed_decide_nothing() -> None:
     assert (none.kind, none.is_open) == ("not run", True)
 
 
+def test_seeds_beyond_a_look_wait_for_the_next() -> None:
+    """Who judges at every number of seeds looks too often."""
+    four = rows(left=[4.8, 5.3, 4.6, 1.0], right=[5.0, 5.2, 4.9, 5.0])
+    found = verdict_of(claim(), four)
+    assert found.evidence.by_seed == verdict_of(claim(), rows(left=[4.8, 5.3, 4.6])).evidence.by_seed
+    assert "1 seeds wait for the look at 5" in found.evidence.why
+    many = verdict_of(claim(), table(left=[1.0] * 22, right=[float(place) for place in range(22)]))
+    assert len(many.evidence.by_seed) == 20
+    assert "2 seeds are beyond the last look" in many.evidence.why
+    every = Claim("t", "s", "kld", "below", LEFT, bound=2.0, quote="q", published=1.0, estimand="sign", every_seed=True)
+    assert verdict_of(every, table(left=[1.0, 1.0, 1.0, 3.0])).kind == "refuted"  # no counterexample waits
+
+
 def test_one_seed_on_the_other_side_does_not_refute() -> None:
     assert verdict_of(claim(), rows(left=[4.0, 4.1, 5.0])).kind == "inconclusive"
 

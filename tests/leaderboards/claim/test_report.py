@@ -64,7 +64,7 @@ def test_a_report_in_other_forms(tmp_path: Path) -> None:
     assert (one["kind"], one["direction"], one["origin"], one["published"]) == (
         "established",
         "established",
-        "cell",
+        "sentence",
         0.62,
     )
     assert one["by_seed"] == {"0": 3.0, "1": pytest.approx(3.2), "2": pytest.approx(3.4)}
