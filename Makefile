@@ -6,6 +6,7 @@
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
 # make paper-rows  rows at the papers' size for two of their tables, in slices of nine minutes (ARGS='--scratch')
+# make grid        the kept grid: every method on real rows, tuned alike, in slices of 90 minutes (ARGS='--estimate')
 # make perf        time and memory of every head and step, and of every part that claims to be fast
 # PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
@@ -21,7 +22,7 @@ PART ?=
 RECORD ?= tests/gpu/measured.json
 BIN := .venv/bin
 
-.PHONY: run test test-long chaos check types links boards gpu paper-rows perf clean
+.PHONY: run test test-long chaos check types links boards gpu paper-rows grid perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -64,6 +65,9 @@ gpu: links
 
 paper-rows: .venv/ready
 	$(BIN)/python -m tests.paper_rows $(ARGS)
+
+grid: .venv/ready
+	$(BIN)/python -m tests.kept_grid $(ARGS)
 
 .venv/ready: pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \
