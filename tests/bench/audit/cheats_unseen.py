@@ -21,7 +21,7 @@ from bench.store.store import CellFolder, Store
 from tests.bench.audit.store_tools import Content, cell, edit_lines, edit_record, rows_path, run, run_anew
 
 LONGER = 60
-"""Steps of a training whose record says 3."""
+"""Steps of a training whose record says fewer."""
 KEPT_TRIALS = 2
 MORE_TRIALS = 6
 
@@ -69,6 +69,11 @@ def cheat_augmented_with_test(store: Path) -> None:
 
 def cheat_trained_longer(store: Path) -> None:
     """A cell has the weights of a training 20 times as long; its record and curve are those of the short one."""
+    put_longer_weights(store)
+
+
+def put_longer_weights(store: Path) -> None:
+    """Give the cell of seed 0 the weights of 60 steps, and evaluate it anew."""
     elsewhere = store.parent / "longer"
     run(elsewhere, seeds="0", sets=(f"trainer.steps={LONGER}",))
     donor, folder = cell(elsewhere), cell(store)
@@ -79,7 +84,8 @@ def cheat_trained_longer(store: Path) -> None:
     edit_record(folder.path / "trained.json", lambda content: content["model"].update(checkpoint_sha256=digest))
     _forget_evaluations(folder)
     shutil.rmtree(elsewhere)
-    run(store)
+    steps = record["config"]["trainer"]["steps"]
+    run(store, seeds="0", sets=(f"trainer.steps={steps}",))
 
 
 def cheat_forgotten_trials(store: Path) -> None:
