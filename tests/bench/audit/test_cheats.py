@@ -11,14 +11,26 @@ from pathlib import Path
 import pytest
 
 from bench.audit.finding import BLIND, alarms
-from tests.bench.audit.store_tools import audited, data_of, run
+from tests.bench.audit.cheats_unseen import put_longer_weights
+from tests.bench.audit.store_tools import audited, data_of, run, run_anew
 from tests.conftest import call
 
 Cheat = Callable[[Path], None]
-FAST = ("edited_settings", "copied_seed", "edited_texts", "chosen_rows")
-"""Cheats that only edit a store; the others are slow tests, which train."""
-MISSED: frozenset[str] = frozenset()
-"""Cheats that the audit is known not to catch."""
+FAST = (
+    "edited_settings",
+    "copied_seed",
+    "edited_texts",
+    "chosen_rows",
+    "tokenizer_of_all_splits",
+    "augmented_with_test",
+)
+"""Cheats that take a second at most; the others are slow tests."""
+MISSED = {
+    "augmented_with_test": "the data reveals it: share of words that a test row has in common with a training row",
+    "forgotten_trials": "the store reveals it: trials that are not the first of the method's seeded sequence",
+    "worst_seed_dropped": "the store hints at it: a method that lacks a seed which the baseline of its task has",
+}
+"""Cheats that the audit is known not to catch, and what would have shown each."""
 CAUGHT = 0.9
 """Share of all cheats that it has to catch."""
 
@@ -46,14 +58,14 @@ def test_a_cheat_is_caught(store: Path, name: str, cheat: Cheat) -> None:
     cheat(store)
     found = [str(finding) for finding in alarms(audited(store))]
     print("\n".join(found))
-    assert bool(found) == (name not in MISSED), found
+    assert bool(found) == (name not in MISSED), (found, MISSED.get(name))
 
 
 def test_enough_is_caught() -> None:
     names = [name for name, _ in cheats()]
-    assert len(names) >= 24
-    assert len(set(names) - MISSED) >= CAUGHT * len(names)
-    assert set(names) >= MISSED | set(FAST)
+    assert len(names) >= 30
+    assert len(set(names) - set(MISSED)) >= CAUGHT * len(names)
+    assert set(names) >= set(MISSED) | set(FAST)
 
 
 def test_an_honest_store_gives_no_alarm_and_the_command_says_what_it_cannot_see(store: Path) -> None:
@@ -62,6 +74,19 @@ def test_an_honest_store_gives_no_alarm_and_the_command_says_what_it_cannot_see(
     assert "2 cells audited: 0 alarms, 0 questions" in ended.out
     assert BLIND in ended.out
     assert call("verify", "--audit-steps", "3", str(store)).code == 2
+
+
+@pytest.mark.slow
+def test_longer_weights_are_found_only_where_the_whole_training_is_replayed(store: Path) -> None:
+    run_anew(store, seeds="0", sets=("trainer.steps=12",))
+    put_longer_weights(store)
+    audit = ("verify", "--audit", str(store), "--data-dir", str(data_of(store)))
+    first_steps = call(*audit)
+    assert first_steps.code == 0, first_steps.out  # 10 of 12 steps, whose losses are the honest ones
+    assert "a training beyond the steps that were replayed" in first_steps.out
+    every_step = call(*audit, "--audit-steps", "12")
+    assert every_step.code == 1, every_step.out
+    assert "weights are not those that its training ends with" in every_step.out
 
 
 @pytest.mark.slow
