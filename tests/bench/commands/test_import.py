@@ -199,7 +199,7 @@ def official_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.parent
 
 
-SYSTEMS = ["ptgen", pytest.param("lead", marks=pytest.mark.slow), pytest.param("ext-oracle", marks=pytest.mark.slow)]
+SYSTEMS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ptgen", "lead", "ext-oracle")]
 
 
 @published

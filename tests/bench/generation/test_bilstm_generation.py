@@ -180,7 +180,7 @@ class TestOracle:
                 return block(predict(new), [1, *new], settings.no_repeat_ngram)
 
             if isinstance(settings, Beam):
-                found = beam(blocked, settings, 6, END)
+                found = beam(blocked, settings, 6, END)[0]
             else:
                 found = greedy(blocked, settings, 6, END)
             expected.append(found[: found.index(END)] if END in found else found)

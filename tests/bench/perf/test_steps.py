@@ -25,7 +25,12 @@ CPU = Place(torch.device("cpu"))
 MIXED = Place(torch.device("cpu"), "bf16-mixed")
 
 
-@pytest.mark.parametrize("name", NAMES)
+FEW = ("mle", "histalign", "ul_seq")  # plain, with a memory, with texts of its own
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_steps_learn(name: str) -> None:
     run = step_of(name, SMALL, 1, CPU)
     assert torch.isfinite(run()[0])

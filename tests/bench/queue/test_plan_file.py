@@ -114,9 +114,8 @@ def test_local_workers_share_threads_and_gpus(monkeypatch: pytest.MonkeyPatch) -
         shares_of(3, 2, 1)
 
 
-def test_jobs_and_grids_do_not_go_together(bench: Any, tmp_path: Path) -> None:
+def test_a_plan_takes_no_grid(bench: Any, tmp_path: Path) -> None:
     grid = ("--task", "logicnlg", "--method", "mle", "--grid", "optim.lr=1e-4,1e-3", "--results", str(tmp_path))
-    assert "--grid" in bench("run", *grid, "--jobs", "2").err
     ended = bench("plan", str(tmp_path / "plan.json"), *grid)
     assert (ended.code, "--grid" in ended.err) == (2, True)
 

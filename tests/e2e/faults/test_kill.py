@@ -72,7 +72,11 @@ class TestEveryPoint:
     SEEN: ClassVar[set[frozenset[tuple[str, bytes]]]] = set()
 
     @pytest.mark.parametrize(
-        ("function", "after"), [pytest.param("fsync", False, marks=pytest.mark.slow), ("link", True), ("replace", True)]
+        ("function", "after"),
+        [
+            *(pytest.param(*call, marks=pytest.mark.slow) for call in (("fsync", False), ("link", True))),
+            ("replace", True),
+        ],
     )
     def test_crash(self, run: Run, tmp_path: Path, one_cell: dict[str, bytes], function: str, after: bool) -> None:
         for call in range(1, 100):

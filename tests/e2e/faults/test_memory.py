@@ -67,7 +67,7 @@ def assert_close(weights: dict[str, Any], others: dict[str, Any]) -> None:
         assert float((weight - others[name]).abs().max()) <= 1e-6, name
 
 
-@pytest.mark.parametrize(("fits", "micro_batches"), [(2, 2), (1, 4)])
+@pytest.mark.parametrize(("fits", "micro_batches"), [pytest.param(2, 2, marks=pytest.mark.slow), (1, 4)])
 def test_micro_batches_are_halved(
     bench: Bench,
     tmp_path: Path,
@@ -198,7 +198,10 @@ def test_other_errors_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize("large", ["01", "1"], ids=["both", "one, for which the other waits"])
+@pytest.mark.parametrize(
+    "large",
+    [pytest.param("01", id="both", marks=pytest.mark.slow), pytest.param("1", id="one, for which the other waits")],
+)
 def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, Any], large: str) -> None:
     """Each has two rows of a step; the group is started again."""
     results = tmp_path / "results"

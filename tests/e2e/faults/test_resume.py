@@ -112,8 +112,8 @@ def test_what_a_killed_run_has_left_goes(cell: Cell, undisturbed: dict[str, byte
         Case("mle", accumulate=2),
         Case("histalign", validate=0.6),
         Case("face", workers=2),
-        Case("ul_token_seq", precision="bf16-mixed"),
-        Case("f2softmax", accumulate=2, validate=0.4),
+        pytest.param(Case("ul_token_seq", precision="bf16-mixed"), marks=pytest.mark.slow),
+        pytest.param(Case("f2softmax", accumulate=2, validate=0.4), marks=pytest.mark.slow),
     ],
     ids=lambda case: case.method,
 )

@@ -121,7 +121,7 @@ def test_one_process_at_other_moments(
         pytest.param("parent", signal.SIGUSR2, marks=pytest.mark.slow),
         ("0", signal.SIGUSR1),
         pytest.param("1", signal.SIGTERM, marks=pytest.mark.slow),
-        ("all", signal.SIGTERM),
+        pytest.param("all", signal.SIGTERM, marks=pytest.mark.slow),
     ],
 )
 def test_two_processes_agree(
@@ -150,9 +150,8 @@ def test_two_processes_agree(
 @pytest.mark.parametrize(
     ("who", "moment"),
     [
-        ("parent", "evaluation"),
         ("rank", "evaluation"),
-        *(pytest.param("parent", moment, marks=pytest.mark.slow) for moment in ("scoring", "report")),  # as of one
+        *(pytest.param("parent", m, marks=pytest.mark.slow) for m in ("evaluation", "scoring", "report")),  # as of one
     ],
 )
 def test_two_processes_at_other_moments(
@@ -212,7 +211,7 @@ def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("devices", ["1", pytest.param("2", marks=pytest.mark.ddp)])
-@pytest.mark.parametrize("code", [0, 7])
+@pytest.mark.parametrize("code", [pytest.param(0, marks=pytest.mark.slow), 7])
 def test_an_objective_that_exits_fails_its_cell_only(
     run: Run, log: Path, tmp_path: Path, devices: str, code: int
 ) -> None:

@@ -275,7 +275,10 @@ class TestDeath:
     def arguments(self, results: Path) -> list[str]:
         return [*stores.arguments(results, task="ambiguous_template", method=self.METHOD), "--devices", "2"]
 
-    @pytest.mark.parametrize("sleeps", ["", "0"], ids=["the other loses it", "the other hangs"])
+    @pytest.mark.parametrize(
+        "sleeps",
+        [pytest.param("", id="the other loses it"), pytest.param("0", id="the other hangs", marks=pytest.mark.slow)],
+    )
     def test_of_a_worker(self, start: Start, run: Run, log: Path, tmp_path: Path, sleeps: str) -> None:
         """One process is killed in its second step: the run ends with a clear line, and nothing is left running."""
         results = tmp_path / "results"
@@ -319,7 +322,7 @@ class TestDeath:
 class TestPrecision:
     """bf16 has 8 bits: 3 steps of 16 columns end within 1 % of the fp32 likelihoods, row by row."""
 
-    @pytest.mark.parametrize("backbone", ["small-causal", "small-encdec"])
+    @pytest.mark.parametrize("backbone", [pytest.param("small-causal", marks=pytest.mark.slow), "small-encdec"])
     def test_bf16_mixed(self, bench: Bench, tmp_path: Path, backbone: str) -> None:
         likelihoods = {}
         for precision in ("32-true", "bf16-mixed"):

@@ -52,8 +52,8 @@ def assert_close(
     [
         ("histalign", "llama", {"accumulate": 2, "checkpointing": True}),
         ("mle", "llama", {}),
-        ("trime", "llama", {"selects": True}),
-        ("f2softmax", "llama", {}),
+        pytest.param("trime", "llama", {"selects": True}, marks=slow),
+        pytest.param("f2softmax", "llama", {}, marks=slow),
         pytest.param("histalign", "lora", {"checkpointing": True}, marks=slow),
         pytest.param("mle", "small-encdec", {"selects": True}, marks=slow),
         pytest.param("histalign", "small-causal", {}, marks=slow),  # its head is its embedding

@@ -83,7 +83,7 @@ def outcome(log: Path) -> dict[str, Any]:
 class TestSignals:
     """The run has a cell that sleeps, `sleeps`, and one behind it that does not."""
 
-    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+    @pytest.mark.parametrize(("number", "code"), [pytest.param(signal.SIGTERM, 143, marks=SLOW), (signal.SIGINT, 130)])
     def test_to_the_command(
         self, start: Start, run: Run, log: Path, tmp_path: Path, number: signal.Signals, code: int
     ) -> None:
@@ -170,7 +170,7 @@ class TestPlanAndWork:
 
     @pytest.mark.parametrize(
         "number",
-        [signal.SIGTERM, signal.SIGINT, *(pytest.param(n, marks=SLOW) for n in (signal.SIGUSR1, signal.SIGUSR2))],
+        [signal.SIGTERM, *(pytest.param(n, marks=SLOW) for n in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2))],
     )
     def test_a_told_worker_returns_its_cell(
         self, bench: Bench, start: Start, log: Path, tmp_path: Path, number: signal.Signals

@@ -84,7 +84,10 @@ def test_p_counts_itself_by_hand():
     assert 0.25 < found.p_higher < 0.75
 
 
-@pytest.mark.parametrize("kind", ["mean", "ratio", "perplexity", "bleu"])
+@pytest.mark.parametrize(
+    "kind",
+    ["mean", "ratio", pytest.param("perplexity", marks=pytest.mark.slow), pytest.param("bleu", marks=pytest.mark.slow)],
+)
 def test_type_one_error_is_what_it_says(kind):
     rng = np.random.default_rng(2026)
     found = [compare(*systems(kind, 60, rng), rounds=399, seed=run) for run in range(2000)]

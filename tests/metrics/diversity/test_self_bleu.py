@@ -159,6 +159,7 @@ def test_the_signature_names_order_and_definition():
             use()
 
 
+@pytest.mark.slow
 def test_time_is_a_small_part_of_nltks():
     """tests/benchmarks/self_bleu.py measures it; here only that it has not become quadratic."""
     texts = zipf_texts(1000, 100, types=20_000)

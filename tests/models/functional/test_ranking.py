@@ -361,6 +361,7 @@ class TestCost:
             run()
         assert sum(kept.values()) < 8 * 4 * 128**2
 
+    @pytest.mark.slow
     def test_faster_than_the_loop(self) -> None:
         """Half of what the benchmark shows: at least 40 times for eq. 5, 20 times for the released reduction."""
         threads = torch.get_num_threads()

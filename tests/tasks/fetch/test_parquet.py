@@ -91,7 +91,7 @@ def test_a_damaged_file_is_read_or_refused(
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("row_group", [1000, LARGE])
+@pytest.mark.parametrize("row_group", [1000, pytest.param(LARGE, marks=pytest.mark.slow)])
 def test_a_large_file_is_read_in_little_memory(row_group: int, tmp_path: Path) -> None:
     path = tmp_path / "large.parquet"
     write_large(path, row_group)

@@ -12,7 +12,7 @@ from tests.tasks.large_parquet import NEEDS_PROC, ROWS, write_large
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("row_group", [1000, ROWS])
+@pytest.mark.parametrize("row_group", [1000, pytest.param(ROWS, marks=pytest.mark.slow)])
 def test_a_large_file_is_read_in_little_memory(row_group: int, tmp_path: Path) -> None:
     """Measured from before the file is opened, so that a row group that is held as a whole shows."""
     path = tmp_path / "large.parquet"

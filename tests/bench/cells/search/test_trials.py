@@ -155,6 +155,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
     assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
     command = [*TINY, "--trials", "2"]
     assert bench(*command, "--results", str(tmp_path / "one")).code == 0
