@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.base.entries import all_names
+from bench.config.resolve import find_method
 from bench.models import METHODS
 from tests.e2e.resume import Case, differing
 
@@ -54,13 +56,10 @@ class Count:
 def trained_methods() -> list[str]:
     """Return every method that trains, with its variants."""
     names = []
-    for name, entry in METHODS.items():
-        if entry.baseline:
-            continue
-        names.append(name)
-        for variant, settings in (entry.variants or {}).items():
-            if not any(key.startswith("evaluation_variant.") for key in settings):
-                names.append(f"{name}.{variant}")
+    for name in all_names(METHODS):
+        method = find_method(name)
+        if not (method.is_baseline or method.only_reads or method.untrained):
+            names.append(name)
     return names
 
 
