@@ -7,17 +7,16 @@ import statistics
 from collections.abc import Sequence
 
 from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
-__all__ = ["FEWEST", "LEAST", "f_tail", "markable", "p_of_rows", "spread_ratio", "unmarked"]
+__all__ = ["FEWEST", "LEAST", "markable", "p_of_rows", "spread_ratio", "unmarked"]
 
 FEWEST = 3
 """Seeds that a row needs for its own spread."""
 LEAST = 1.0
 """A column ranks where the means of its methods lie this many seed deviations apart, or more."""
-DEPTH = 300
-"""Terms of the continued fraction; far more than degrees of freedom of a table need."""
 
 
 def markable(table: Table, column: str) -> set[int]:
@@ -116,41 +115,6 @@ def p_of_rows(groups: Sequence[Sequence[float]]) -> float:
         return 0.0
     df = len(groups) - 1, count - len(groups)
     return f_tail(between / df[0] / (within / df[1]), *df)
-
-
-def f_tail(f: float, between: int, within: int) -> float:
-    """Return the chance that an F variable is above `f` (Abramowitz and Stegun 1964, 26.6.2).
-
-    Args:
-        f: above 0.
-        between, within: degrees of freedom of the numerator and of the denominator.
-
-    >>> round(f_tail(5.14325, 2, 6), 5), round(f_tail(18.51282, 1, 2), 5)
-    (0.05, 0.05)
-    """
-    share = within / (within + between * f)
-    if not share:
-        return 0.0
-    a, b = within / 2, between / 2
-    if share < (a + 1) / (a + b + 2):
-        return _beta_below(share, a, b)
-    return 1 - _beta_below(1 - share, b, a)
-
-
-def _beta_below(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function as a continued fraction, from its far end (26.5.8); quick for small x."""
-    if x <= 0:
-        return 0.0
-    fraction = 1.0
-    for k in range(DEPTH, 0, -1):
-        m = k // 2
-        if k % 2:
-            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        fraction = 1 + term / fraction
-    log_front = a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(log_front) / (a * fraction)
 
 
 def _trained(table_rows: Sequence[TableRow], column: str) -> list[TableRow]:

@@ -1,4 +1,4 @@
-"""Special functions over arrays: gamma functions, and the tails and quantiles of Student's t, for any real degrees.
+"""Special functions over arrays: gamma functions, the tails and quantiles of Student's t, for any real degrees, and the tail of F.
 
 The package depends on NumPy and not on SciPy. Equations: Abramowitz and Stegun 1964, chapters 6 and 26.
 """
@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["digamma", "t_quantile", "t_tail", "trigamma", "trigamma_inverse"]
+__all__ = ["digamma", "f_tail", "t_quantile", "t_tail", "trigamma", "trigamma_inverse"]
 
 SHIFT = 12
 """Series at infinity are used this far to the right: they are then good to the last digits of a float."""
@@ -123,6 +123,26 @@ def t_quantile(alpha: float, degrees: ArrayLike) -> Floats:
         if np.all(np.abs(step) < 1e-12):
             break
     return np.asarray(np.exp(log_t)[places].reshape(degrees.shape))
+
+
+def f_tail(f: float, between: int, within: int) -> float:
+    """Return the chance that an F variable is above `f` (26.6.2).
+
+    Args:
+        f: at least 0.
+        between, within: degrees of freedom of the numerator and of the denominator.
+
+    >>> round(f_tail(5.14325, 2, 6), 5), round(f_tail(18.51282, 1, 2), 5)
+    (0.05, 0.05)
+    """
+    share = within / (within + between * f)
+    if not share:
+        return 0.0
+    a, b = np.array([within / 2]), np.array([between / 2])
+    x, log_beta = np.array([share]), _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
+    if share < (a[0] + 1) / (a[0] + b[0] + 2):
+        return float(_beta_below(x, a, b, log_beta)[0])
+    return 1 - float(_beta_below(1 - x, b, a, log_beta)[0])
 
 
 def _density(t: Floats, degrees: Floats) -> Floats:

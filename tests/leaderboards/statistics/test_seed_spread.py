@@ -12,7 +12,8 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.seed_spread import f_tail, markable, p_of_rows, spread_ratio, unmarked
+from bench.leaderboards.statistics.seed_spread import markable, p_of_rows, spread_ratio, unmarked
+from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
