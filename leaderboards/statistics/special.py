@@ -1,4 +1,4 @@
-"""Special functions over arrays: gamma functions, the tails and quantiles of Student's t, for any real degrees, and the tail of F.
+"""Special functions: gamma functions, tails and quantiles of Student's t for any real degrees, and the tail of F.
 
 The package depends on NumPy and not on SciPy. Equations: Abramowitz and Stegun 1964, chapters 6 and 26.
 """
