@@ -14,7 +14,7 @@ from bench.base.autocast import autocast
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
 from bench.cells.build import batches_of, build, exemplars_of, start
-from bench.cells.cell import Cell, described
+from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.evaluators import to_device
 from bench.cells.how import How, device_of
@@ -145,7 +145,7 @@ def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat:
 
     One process does it, on its device; the others read what is stored.
     """
-    if status != "ok" or type(objective).after_training is Objective.after_training:
+    if status != "ok" or not cell.method.chooses_after_training:
         return {}
     objective.to(device_of(0)).eval()
 
@@ -311,13 +311,16 @@ def tidy(cell: Cell) -> None:
 
 def about(cell: Cell) -> dict[str, Any]:
     """Return what a record of a trained cell says of any method."""
+    splits = ["train", cell.config.evaluation.split]
+    if is_validated(cell.config, cell.method):
+        splits.append("valid")
     content = {
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
         "start": origin(cell.start),
         "seed_scheme": "sha256-counter/1",
-        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
+        "data": {name: cell.task.manifest(name).as_dict() for name in splits},
     }
     hub_rows = cell.task.hub_rows()
     if hub_rows is not None and not hub_rows.is_pinned:
