@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from bench.base.autocast import autocast
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.cells.build import batches_of, build, exemplars_of, start
+from bench.cells.after_training import fitted, stored_by_first
+from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.evaluators import to_device
 from bench.cells.how import How, device_of
 from bench.cells.paper_preset import PAPER
 from bench.cells.progress import WRITING
@@ -83,7 +80,7 @@ def work(
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
-            content = stored_by_first(cell.folder)
+            content = stored_by_first(cell.folder, scratch, on_beat)
         if content["status"] != "ok" or not rows_keys:
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
@@ -140,23 +137,6 @@ def train_cell(
         StateFiles(cell.folder.path / STATE).remove()
 
 
-def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat: OnBeat) -> dict[str, Any]:
-    """Let an objective take from data what no step trains; return what it says of it, or nothing.
-
-    One process does it, on its device; the others read what is stored.
-    """
-    if status != "ok" or not cell.method.chooses_after_training:
-        return {}
-    objective.to(device_of(0)).eval()
-
-    def batches(split: str) -> Iterator[Any]:
-        for batch in beating(batches_of(cell, codec, split), "after training", on_beat):
-            yield to_device({**batch}, objective.device)
-
-    with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
-        return {"after_training": objective.after_training(batches("train"), batches("valid"))}
-
-
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
     """Store that there is nothing to train, then the texts of a baseline; one process does it."""
     started = time.monotonic()
@@ -174,16 +154,6 @@ def leak_of(cell: Cell) -> str | None:
     """Return a warning when exemplars give training targets away and not those of the evaluation, or None."""
     equal_targets = bool(cell.config.method_options.get("equal_targets", True))
     return cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets)
-
-
-def stored_by_first(folder: CellFolder) -> dict[str, Any]:
-    """Return what is stored of the training, waiting for the first rank to store it.
-
-    Every rank evaluates what is stored, which another run may have trained at the same time.
-    """
-    while (content := folder.trained()) is None:
-        time.sleep(0.05)
-    return content
 
 
 def make_rows(
