@@ -81,6 +81,8 @@ def work(
                 on_note(f"{cell.label}: {leak}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
             content = stored_by_first(cell.folder, scratch, on_beat)
+            if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
+                on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
         if content["status"] != "ok" or not rows_keys:
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)

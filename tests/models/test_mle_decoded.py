@@ -19,8 +19,9 @@ from bench.models.core.objective import Place
 from bench.models.core.states import slices
 from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
 from bench.models.mle_sampled import MLEMinP, MLETypical
+from bench.perf.operations import counted
 from tests.conftest import Ended
-from tests.models.test_interpolated import batches
+from tests.models.test_interpolated import Asked, batches
 from tests.models.test_objectives import made
 
 NAMES = ("mle.penalty", "mle.min_p", "mle.typical")
@@ -91,6 +92,31 @@ def test_the_number_nearest_to_true_texts_is_chosen(monkeypatch: pytest.MonkeyPa
     assert found["chosen"] == 0.05
     assert found["distinct_2"] == found["distinct_2_of_truth"] > 0.2
     assert float(objective.chosen) == pytest.approx(0.05)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_of_decoding_does_not_wait_for_the_number(name: str) -> None:
+    objective = decoder(name)
+    rows = first_rows(objective)
+    before = objective.decode_log_probs(rows, Sample())
+    with counted() as operations:
+        objective.decode_log_probs(rows, Sample())
+    assert dict(operations.waits) == {}
+    objective.chosen.fill_(objective.choices[-1])
+    assert not torch.equal(objective.decode_log_probs(rows, Sample()), before)
+
+
+def test_batches_are_asked_for_anew_with_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that whoever makes them can say that this process goes on."""
+    objective, given = decoder("mle.penalty"), Asked(batches("small-encdec") * 2)
+    monkeypatch.setattr("bench.models.mle_decoded.MOST_TEXTS", 9)
+    written: list[int] = []
+    monkeypatch.setattr("bench.models.mle_decoded.write", lambda *a, **k: written.append(len(given.numbers)) or [])
+    found = objective.after_training([], given)
+    assert (found["texts"], found["at_edge"]) == (12, False)
+    n_tried = 3 * len(objective.choices)
+    assert written == [3 + number for number in range(1, n_tried + 1)]
 
 
 def test_the_truth_behind_a_prompt_of_running_text() -> None:
