@@ -19,6 +19,7 @@ from bench.cost.memory import MARGIN, forward_bytes, largest_micro_batch, peak_b
 from bench.cost.trace import Trace, Tracer
 from bench.cost.training_rows import longest, training_rows
 from bench.errors import BenchError
+from bench.models.core.objective import Objective
 
 __all__ = ["Cost", "estimate", "micro_batches", "sums"]
 
@@ -105,7 +106,9 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
     fitted = _fitted(trace, cell, device, world, accumulate)
     utilisation = measured(cell, trace.products, rows, device) or assumed(device, trainer.precision)
     n_targets = round(rows.rows * rows.average.target)
-    kept = cell.method.kind.kept_bytes(cell.config.method_options, trace.products.width, n_targets)  # type: ignore[union-attr]
+    kept = 0
+    if issubclass(cell.method.kind, Objective):
+        kept = cell.method.kind.kept_bytes(cell.config.method_options, trace.products.width, n_targets)
     disk = disk_of(cell, parameters, kept)
     note = trace.note
     if cell.method.chooses_after_training:
