@@ -10,13 +10,13 @@ from typing import Any
 
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.cells.after_training import fitted, stored_by_first
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.how import How, device_of
 from bench.cells.paper_preset import PAPER
 from bench.cells.progress import WRITING
+from bench.cells.shared.after_training import fitted, stored_by_first
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
 from bench.cells.watched import is_lower_better

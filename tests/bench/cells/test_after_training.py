@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from bench.cells import after_training
-from bench.cells.after_training import SplitBatches, fitted, stored_by_first
 from bench.cells.build import build
+from bench.cells.shared import after_training
+from bench.cells.shared.after_training import SplitBatches, fitted, stored_by_first
 from bench.errors import UsageError
 from bench.processes.heartbeat import Heartbeat
 from tests.bench.cells.planned import TABLES, plan
