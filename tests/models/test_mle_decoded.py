@@ -14,6 +14,7 @@ from bench.decodings.greedy import Greedy
 from bench.decodings.min_p import MinP
 from bench.decodings.sample import Sample
 from bench.decodings.typical import Typical
+from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.objective import Place
 from bench.models.core.states import slices
@@ -89,7 +90,7 @@ def test_the_number_nearest_to_true_texts_is_chosen(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("bench.models.mle_decoded.write", written)
     found = objective.after_training([], batches("small-encdec"))
-    assert found["chosen"] == 0.05
+    assert (found["chosen"], found["at_edge"]) == (0.05, False)
     assert found["distinct_2"] == found["distinct_2_of_truth"] > 0.2
     assert float(objective.chosen) == pytest.approx(0.05)
 
@@ -105,6 +106,22 @@ def test_a_step_of_decoding_does_not_wait_for_the_number(name: str) -> None:
     assert dict(operations.waits) == {}
     objective.chosen.fill_(objective.choices[-1])
     assert not torch.equal(objective.decode_log_probs(rows, Sample()), before)
+
+
+def test_a_number_at_the_end_of_those_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last number alone writes texts without a token that comes again, as the true ones."""
+    objective, given = decoder("mle.penalty"), batches("small-encdec")
+
+    def written(objective: Decoded, batch: Batch, *, decoding: str) -> list[Written]:
+        tokens = [7, 7, 7, 7]
+        if objective.number == pytest.approx(objective.choices[-1]):
+            tokens = list(range(4))
+        return [Written(row, [], tokens) for row in range(len(batch["labels"]))]
+
+    monkeypatch.setattr("bench.models.mle_decoded.write", written)
+    monkeypatch.setattr("bench.models.mle_decoded.distinct_2", lambda texts: len(set(texts[0])) / 4)
+    monkeypatch.setattr("bench.models.mle_decoded.true_continuation", lambda batch, text: [1, 2, 3, 4])
+    assert objective.after_training([], given)["at_edge"] is True
 
 
 def test_batches_are_asked_for_anew_with_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
