@@ -11,7 +11,7 @@ Shapes: n positions of a slice, V vocabulary, M entries.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 Entries = tuple[Tensor, Tensor, Tensor]
 """Scores, tokens and whether they may be read, [n, M] each."""
 
-WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """lam that is tried."""
+
+MOST_TARGETS = 50_000
+"""Targets of validation text that are enough to choose by; the batch that reaches them is read whole."""
 
 
 class Interpolated(Objective):
@@ -56,22 +59,41 @@ class Interpolated(Objective):
         shares = shares_of(scores.to(log_probs), readable, sharpness)
         return interpolated(log_probs, spread(shares, tokens, log_probs.shape[1]), weight, readable.any(1))
 
-    def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
-        """Choose lam and sharpness by the likelihood of validation text; ties go to the smaller ones."""
-        sums = torch.zeros(len(self.sharpnesses), len(WEIGHTS), dtype=torch.float64)
-        n_tokens = 0
-        for batch in valid:
-            for rows in slices(self.states(batch)):
-                sums += self._log_likelihoods(rows)
-                n_tokens += len(rows)
+    def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
+        """Choose lam and sharpness by the likelihood of validation text; ties go to the smaller ones.
+
+        Where there is more than `MOST_TARGETS`, batches from everywhere in it are read.
+
+        Returns:
+            Both numbers, `at_edge` (whether one of them is the last that was tried, so that the best may lie beyond),
+            the targets that were read, and their nats with and without what is remembered.
+        """
+        sums = torch.zeros(len(self.sharpnesses), len(WEIGHTS), dtype=torch.float64, device=self.chosen.device)
+        n_targets = 0
+        for rows in self.rows_from_everywhere(valid, MOST_TARGETS):
+            sums += self._log_likelihoods(rows)
+            n_targets += len(rows)
+        sums = sums.cpu()
         best = int(sums.argmax())
         weight, sharpness = WEIGHTS[best % len(WEIGHTS)], self.sharpnesses[best // len(WEIGHTS)]
         self.chosen.copy_(torch.tensor([weight, sharpness]))
-        found = {"weight": weight, "sharpness": sharpness}
-        if n_tokens:
+        is_last = weight == WEIGHTS[-1] or sharpness in (self.sharpnesses[0], self.sharpnesses[-1])
+        found: dict[str, float] = {"weight": weight, "sharpness": sharpness, "at_edge": weight > 0 and is_last}
+        if n_targets:
             alone = sums[0, WEIGHTS.index(0.0)]
-            found |= {"nll_alone": -float(alone) / n_tokens, "nll": -float(sums.flatten()[best]) / n_tokens}
-        return found
+            found |= {"nll_alone": -float(alone) / n_targets, "nll": -float(sums.flatten()[best]) / n_targets}
+        return {**found, "targets": n_targets}
+
+    def rows_from_everywhere(self, batches: Sequence[Batch], most: int) -> Iterator[Rows]:
+        """Yield slices of whole batches, in an order that is drawn once for all, until there are `most` targets."""
+        order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()
+        n_targets = 0
+        for number in order:
+            for rows in slices(self.states(batches[number]), self.slice_size):
+                yield rows
+                n_targets += len(rows)
+            if n_targets >= most:
+                return
 
     def _log_likelihoods(self, rows: Rows) -> Tensor:
         """Return the log-likelihood of a slice's targets for every setting of the grid, summed, float64."""
@@ -84,4 +106,4 @@ class Interpolated(Objective):
             of_entries = (shares * holds_target).sum(1)
             for weight in WEIGHTS:
                 sums.append(interpolated(of_model, of_entries, weight, has_entries).double().sum())
-        return torch.stack(sums).view(len(self.sharpnesses), len(WEIGHTS)).cpu()
+        return torch.stack(sums).view(len(self.sharpnesses), len(WEIGHTS))

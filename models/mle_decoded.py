@@ -10,7 +10,7 @@ Shapes: n positions, V vocabulary.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from bench.models.core.continuations import Written, write
+from bench.models.core.derived import Derived
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows
 
@@ -44,33 +45,52 @@ class Decoded(Objective):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__(backbone)
         self.register_buffer("chosen", torch.tensor([self.choices[0]]))
+        self._number = Derived(float)
 
     @abstractmethod
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: Tensor) -> Tensor:
+    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
         """Return the scores that are decoded, [n, V], from log-probabilities; -inf for a token that is ruled out."""
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
         """Log-probabilities behind the decoder, [n, V]."""
-        return self.decoded(super().decode_log_probs(rows, decoding), rows, self.chosen).log_softmax(1)
+        return self.decoded(super().decode_log_probs(rows, decoding), rows, self.number).log_softmax(1)
 
-    def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
-        """Choose the number; ties go to the first one."""
-        batches, n_texts = [], 0
-        for batch in valid:
-            batches.append(batch)
-            n_texts += len(batch["labels"])
-            if n_texts >= MOST_TEXTS:
-                break
-        shares = {choice: self._shares(batches, choice) for choice in self.choices}
+    @property
+    def number(self) -> float:
+        """`chosen` on the host; a step of decoding does not wait for it."""
+        return self._number.of(self.chosen)
+
+    def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
+        """Choose the number; ties go to the first one.
+
+        Returns:
+            The number, `at_edge` (whether it is the last that was tried, so that the best may lie beyond), how many
+            texts it was tried on, and both shares of different bigrams.
+        """
+        n_batches = n_texts = 0
+        while n_batches < len(valid) and n_texts < MOST_TEXTS:
+            n_texts += len(valid[n_batches]["labels"])
+            n_batches += 1
+        shares = {choice: self._shares(valid, n_batches, choice) for choice in self.choices}
         best = min(self.choices, key=lambda choice: abs(shares[choice][0] - shares[choice][1]))
         self.chosen.fill_(best)
-        return {"chosen": best, "texts": n_texts, "distinct_2": shares[best][0], "distinct_2_of_truth": shares[best][1]}
+        return {
+            "chosen": best,
+            "at_edge": best == self.choices[-1],
+            "texts": n_texts,
+            "distinct_2": shares[best][0],
+            "distinct_2_of_truth": shares[best][1],
+        }
 
-    def _shares(self, batches: Sequence[Batch], choice: float) -> tuple[float, float]:
-        """Return the share of different bigrams in what is written under a number, and in the truth of that length."""
+    def _shares(self, valid: Sequence[Batch], n_batches: int, choice: float) -> tuple[float, float]:
+        """Return the share of different bigrams in what is written under a number, and in the truth of that length.
+
+        Batches are asked for anew for each number: whoever makes them knows by it that this process goes on.
+        """
         self.chosen.fill_(choice)
         written, true = [], []
-        for batch in batches:
+        for number in range(n_batches):
+            batch = valid[number]
             for text in write(self, batch, decoding=self.under):
                 written.append(text.tokens)
                 true.append(true_continuation(batch, text))

@@ -36,7 +36,7 @@ class MLEPenalty(Decoded):
         super().__init__(backbone)
         self.under = under
 
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: Tensor) -> Tensor:
+    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
         """Log-probabilities times the penalty where a token was written before, [n, V]."""
         was_written = torch.zeros_like(log_probs)
         was_written.scatter_add_(1, rows.written.clamp_min(0), (rows.written >= 0).to(log_probs))

@@ -38,9 +38,9 @@ class Sampled(Decoded):
     def sampler(self, chosen: float) -> Sampler:
         """Return the sampler with a number."""
 
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: Tensor) -> Tensor:
+    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
         """Log-probabilities, -inf where the sampler would not draw, [n, V]."""
-        return log_probs.masked_fill(~self.sampler(float(chosen)).kept(log_probs), -math.inf)
+        return log_probs.masked_fill(~self.sampler(chosen).kept(log_probs), -math.inf)
 
 
 class MLEMinP(Sampled):

@@ -130,7 +130,8 @@ def key_again(cell: Cell, record: Mapping[str, Any]) -> str:
         parent_key = str(record["start"]["key"])
     if cell.second is not None:
         second_key = str(record["second"]["key"])
-    return trained_key_of(cell.config, method, cell.task, cell.donor, parent_key, second_key)
+    with_valid = "valid" in record["data"]  # not in the records of cells before 0.3 that selected their best step
+    return trained_key_of(cell.config, method, cell.task, cell.donor, parent_key, second_key, with_valid=with_valid)
 
 
 def evaluation_of(stored: StoredRows, task: Task) -> Evaluation:

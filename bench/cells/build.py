@@ -22,7 +22,6 @@ from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
-from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
@@ -196,19 +195,6 @@ def start(objective: Objective, cell: Cell, codec: Codec) -> None:
         is_new = load_part(objective, load_verified(cell.start, content), cell.start.path)
     if is_new:
         objective.warm_start(first_batches(cell, codec))
-
-
-def batches_of(cell: Cell, codec: Codec, split: str) -> Iterator[Batch]:
-    """Yield every batch of a split in order; of the validation split those rows that validation reads."""
-    rows = cell.task.encoded(split, codec, exemplars=exemplars_of(cell, split))
-    numbers = np.arange(len(rows))
-    if split == "valid":
-        ids = [row.id for row in rows]
-        wanted = set(chosen(ids, cell.config.trainer.validate_rows))
-        numbers = np.array([number for number, name in enumerate(ids) if name in wanted])
-    size = cell.config.trainer.batch_size
-    for at in range(0, len(numbers), size):
-        yield codec.picked(rows, numbers[at : at + size])  # type: ignore[misc]
 
 
 def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:

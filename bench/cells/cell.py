@@ -90,6 +90,8 @@ def trained_key_of(
     donor: CellFolder | None = None,
     parent_key: str = "",
     second_key: str = "",
+    *,
+    with_valid: bool = True,
 ) -> str:
     """Return the hash of everything that decides the trained weights.
 
@@ -97,6 +99,7 @@ def trained_key_of(
         donor: the cell its weights start from, as `trainer.init_from` names it.
         parent_key: of the cell it is fine-tuned from; empty for none.
         second_key: of the cell of its second model; empty for none.
+        with_valid: False for the key as it was before validation text was in it.
     """
     content: dict[str, Any] = {
         "schema": KEY_SCHEMA,
@@ -111,6 +114,8 @@ def trained_key_of(
         "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
         "seed": config.seed,
     }
+    if with_valid and is_validated(config, method):
+        content["task"]["valid"] = task.manifest("valid").sha256
     if not config.trainer.steps and not config.trainer.epochs:
         content["training"] = "none"  # before 0.3 it was one step
     if config.own:
@@ -120,6 +125,11 @@ def trained_key_of(
     if second_key:
         content["second"] = second_key
     return key_of(content)
+
+
+def is_validated(config: CellConfig, method: Method) -> bool:
+    """Whether validation text decides what is stored: the step that is kept, or what is chosen after the last one."""
+    return bool(config.trainer.select) or method.chooses_after_training
 
 
 def described(cell: Cell) -> dict[str, Any]:

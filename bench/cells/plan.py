@@ -17,6 +17,7 @@ from bench.cells.plan_checks import (
     check_precision,
     check_preset,
     check_shares,
+    unchoosable,
     undecodable,
     unshardable,
 )
@@ -287,7 +288,9 @@ class PlanBuilder:
             target_tokens=task.target_tokens(),
             options=config.method_options,
         )
-        return method.kind.why_not(place) or undecodable(method, config) or unshardable(method, self.arguments)
+        if reason := method.kind.why_not(place) or unchoosable(method, config, task):
+            return reason
+        return undecodable(method, config) or unshardable(method, self.arguments)
 
     def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method's second model does not fit, or None."""

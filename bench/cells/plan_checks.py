@@ -8,7 +8,7 @@ from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig
 from bench.config.resolve import Method
-from bench.errors import UsageError, did_you_mean
+from bench.errors import BenchError, UsageError, did_you_mean
 from bench.models.backbones import is_pretrained
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -19,6 +19,7 @@ __all__ = [
     "check_precision",
     "check_preset",
     "check_shares",
+    "unchoosable",
     "undecodable",
     "unshardable",
 ]
@@ -146,6 +147,21 @@ def undecodable(method: Method, config: CellConfig) -> str | None:
             method.kind.resolved(decoding)
     except UsageError as error:
         return f"cannot decode so: {error}"
+    return None
+
+
+def unchoosable(method: Method, config: CellConfig, task: Task) -> str | None:
+    """Return why a method that chooses something on validation text cannot, or None."""
+    if not method.chooses_after_training:
+        return None
+    if config.evaluation.split == "valid":
+        return "chooses on the validation split, which evaluation.split=valid would evaluate it on; evaluate on test"
+    try:
+        rows = task.manifest("valid").rows
+    except BenchError as error:
+        return f"chooses on the validation split, which cannot be read: {error}"
+    if not rows:
+        return "chooses on the validation split, which has no rows; give the task validation text"
     return None
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from bench.base.autocast import autocast
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
-from bench.cells.build import batches_of, build, exemplars_of, start
-from bench.cells.cell import Cell, described
+from bench.cells.build import build, exemplars_of, start
+from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.evaluators import to_device
 from bench.cells.how import How, device_of
 from bench.cells.paper_preset import PAPER
 from bench.cells.progress import WRITING
+from bench.cells.shared.after_training import fitted, stored_by_first
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
 from bench.cells.watched import is_lower_better
@@ -83,7 +80,9 @@ def work(
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
-            content = stored_by_first(cell.folder)
+            content = stored_by_first(cell.folder, scratch, on_beat)
+            if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
+                on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
         if content["status"] != "ok" or not rows_keys:
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
@@ -140,23 +139,6 @@ def train_cell(
         StateFiles(cell.folder.path / STATE).remove()
 
 
-def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat: OnBeat) -> dict[str, Any]:
-    """Let an objective take from data what no step trains; return what it says of it, or nothing.
-
-    One process does it, on its device; the others read what is stored.
-    """
-    if status != "ok" or type(objective).after_training is Objective.after_training:
-        return {}
-    objective.to(device_of(0)).eval()
-
-    def batches(split: str) -> Iterator[Any]:
-        for batch in beating(batches_of(cell, codec, split), "after training", on_beat):
-            yield to_device({**batch}, objective.device)
-
-    with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
-        return {"after_training": objective.after_training(batches("train"), batches("valid"))}
-
-
 def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
     """Store that there is nothing to train, then the texts of a baseline; one process does it."""
     started = time.monotonic()
@@ -174,16 +156,6 @@ def leak_of(cell: Cell) -> str | None:
     """Return a warning when exemplars give training targets away and not those of the evaluation, or None."""
     equal_targets = bool(cell.config.method_options.get("equal_targets", True))
     return cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets)
-
-
-def stored_by_first(folder: CellFolder) -> dict[str, Any]:
-    """Return what is stored of the training, waiting for the first rank to store it.
-
-    Every rank evaluates what is stored, which another run may have trained at the same time.
-    """
-    while (content := folder.trained()) is None:
-        time.sleep(0.05)
-    return content
 
 
 def make_rows(
@@ -311,13 +283,16 @@ def tidy(cell: Cell) -> None:
 
 def about(cell: Cell) -> dict[str, Any]:
     """Return what a record of a trained cell says of any method."""
+    splits = ["train", cell.config.evaluation.split]
+    if is_validated(cell.config, cell.method):
+        splits.append("valid")
     content = {
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
         "start": origin(cell.start),
         "seed_scheme": "sha256-counter/1",
-        "data": {name: cell.task.manifest(name).as_dict() for name in ("train", cell.config.evaluation.split)},
+        "data": {name: cell.task.manifest(name).as_dict() for name in splits},
     }
     hub_rows = cell.task.hub_rows()
     if hub_rows is not None and not hub_rows.is_pinned:

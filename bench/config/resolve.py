@@ -112,6 +112,11 @@ class Method:
         return bool(getattr(self.kind, "training_free", False)) or self.settings.get("trainer.steps") == 0
 
     @property
+    def chooses_after_training(self) -> bool:
+        """Whether it takes something from data behind the last step: what it chooses, it chooses on validation text."""
+        return issubclass(self.kind, Objective) and self.kind.after_training is not Objective.after_training
+
+    @property
     def only_reads(self) -> bool:
         """Whether nothing is trained for it: it reads another method's cell."""
         return self.evaluation_variant != EvaluationVariant()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bench.cells.cell import Cell
 from bench.cost.parameters import Parameters
 
-__all__ = ["Disk", "disk_of"]
+__all__ = ["Disk", "disk_of", "takes_steps"]
 
 STATES = 2
 """States of a training that are kept at a time, to go on from."""
@@ -33,11 +33,24 @@ class Disk:
     rows: int
 
 
-def disk_of(cell: Cell, parameters: Parameters) -> Disk:
-    """Return the bytes of a cell on disk."""
-    checkpoint = parameters.item_bytes * parameters.total
+def takes_steps(cell: Cell) -> bool:
+    """Whether a cell is trained at all."""
+    return bool(cell.config.trainer.steps or cell.config.trainer.epochs)
+
+
+def disk_of(cell: Cell, parameters: Parameters, kept: int = 0) -> Disk:
+    """Return the bytes of a cell on disk; one that takes no step has no states.
+
+    Args:
+        cell: a planned one.
+        parameters: of its objective.
+        kept: bytes that it keeps of its training text.
+    """
+    checkpoint = parameters.item_bytes * parameters.total + kept
     state = checkpoint + 2 * parameters.item_bytes * parameters.trained  # with both moments of AdamW
-    if cell.config.trainer.select:
+    if not takes_steps(cell):
+        state = 0
+    elif cell.config.trainer.select:
         state += checkpoint  # the best weights so far
     rows = 0
     for what in cell.evaluations.values():

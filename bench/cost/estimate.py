@@ -12,15 +12,19 @@ import torch
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cost.devices import Device, this_machine
-from bench.cost.disk import disk_of
+from bench.cost.disk import disk_of, takes_steps
 from bench.cost.flops import flops_of_row
 from bench.cost.hours import assumed, hours_of, measured
-from bench.cost.memory import MARGIN, largest_micro_batch, peak_bytes
+from bench.cost.memory import MARGIN, forward_bytes, largest_micro_batch, peak_bytes
 from bench.cost.trace import Trace, Tracer
 from bench.cost.training_rows import longest, training_rows
 from bench.errors import BenchError
+from bench.models.core.objective import Objective
 
 __all__ = ["Cost", "estimate", "micro_batches", "sums"]
+
+
+NOT_COUNTED = "what it reads of training and validation text after the last step is not counted"
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,14 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
     rows = training_rows(cell)
     fitted = _fitted(trace, cell, device, world, accumulate)
     utilisation = measured(cell, trace.products, rows, device) or assumed(device, trainer.precision)
-    disk = disk_of(cell, parameters)
+    n_targets = round(rows.rows * rows.average.target)
+    kept = 0
+    if issubclass(cell.method.kind, Objective):
+        kept = cell.method.kind.kept_bytes(cell.config.method_options, trace.products.width, n_targets)
+    disk = disk_of(cell, parameters, kept)
+    note = trace.note
+    if cell.method.chooses_after_training:
+        note = NOT_COUNTED
     steps = flops = hours = None
     if rows.rows or trainer.steps:
         steps = trainer.n_steps(rows.rows)
@@ -123,7 +134,7 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
         state_bytes=disk.states,
         row_bytes=disk.rows,
         rows_from=rows.why,
-        note=trace.note,
+        note=note,
     )
 
 
@@ -157,6 +168,8 @@ def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) ->
     """Return peak memory with the largest micro-batch that fits, or with one row where none does."""
 
     def phases(rows: int, accumulate: int) -> dict[str, float]:
+        if not takes_steps(cell):
+            return forward_bytes(trace.memory, trace.parameters, rows, device.kind)
         return peak_bytes(trace.memory, trace.parameters, rows, accumulate, device.kind)
 
     def peak(rows: int, accumulate: int) -> float:
@@ -187,7 +200,7 @@ def _advice(phases: Mapping[str, float], cell: Cell, available: float) -> str:
     most = longest(cell)
     needed = amount(MARGIN * max(phases.values()), "B")
     tries = ["a device with more memory"]
-    if MARGIN * phases["optimiser"] < available:
+    if MARGIN * phases.get("optimiser", 0.0) < available:
         tries.append(f"a smaller trainer.max_source or trainer.max_target than {most.source:.0f} and {most.target:.0f}")
     else:
         tries.append("a smaller backbone; weights, moments and gradients alone are too large")

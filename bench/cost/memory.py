@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bench.cost.parameters import Parameters
 
-__all__ = ["MARGIN", "Lengths", "Memory", "largest_micro_batch", "peak_bytes"]
+__all__ = ["MARGIN", "Lengths", "Memory", "forward_bytes", "largest_micro_batch", "peak_bytes"]
 
 MARGIN = 1.15
 """What a peak is multiplied with before it is said to fit."""
@@ -102,6 +102,14 @@ def peak_bytes(memory: Memory, parameters: Parameters, rows: int, accumulate: in
         "backward": held + kept + backward + heap,
         "optimiser": held + gradients + copies,
     }
+
+
+def forward_bytes(memory: Memory, parameters: Parameters, rows: int, kind: str) -> dict[str, float]:
+    """Return the bytes of reading a batch with weights that are not trained, as `peak_bytes` those of a step."""
+    heap = 0.0
+    if kind == "cpu":
+        heap = HEAP * memory.at("activations", rows)
+    return {"forward": parameters.item_bytes * parameters.total + memory.at("forward", rows) + heap}
 
 
 def largest_micro_batch(

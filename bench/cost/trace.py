@@ -23,6 +23,7 @@ from bench.base.keys import key_of
 from bench.cells.cell import Cell, without
 from bench.config.resolve import find_method
 from bench.cost.blank import blank_backbone, objective_over
+from bench.cost.disk import takes_steps
 from bench.cost.flops import Products, products_of
 from bench.cost.memory import Lengths, Memory
 from bench.cost.parameters import Parameters, count
@@ -118,6 +119,8 @@ class Tracer:
         try:
             objective = objective_over(cell.method, cell.config.method_options, backbone, where.fake, target)
             parameters = count(objective)
+            if not takes_steps(cell):  # it has no loss, and no number of its memory is read
+                objective = objective_over(find_method("mle"), {}, backbone, where.fake, target)
             try:
                 memory = traced(objective, where, passes)
             except (BenchError, RuntimeError, TypeError, ValueError, NotImplementedError):

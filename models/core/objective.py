@@ -16,7 +16,7 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, T positions of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -138,6 +138,17 @@ class Objective(Trainable):
             return f"needs targets of {cls.min_target_tokens} tokens; these have about {place.target_tokens:.0f}"
         return None
 
+    @classmethod
+    def kept_bytes(cls, options: Mapping[str, Any], width: int, n_targets: int) -> int:
+        """Return the bytes of a checkpoint that hold training text, beside parameters; a plan of costs asks.
+
+        Args:
+            options: of the method, by name.
+            width: of a state.
+            n_targets: of the training text.
+        """
+        return 0
+
     # Hooks ------------------------------------------------------------------------------------------------------
 
     def log_probs(self, rows: Rows) -> Tensor:
@@ -209,12 +220,12 @@ class Objective(Trainable):
     def warm_start(self, batches: Iterable[Batch]) -> None:
         """Fit the method's new weights to a pretrained backbone; called before the first step, only on such a one."""
 
-    def after_training(self, train: Iterable[Batch], valid: Iterable[Batch]) -> dict[str, float]:
+    def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
 
         Args:
-            train: every batch of the training split, in order.
-            valid: those of the validation split, or of as many rows of it as `trainer.validate_rows` says.
+            train: every batch of the training split, in order; one is collated whenever it is asked for.
+            valid: likewise those of the validation split, or of as many rows of it as `trainer.validate_rows` says.
 
         Returns:
             What was chosen, for the record.

@@ -5,8 +5,8 @@
     q of nearest neighbours:      q(w) ~ sum over the k nearest keys i of the datastore that hold w of exp(-d_i^2 / T)
 
 Grave et al. 2017 (continuous cache, their eq. 3 and 4), Khandelwal et al. 2020 (kNN-LM, their eq. 2 and 3). Everything
-is at least fp32. The global form of Grave et al., one softmax over scores and cache, is eq. 3 of HistAlign: it is in
-`bench.models.functional.cache`.
+is at least fp32; so are distances under autocast, since they are differences of large products. The global form of
+Grave et al., one softmax over scores and cache, is eq. 3 of HistAlign: it is in `bench.models.functional.cache`.
 
 Shapes: n positions, M memory entries, N keys, k neighbours, V tokens, D width.
 """
@@ -40,14 +40,17 @@ def shares_of(scores: Tensor, readable: Tensor, sharpness: Tensor | float) -> Te
     return shares.nan_to_num(0.0)  # a softmax over nothing
 
 
-def nearest_keys(states: Tensor, keys: Tensor, k: int, at_once: int = 65_536) -> tuple[Tensor, Tensor]:
+def nearest_keys(
+    states: Tensor, keys: Tensor, k: int, at_once: int = 65_536, norms: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """The k nearest keys of each state by squared Euclidean distance, exactly, a part of the keys at a time.
 
     Args:
-        states: ``[n, D]``.
+        states: ``[n, D]``, any floating dtype; fp32 or wider is computed in.
         keys: ``[N, D]``, any floating dtype; a part of them is taken to the dtype of the states at once.
         k: at most N are found.
         at_once: keys of a part.
+        norms: ``[N]`` squared norms of the keys, where the caller keeps them.
 
     Returns:
         ``[n, min(k, N)]`` squared distances, the nearest first, and the int64 numbers of their keys.
@@ -56,16 +59,22 @@ def nearest_keys(states: Tensor, keys: Tensor, k: int, at_once: int = 65_536) ->
     >>> distances, found
     (tensor([[1., 4.]]), tensor([[1, 2]]))
     """
+    states = states.to(torch.promote_types(states.dtype, torch.float32))
     best = states.new_empty(len(states), 0)
     numbers = torch.empty(len(states), 0, dtype=torch.long, device=states.device)
-    for start in range(0, len(keys), at_once):
-        part = keys[start : start + at_once].to(states.dtype)
-        distances = (part.square().sum(1) - 2 * states @ part.mT).add_(states.square().sum(1)[:, None])
-        here, at = distances.topk(min(k, len(part)), dim=1, largest=False)
-        best, numbers = torch.cat([best, here], 1), torch.cat([numbers, at + start], 1)
-        best, order = best.topk(min(k, best.shape[1]), dim=1, largest=False)
-        numbers = numbers.gather(1, order)
-    return best.clamp_min(0), numbers
+    with torch.autocast(device_type=states.device.type, enabled=False):
+        for start in range(0, len(keys), at_once):
+            part = keys[start : start + at_once].to(states.dtype)
+            if norms is None:
+                lengths = part.square().sum(1)
+            else:
+                lengths = norms[start : start + at_once].to(states.dtype)
+            distances = torch.addmm(lengths, states, part.mT, alpha=-2)  # [n, at_once], without the states' own norms
+            here, at = distances.topk(min(k, len(part)), dim=1, largest=False)
+            best, numbers = torch.cat([best, here], 1), torch.cat([numbers, at + start], 1)
+            best, order = best.topk(min(k, best.shape[1]), dim=1, largest=False)
+            numbers = numbers.gather(1, order)
+    return best.add(states.square().sum(1, keepdim=True)).clamp_min(0), numbers
 
 
 def spread(shares: Tensor, tokens: Tensor, vocabulary_size: int) -> Tensor:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
 from bench.models.core.states import States
@@ -106,6 +107,20 @@ def sleep(ranks: str) -> None:
     Path(bed, f"asleep.{rank}").write_text(str(os.getpid()))
     while not Path(bed, "go").exists():
         time.sleep(0.02)
+
+
+class ReadsSlowly(Objective):
+    """Takes its time with each batch after the training, on the one rank that reads them, or stops at the second."""
+
+    name: ClassVar[str] = "reads-slowly"
+    paper: ClassVar[str] = "for tests"
+
+    def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
+        for number, _ in enumerate(train):
+            if number == 1:
+                sleep(os.environ.get("SLEEPS", ""))
+            time.sleep(float(os.environ["EACH"]))
+        return {"read": len(train)}
 
 
 class Large(Objective):

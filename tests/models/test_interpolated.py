@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +14,11 @@ import torch
 import bench
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.states import slices
+from bench.models.core.remake import remade
+from bench.models.core.states import Rows, slices
 from bench.models.interpolated import WEIGHTS, Interpolated
 from bench.models.mle_knn import MLEKNN
+from bench.perf.operations import counted
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
 
@@ -102,6 +106,160 @@ def test_all_targets_are_kept_where_there_is_room() -> None:
     with torch.no_grad():
         objective.after_training(given, given)
     assert objective.values.tolist() == targets
+
+
+class Asked(list[Batch]):
+    """Batches that note which of them were asked for."""
+
+    def __init__(self, given: list[Batch]) -> None:
+        super().__init__(given)
+        self.numbers: list[int] = []
+
+    def __getitem__(self, number: Any) -> Any:
+        self.numbers.append(number)
+        return super().__getitem__(number)
+
+
+def neighbours(kind: str = "small-causal", **options: int) -> MLEKNN:
+    objective = made(kind, "mle.knn", **{"keys": 40, "k": 6, **options}).eval()
+    assert isinstance(objective, MLEKNN)
+    return objective
+
+
+def rows_of_a_batch(objective: Interpolated, number: int, kind: str = "small-causal") -> Rows:
+    return next(iter(slices(objective.states(batches(kind)[number]))))
+
+
+def fill(objective: MLEKNN, n: int) -> Rows:
+    """Put the first n states of a batch into the datastore; its other places are empty."""
+    rows = rows_of_a_batch(objective, 0)
+    objective.values.fill_(-1)
+    objective.keys[:n], objective.values[:n] = rows.hidden[:n], rows.targets[:n]
+    return rows
+
+
+@torch.no_grad()
+def test_only_batches_that_there_is_room_for_are_made() -> None:
+    objective = neighbours()
+    given = Asked([batches("small-causal")[0]] * 30)
+    n_targets = int((given[0]["labels"] != -100).sum())
+    objective.most_keys = 3 * n_targets - 2
+    objective.prepare(torch.tensor([30 * n_targets]))
+    given.numbers.clear()
+    assert objective.after_training(given, [])["keys"] == objective.most_keys
+    assert given.numbers == [0, 10, 20]
+
+
+@torch.no_grad()
+def test_empty_places_take_no_part_in_a_search() -> None:
+    """They lie at the origin, which is nearer to a state than most of the keys."""
+    objective = neighbours()
+    fill(objective, 10)
+    rows = rows_of_a_batch(objective, 1)
+    scores, tokens, readable = objective.entries(rows)
+    every = (rows.hidden.float()[:, None] - objective.keys[:10].float()).square().sum(2)
+    torch.testing.assert_close(-scores * objective.mean_distance, every.sort(1).values[:, :6].to(scores.dtype))
+    assert readable.all()
+    assert torch.equal(tokens, objective.values[every.argsort(1)[:, :6]])
+    fill(objective, 0)
+    torch.testing.assert_close(objective.log_probs(rows), objective.logits(rows).log_softmax(1))
+
+
+@torch.no_grad()
+def test_keys_are_made_ready_once_and_again_when_they_change() -> None:
+    objective = neighbours()
+    fill(objective, 10)
+    rows = rows_of_a_batch(objective, 1)
+    first = objective.entries(rows)
+    with counted() as operations:
+        again = objective.entries(rows)
+    assert dict(operations.waits) == {}
+    assert torch.equal(first[0], again[0])
+    other = neighbours()
+    other.load_state_dict({**objective.state_dict(), "values": objective.values.flip(0)})
+    assert not torch.equal(other.entries(rows)[0], first[0])
+    other.load_state_dict(objective.state_dict())
+    assert torch.equal(other.entries(rows)[0], first[0])
+    assert "mean_distance" in objective.state_dict()
+    assert not any(tensor.dtype == torch.float32 for tensor in objective.state_dict().values())
+
+
+@torch.no_grad()
+def test_temperatures_are_relative_to_the_distances_of_a_model() -> None:
+    """States ten times as large, with a head of a tenth, are the same model and get the same numbers."""
+    given = batches("small-causal")
+    found = [far_apart(factor).after_training(given, given) for factor in (1.0, 10.0)]
+    assert found[1]["mean_squared_distance"] == pytest.approx(100 * found[0]["mean_squared_distance"], rel=1e-4)
+    for name in ("weight", "sharpness", "nll", "nll_alone"):
+        assert found[1][name] == pytest.approx(found[0][name], rel=1e-4)
+
+
+def far_apart(factor: float) -> MLEKNN:
+    """The same model over states that are so many times as large."""
+    objective = neighbours()
+    states, logits = objective.states, objective.logits
+    objective.states = lambda batch: scaled(states(batch), factor)  # type: ignore[method-assign]
+    objective.logits = lambda rows: logits(scaled(rows, 1 / factor))  # type: ignore[method-assign]
+    return objective
+
+
+def scaled(states: Any, factor: float) -> Any:
+    return replace(states, hidden=factor * states.hidden)
+
+
+@torch.no_grad()
+def test_states_too_large_for_a_key_are_refused() -> None:
+    objective = neighbours()
+    objective.keys = objective.keys.half()
+    states = objective.states
+    objective.states = lambda batch: scaled(states(batch), 1e6)  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match=r"up to 65,504; a state of this model has larger ones.*leave mle.knn out"):
+        objective.after_training(batches("small-causal"), batches("small-causal"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_autocast_chooses_what_full_precision_does(name: str) -> None:
+    """The same states: products with keys and memory are not lowered, so that what is read is the same."""
+    objective = mixed(name, "small-causal").float()
+    given = batches("small-causal")
+    with torch.no_grad():
+        objective.after_training(given, given)
+        rows = rows_of_a_batch(objective, 1)
+        scores, tokens, _ = objective.entries(rows)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            lowered = objective.entries(rows)
+    torch.testing.assert_close(lowered[0], scores)
+    assert torch.equal(lowered[1], tokens)
+
+
+@torch.no_grad()
+def test_a_choice_at_the_end_of_its_grid_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training text as validation text: its own states are the nearest, and the more they count the better."""
+    objective, given = neighbours(keys=500, k=6), batches("small-causal")
+    found = objective.after_training(given, given)
+    assert found["weight"] == WEIGHTS[-1] == 0.9
+    assert found["at_edge"] is True
+    assert objective.after_training(given, [])["at_edge"] is False  # nothing speaks for another weight than 0
+
+
+@torch.no_grad()
+def test_enough_validation_text_is_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.models.interpolated.MOST_TARGETS", 40)
+    objective, given = mixed("mle.cache", "small-causal"), Asked([batches("small-causal")[0]] * 50)
+    each = int((batches("small-causal")[0]["labels"] != -100).sum())
+    found = objective.after_training([], given)
+    assert found["targets"] == each * len(given.numbers) >= 40 > found["targets"] - each
+    assert len(set(given.numbers)) == len(given.numbers)
+
+
+@torch.no_grad()
+def test_a_checkpoint_alone_is_enough() -> None:
+    objective = neighbours()
+    fill(objective, 10)
+    again = remade(MLEKNN, {"state_dict": objective.state_dict(), "objective": {}}, "objective", objective.backbone,
+                   None, {"keys": 40, "k": 6})  # fmt: skip
+    assert torch.equal(again.values, objective.values)
+    assert torch.equal(again.keys, objective.keys.half())
 
 
 def test_cells_take_the_weights_of_mle_as_they_are(bench: Callable[..., Ended], tmp_path: Path) -> None:

@@ -14,13 +14,15 @@ from bench.decodings.greedy import Greedy
 from bench.decodings.min_p import MinP
 from bench.decodings.sample import Sample
 from bench.decodings.typical import Typical
+from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.objective import Place
 from bench.models.core.states import slices
 from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
 from bench.models.mle_sampled import MLEMinP, MLETypical
+from bench.perf.operations import counted
 from tests.conftest import Ended
-from tests.models.test_interpolated import batches
+from tests.models.test_interpolated import Asked, batches
 from tests.models.test_objectives import made
 
 NAMES = ("mle.penalty", "mle.min_p", "mle.typical")
@@ -67,7 +69,7 @@ def test_a_penalty_is_on_what_was_written_and_on_nothing_else(kind: str) -> None
         whole = objective.log_probs(rows)
         assert torch.equal(objective.decode_log_probs(rows, Greedy()), whole.log_softmax(1))  # a penalty of 1
         objective.chosen.fill_(1.5)
-        found = objective.decoded(whole, rows, objective.chosen)
+        found = objective.decoded(whole, rows, objective.number)
     for row, log_probs, before in zip(found, whole, rows.written.tolist(), strict=True):
         written = {token for token in before if token >= 0}
         expected = [1.5 * float(x) if token in written else float(x) for token, x in enumerate(log_probs)]
@@ -88,9 +90,50 @@ def test_the_number_nearest_to_true_texts_is_chosen(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("bench.models.mle_decoded.write", written)
     found = objective.after_training([], batches("small-encdec"))
-    assert found["chosen"] == 0.05
+    assert (found["chosen"], found["at_edge"]) == (0.05, False)
     assert found["distinct_2"] == found["distinct_2_of_truth"] > 0.2
     assert float(objective.chosen) == pytest.approx(0.05)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_of_decoding_does_not_wait_for_the_number(name: str) -> None:
+    objective = decoder(name)
+    rows = first_rows(objective)
+    before = objective.decode_log_probs(rows, Sample())
+    with counted() as operations:
+        objective.decode_log_probs(rows, Sample())
+    assert dict(operations.waits) == {}
+    objective.chosen.fill_(objective.choices[-1])
+    assert not torch.equal(objective.decode_log_probs(rows, Sample()), before)
+
+
+def test_a_number_at_the_end_of_those_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last number alone writes texts without a token that comes again, as the true ones."""
+    objective, given = decoder("mle.penalty"), batches("small-encdec")
+
+    def written(objective: Decoded, batch: Batch, *, decoding: str) -> list[Written]:
+        tokens = [7, 7, 7, 7]
+        if objective.number == pytest.approx(objective.choices[-1]):
+            tokens = list(range(4))
+        return [Written(row, [], tokens) for row in range(len(batch["labels"]))]
+
+    monkeypatch.setattr("bench.models.mle_decoded.write", written)
+    monkeypatch.setattr("bench.models.mle_decoded.distinct_2", lambda texts: len(set(texts[0])) / 4)
+    monkeypatch.setattr("bench.models.mle_decoded.true_continuation", lambda batch, text: [1, 2, 3, 4])
+    assert objective.after_training([], given)["at_edge"] is True
+
+
+def test_batches_are_asked_for_anew_with_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that whoever makes them can say that this process goes on."""
+    objective, given = decoder("mle.penalty"), Asked(batches("small-encdec") * 2)
+    monkeypatch.setattr("bench.models.mle_decoded.MOST_TEXTS", 9)
+    written: list[int] = []
+    monkeypatch.setattr("bench.models.mle_decoded.write", lambda *a, **k: written.append(len(given.numbers)) or [])
+    found = objective.after_training([], given)
+    assert (found["texts"], found["at_edge"]) == (12, False)
+    n_tried = 3 * len(objective.choices)
+    assert written == [3 + number for number in range(1, n_tried + 1)]
 
 
 def test_the_truth_behind_a_prompt_of_running_text() -> None:

@@ -10,7 +10,7 @@ from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.cost import trace
 from bench.cost.devices import DEVICES, device_asked
-from bench.cost.estimate import micro_batches, tracer_of
+from bench.cost.estimate import NOT_COUNTED, micro_batches, tracer_of
 from bench.cost.plan_costs import costs_of_plan
 from bench.cost.text import cost_text
 from bench.cost.trace import MLE_NOTE, Tracer, kept_traces
@@ -209,3 +209,16 @@ def test_auto_runs_a_backbone_once_for_its_methods(tmp_path, monkeypatch):
         assert micro_batches(cell, 1) == 1
     assert len(made) == 1
     tracer_of.cache_clear()
+
+
+def test_what_is_not_trained_has_no_loss_no_states_and_its_datastore(tmp_path):
+    """Its weights are read once forward; keys are counted, and what is chosen on text is said not to be."""
+    asked = plan("text", "mle", "mle.knn", "mle.penalty", results=str(tmp_path), sets=(*TINY, "method.keys=20"))
+    mle, knn, penalty = costs_of_plan(asked, device_asked("cpu", None, 1)).cells
+    assert mle.phase != "forward"
+    assert mle.state_bytes > 0
+    for cost in (knn, penalty):
+        assert (cost.phase, cost.state_bytes, cost.hours, cost.note) == ("forward", 0, 0.0, NOT_COUNTED)
+        assert cost.memory_bytes < mle.memory_bytes
+    assert penalty.checkpoint_bytes == mle.checkpoint_bytes
+    assert knn.checkpoint_bytes - mle.checkpoint_bytes == 20 * (2 * 16 + 8)

@@ -66,6 +66,29 @@ def test_neighbours_are_those_of_an_obvious_search(seed: int, n_keys: int, k: in
         assert [distance for distance, _ in every] == pytest.approx(row.tolist())
 
 
+def test_distances_are_not_lowered_by_autocast() -> None:
+    """Products of states that share a large part cancel: in bfloat16 a third of the neighbours were other ones."""
+    torch.manual_seed(0)
+    common = 3 * torch.randn(64)
+    states, keys = common + torch.randn(8, 64), (common + torch.randn(500, 64)).half()
+    expected, neighbours = nearest_keys(states, keys, 16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        distances, found = nearest_keys(states, keys, 16)
+        of_lowered, _ = nearest_keys(states.bfloat16(), keys, 16)
+    assert torch.equal(found, neighbours)
+    assert torch.equal(distances, expected)
+    assert of_lowered.dtype == torch.float32
+
+
+def test_norms_that_are_kept_change_nothing() -> None:
+    torch.manual_seed(0)
+    states, keys = torch.randn(3, 4), torch.randn(20, 4)
+    expected = nearest_keys(states, keys, 5)
+    for at_once in (7, 20):
+        found = nearest_keys(states, keys, 5, at_once, keys.square().sum(1))
+        torch.testing.assert_close(found, expected)
+
+
 def test_a_row_without_entries_is_the_model_alone() -> None:
     log_probs = torch.randn(2, 5, dtype=torch.float64).log_softmax(1).requires_grad_()
     readable = torch.tensor([[False, False], [True, False]])

@@ -1,0 +1,147 @@
+"""bench/cells/after_training.py: batches that are made when they are asked for, and signs of life of all ranks."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bench.cells.build import build
+from bench.cells.shared import after_training
+from bench.cells.shared.after_training import SplitBatches, fitted, stored_by_first
+from bench.errors import UsageError
+from bench.processes.heartbeat import Heartbeat
+from tests.bench.cells.planned import TABLES, plan
+
+pytestmark = pytest.mark.usefixtures("sample_data")
+SMALL = ("backbone.width=16", "backbone.layers=1", "trainer.batch_size=3", "backbone.vocabulary=300")
+
+
+def cell_of(method: str, *sets: str) -> Any:
+    return plan(task=TABLES, method=method, sets=(*SMALL, *sets)).cells[-1]
+
+
+def test_batches_are_those_of_the_split_in_order() -> None:
+    cell = cell_of("mle")
+    _, codec = build(cell)
+    beats: list[tuple[str, int]] = []
+    batches = SplitBatches(cell, codec, "train", torch.device("cpu"), lambda stage, step=0: beats.append((stage, step)))
+    assert len(batches) == 3
+    assert beats == []
+    every = list(batches)
+    assert [len(batch["labels"]) for batch in every] == [3, 3, 2]
+    assert beats == [("after training", number) for number in (1, 2, 3)]
+    whole = cell.task.encoded("train", codec)
+    expected = codec.picked(whole, torch.arange(3, 6).numpy())
+    assert torch.equal(batches[1]["labels"], expected["labels"])
+    assert torch.equal(batches[-2]["labels"], expected["labels"])
+    assert [len(batch["labels"]) for batch in batches[1:]] == [3, 2]
+    with pytest.raises(IndexError):
+        batches[3]
+
+
+def test_nothing_is_encoded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = cell_of("mle.cache")
+    objective, codec = build(cell)
+    asked: list[str] = []
+    encoded = cell.task.encoded
+    monkeypatch.setattr(cell.task, "encoded", lambda split, *a, **k: asked.append(split) or encoded(split, *a, **k))
+    fitted(cell, objective, codec, "ok", lambda stage, step=0: None)
+    assert asked == ["valid"]
+
+
+def test_validation_rows_are_those_that_validation_reads() -> None:
+    _, codec = build(cell_of("mle"))
+    some = SplitBatches(cell_of("mle", "trainer.validate_rows=4"), codec, "valid", torch.device("cpu"))
+    assert [len(batch["labels"]) for batch in some] == [3, 1]
+
+
+def test_every_batch_of_texts_is_a_sign_of_life() -> None:
+    """For each number that is tried, not for each batch that was read once."""
+    cell = cell_of("mle.penalty", "trainer.max_target=3")
+    objective, codec = build(cell)
+    beats: list[str] = []
+    fitted(cell, objective, codec, "ok", lambda stage, step=0: beats.append(stage))
+    n_batches = -(-8 // 3)
+    assert len(beats) >= n_batches * 6
+
+
+def test_no_validation_rows_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = cell_of("mle.cache")
+    objective, codec = build(cell)
+    monkeypatch.setattr(SplitBatches, "__len__", lambda self: 0)
+    with pytest.raises(UsageError, match="which has no rows that fit the model; give the task more validation text"):
+        fitted(cell, objective, codec, "ok", lambda stage, step=0: None)
+
+
+def test_nothing_is_taken_from_data_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = cell_of("mle")
+    objective, codec = build(cell)
+    assert fitted(cell, objective, codec, "ok", no_signs) == {}
+    assert fitted(cell_of("mle.cache"), objective, codec, "diverged", no_signs) == {}
+
+
+def no_signs(stage: str, step: int = 0) -> None:
+    raise AssertionError("there is nothing to say")
+
+
+class Folder:
+    """A cell that is stored when the test says so."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, Any] | None = None
+        self.looks = 0
+
+    def trained(self) -> dict[str, Any] | None:
+        self.looks += 1
+        return self.content
+
+
+def test_a_rank_that_waits_lives_as_long_as_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives signs while the first rank does, and none while that one is silent."""
+    monkeypatch.setattr(after_training, "LOOK_S", 0.001)
+    first, folder, beats = Heartbeat(tmp_path / "heartbeat.0"), Folder(), list[tuple[str, int]]()
+    first("training", 5)
+    found: list[Any] = []
+
+    def wait() -> None:
+        found.append(stored_by_first(folder, tmp_path, lambda stage, step=0: beats.append((stage, step))))  # type: ignore[arg-type]
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    look_again(folder)
+    assert beats == []
+    for step in (1, 2):
+        first("after training", step)
+        look_again(folder)
+        assert beats[-1] == ("waiting for rank 0", step)
+        assert len(beats) == 2 * step
+    look_again(folder)
+    assert len(beats) == 4
+    folder.content = {"status": "ok"}
+    waiting.join(10)
+    assert found == [{"status": "ok"}]
+
+
+def look_again(folder: Folder) -> None:
+    """Wait until the waiting rank has looked a few times."""
+    before, pause = folder.looks, threading.Event()
+    for _ in range(10_000):
+        if folder.looks > before + 3:
+            return
+        pause.wait(0.001)
+    raise AssertionError("it does not look")
+
+
+def test_where_the_first_rank_cannot_be_seen_it_gives_signs_all_the_same(tmp_path: Path) -> None:
+    folder, beats = Folder(), list[str]()
+
+    def on_beat(stage: str, step: int = 0) -> None:
+        beats.append(stage)
+        folder.content = {"status": "ok"}
+
+    assert stored_by_first(folder, tmp_path, on_beat) == {"status": "ok"}  # type: ignore[arg-type]
+    assert beats == ["waiting for rank 0"]
