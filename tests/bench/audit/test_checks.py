@@ -47,6 +47,8 @@ def test_trials_of_a_sequence_are_told_from_trials_with_gaps(name: str, own: flo
         assert are_at(dimension, shares[:number], values[:number])
     assert not are_at(dimension, shares[:6], values[1:7])
     assert not are_at(dimension, shares[:2], ["best", values[1]])
+    nearly = str(1.03 * float(values[5]) + 0.001)
+    assert not are_at(dimension, shares[:6], [*values[:5], nearly])
 
 
 def test_a_seed_is_missing_where_half_of_the_other_methods_have_it() -> None:
