@@ -1,21 +1,16 @@
-"""Across: whether the cells of a store fit each other: copied seeds, and searches that are what they say."""
+"""Across: whether the cells of a store fit each other: copies, and seeds that a method lacks."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain
 
 from bench.audit.finding import Finding, alarm, question
 from bench.audit.remade import StoredCell
 from bench.base.keys import key_of
 
-__all__ = ["check_copies", "check_searches", "check_settings"]
-
-TOLERANCE = 1e-9
-MANY_SETTINGS = 3
-"""Settings of a method on the test split, without a search on record, that are asked about."""
+__all__ = ["check_copies", "check_seeds"]
 
 
 def check_copies(cells: Sequence[StoredCell]) -> Iterator[Finding]:
@@ -36,96 +31,27 @@ def check_copies(cells: Sequence[StoredCell]) -> Iterator[Finding]:
                     yield alarm("copies", other.place, f"its {what} are those of {first.place}")
 
 
-def check_searches(cells: Sequence[StoredCell]) -> Iterator[Finding]:
-    """Compare the searches on record with the validation rows of what they say was tried."""
-    by_key = {cell.record["key"]: cell for cell in cells}
-    for cell in cells:
-        for grid in cell.folder.grids():
-            if "picked" in grid:
-                yield from check_search(cell, grid, by_key)
+def check_seeds(cells: Iterable[StoredCell]) -> Iterator[Finding]:
+    """Ask about methods that lack a seed which the others of their task have: a bad one may have been left out.
 
-
-def check_search(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[str, StoredCell]) -> Iterator[Finding]:
-    """Compare one search with what is stored of it."""
-    tried = grid["tried"]
-    if grid["picked"] != cell.record["key"]:
-        yield alarm("search", cell.place, f"it is the search of another cell, {grid['picked']}")
-    if grid.get("trials", len(tried)) != len(tried):
-        yield alarm("search", cell.place, f"it says {grid['trials']} trials and has {len(tried)}")
-    absent = 0
-    for combination in tried:
-        losses = []
-        for key in combination["keys"].values():
-            if key not in by_key:
-                absent += 1
-                continue
-            losses.append(validation_loss(by_key[key]))
-        if len(losses) == len(combination["keys"]):
-            yield from compare_loss(cell, combination, losses)
-    if absent:
-        yield question("search", cell.place, f"{absent} cells that were tried are not in the store")
-    with_loss = [each for each in tried if each["nll"] is not None]
-    if with_loss:
-        best = min(with_loss, key=lambda each: float(each["nll"]))
-        yield from check_picked(cell, best)
-
-
-def check_picked(cell: StoredCell, best: Mapping[str, Any]) -> Iterator[Finding]:
-    """Look whether a cell has the settings that were best."""
-    for text in best["sets"]:
-        name, _, value = text.partition("=")
-        section, _, option = name.rpartition(":")[2].partition(".")
-        if section in ("optim", "trainer"):
-            held = cell.config["trainer"].get(option)
-        else:
-            held = cell.config.get(f"{section}_options", {}).get(option)
-        if not is_same(held, value):
-            yield alarm("search", cell.place, f"the best combination of its search has {text}; the cell has {held}")
-
-
-def is_same(held: Any, typed: str) -> bool:
-    """Return whether a value of a configuration is the one that was typed."""
-    try:
-        return float(held) == float(typed)
-    except (TypeError, ValueError):
-        return str(held) == typed
-
-
-def compare_loss(cell: StoredCell, combination: Mapping[str, Any], losses: Sequence[float | None]) -> Iterator[Finding]:
-    """Compare a loss that a search has on record with that of the validation rows."""
-    known = [loss for loss in losses if loss is not None]
-    now = None
-    if known and len(known) == len(losses):
-        now = sum(known) / len(known)
-    said = combination["nll"]
-    if now is None and said is None:
-        return
-    if now is None or said is None or not math.isclose(now, said, rel_tol=TOLERANCE):
-        sets = " ".join(combination["sets"])
-        yield alarm("search", cell.place, f"it says {said} of {sets}; the validation rows of what was tried say {now}")
-
-
-def validation_loss(cell: StoredCell) -> float | None:
-    """Return nats per target token of a cell's validation split; None where it has no such rows."""
-    for rows in cell.rows:
-        content = rows.content
-        if content["kind"] == "likelihood" and content["split"] == "valid" and content["whole_split"]:
-            return float(sum(row["nll_sum"] for row in rows.rows) / sum(row["n_tokens"] for row in rows.rows))
-    return None
-
-
-def check_settings(cells: Iterable[StoredCell]) -> Iterator[Finding]:
-    """Ask about methods that were evaluated on the test split with many settings, without a search on record."""
-    settings: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    searched = set()
+    A cell that diverged counts: it is shown, though it has no test rows.
+    """
+    seeds: dict[tuple[str, str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for cell in cells:
         config = cell.config
-        about = (config["task"], config["method"], config["backbone"], config["preset"])
-        if cell.folder.grids():
-            searched.add(about)
-        if cell.is_trained and any(rows.content["split"] == "test" for rows in cell.rows):
-            settings[about].add(key_of([config["trainer"], config["method_options"]]))
-    for method, different in settings.items():
-        if len(different) >= MANY_SETTINGS and method not in searched:
-            text = f"{len(different)} settings were evaluated on the test split, and no search is on record"
-            yield question("search", " · ".join(method), text)
+        is_shown = cell.record["status"] != "ok" or any(rows.content["split"] == "test" for rows in cell.rows)
+        if cell.is_trained and is_shown:
+            seeds[config["task"], config["backbone"], config["preset"]][config["method"]].add(config["seed"])
+    for about, seeds_of in seeds.items():
+        for method in seeds_of:
+            yield from missing_seeds(" · ".join(about), method, seeds_of)
+
+
+def missing_seeds(place: str, method: str, seeds_of: Mapping[str, set[int]]) -> Iterator[Finding]:
+    """Ask about the seeds that half of the other methods have, or more, and one has not."""
+    others = [seeds for name, seeds in seeds_of.items() if name != method]
+    having = Counter(chain.from_iterable(others))
+    for seed, n in sorted(having.items()):
+        if seed not in seeds_of[method] and 2 * n >= len(others):
+            text = f"{method} has no seed {seed}, which {n} of {len(others)} other methods have"
+            yield question("seeds", place, text)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bench.audit.across import check_copies, check_searches, check_settings
+from bench.audit.across import check_copies, check_seeds
 from bench.audit.data import check_data
 from bench.audit.finding import Finding, alarm, question
 from bench.audit.records import check_names, check_record, check_rows
 from bench.audit.remade import StoredCell, remade
 from bench.audit.replay import Effort, replay
+from bench.audit.searches import check_searches, check_settings
 from bench.cells.score import Tasks, cells_of
 from bench.cells.scores_check import checked_scores
 from bench.errors import BenchError, DamagedError, MissingError
@@ -53,6 +54,7 @@ def audit(
         yield from check_cell(stored, tasks, effort)
     yield from check_all_data(cells, tasks)
     yield from check_copies(cells)
+    yield from check_seeds(cells)
     yield from check_searches(cells)
     yield from check_settings(cells)
 

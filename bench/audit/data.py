@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from bench.audit.finding import Finding, alarm, question
+from bench.audit.near_copies import check_near_copies
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 
@@ -47,6 +48,7 @@ def check_data(task: Task, splits: Sequence[str], reads_exemplars: bool) -> Iter
         others = {"train": train}
         if name == "test":
             others["valid"] = task.split("valid").examples
+            yield from check_near_copies(task)
         for other, rows in others.items():
             yield from shared_rows(task, examples, rows, other, place, level)
         yield from targets_in_sources(task, examples, train, place, level)

@@ -11,7 +11,8 @@ __all__ = ["BLIND", "Finding", "alarm", "alarms", "question"]
 BLIND = (
     "What no store reveals: seeds or settings that were tried elsewhere and not kept; a person who chose what to "
     "publish by the test split; test rows in the training of a pretrained model; a training beyond the steps that were "
-    "replayed; data that was altered before it was first read, where no published hash is known and no check sees it."
+    "replayed; near copies of test rows in training rows where validation rows have as many; data that was altered "
+    "before it was first read, where no published hash is known and no check sees it."
 )
 """Said under every audit."""
 

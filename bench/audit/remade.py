@@ -20,7 +20,7 @@ from bench.store.store import CellFolder, StoredRows
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
 
-__all__ = ["StoredCell", "evaluation_of", "key_again", "remade"]
+__all__ = ["StoredCell", "evaluation_of", "key_again", "method_of", "remade"]
 
 FIND = {"task": find_task, "backbone": find_backbone}
 
@@ -69,10 +69,7 @@ def remade(stored: StoredCell, tasks: Tasks) -> Cell:
     """
     record = stored.record
     task = tasks.task_of(record)
-    name = stored.config["method"]
-    if "source_sha256" in record["method"]:
-        name = record["method"]["class"]
-    method = find_method(name)
+    method = method_of(record)
     parent = second = donor = None
     if record.get("start") and method.parent:
         parent = remade(needed(stored, record["start"]), tasks)
@@ -82,6 +79,17 @@ def remade(stored: StoredCell, tasks: Tasks) -> Cell:
         second = remade(needed(stored, record["second"]), tasks)
     config = config_of(record, donor)
     return Cell(config, method, task, str(record["key"]), stored.folder, {}, parent, donor, second)
+
+
+def method_of(record: Mapping[str, Any]) -> Method:
+    """Return the method that a record names, from the code here.
+
+    Raises:
+        BenchError: there is none of this name.
+    """
+    if "source_sha256" in record["method"]:
+        return find_method(record["method"]["class"])
+    return find_method(record["config"]["method"])
 
 
 def needed(stored: StoredCell, origin: Mapping[str, Any]) -> StoredCell:

@@ -25,12 +25,13 @@ FAST = (
     "augmented_with_test",
 )
 """Cheats that take a second at most; the others are slow tests."""
-MISSED = {
-    "augmented_with_test": "the data reveals it: share of words that a test row has in common with a training row",
-    "forgotten_trials": "the store reveals it: trials that are not the first of the method's seeded sequence",
-    "worst_seed_dropped": "the store hints at it: a method that lacks a seed which the baseline of its task has",
-}
+ASKED = {"worst_seed_dropped": "seeds"}
+"""Cheats that an unlucky run may look like: there is no alarm, but a question of this check."""
+MISSED: dict[str, str] = {}
 """Cheats that the audit is known not to catch, and what would have shown each."""
+MISSED_UNSEEN = {"augmented_with_test", "forgotten_trials", "worst_seed_dropped"}
+"""Cheats that were missed when the audit was first run on them. A check was written for each since then, so that they
+measure nothing any more: they count as missed."""
 CAUGHT = 0.9
 """Share of all cheats that it has to catch."""
 
@@ -56,16 +57,20 @@ def parameters() -> list[object]:
 @pytest.mark.parametrize(("name", "cheat"), parameters())
 def test_a_cheat_is_caught(store: Path, name: str, cheat: Cheat) -> None:
     cheat(store)
-    found = [str(finding) for finding in alarms(audited(store))]
+    findings = audited(store)
+    found = [str(finding) for finding in findings]
     print("\n".join(found))
-    assert bool(found) == (name not in MISSED), (found, MISSED.get(name))
+    assert any(alarms(findings)) == (name not in MISSED and name not in ASKED), (found, MISSED.get(name))
+    if name in ASKED:
+        assert ASKED[name] in [finding.check for finding in findings], found
 
 
 def test_enough_is_caught() -> None:
     names = [name for name, _ in cheats()]
     assert len(names) >= 30
-    assert len(set(names) - set(MISSED)) >= CAUGHT * len(names)
-    assert set(names) >= set(MISSED) | set(FAST)
+    missed = {*MISSED, *ASKED, *MISSED_UNSEEN}
+    assert len(set(names) - missed) >= CAUGHT * len(names)
+    assert set(names) >= missed | set(FAST)
 
 
 def test_an_honest_store_gives_no_alarm_and_the_command_says_what_it_cannot_see(store: Path) -> None:
