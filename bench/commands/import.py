@@ -91,7 +91,8 @@ def checked_name(system: str) -> str:
     if not NAME.fullmatch(system):
         raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
     if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
-        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {system}-published")
+        other = f"{system.replace('.', '-')}-published"
+        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {other}")
     return system
 
 
