@@ -119,7 +119,7 @@ def test_alone_they_have_a_table_of_their_own(bench: Bench, texts: Path, tmp_pat
     ("arguments", "says"),
     [
         (("--task", "xsum", "--system", "lead"), "'lead' is a method of this program; .*lead-published"),
-        (("--task", "xsum", "--system", "histalign.mine"), "'histalign.mine' is a method .* e.g. histalign-mine-published"),
+        (("--task", "xsum", "--system", "histalign.mine"), "'histalign.mine' is a .* e.g. histalign-mine-pub"),
         (("--task", "xsum", "--system", "../x"), "--system is a name of lower-case letters"),
         (("--task", "ambiguous_template", "--system", "x"), "has no generated texts"),
         (("--task", "text", "--system", "x"), "--like FOLDER"),
