@@ -36,7 +36,7 @@ from bench.leaderboards.statistics.intervals import LEVEL
 from bench.leaderboards.statistics.item_variance import shared_variance
 from bench.leaderboards.statistics.moderated import limited_prior, squeezed
 from bench.leaderboards.statistics.sequential import LOOKS, level_of_a_look
-from bench.leaderboards.statistics.share import EXPLAINED, fieller, squeezed_covariance
+from bench.leaderboards.statistics.share import EXPLAINED, fieller, squeezed_covariance, with_noisy_control
 from bench.leaderboards.statistics.special import t_quantile, t_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
@@ -284,10 +284,12 @@ def of_paper(paper: Paper, looks: int) -> Iterator[Said]:
 def of_control(noise: Noise, seeds: int, level: float) -> Iterator[Said]:
     """Yield, `[draws]`, whether the second contrast's effect is said to be explained by the first one.
 
-    The first has three quarters of the effect, and then that is wrong, or all of it.
+    The first has three quarters of the effect, and then that is wrong, or all of it. In a second case it does not vary
+    at all, and neither does the baseline, in a column without a prior: it has all there is to have.
     """
     if noise.items is not None:
         return
+    yield from of_still_control(noise.seeds[:, 1, :seeds], level)
     values = noise.seeds[..., :seeds]
     d0, variance = limited_prior(values.var(-1, ddof=1), seeds - 1)
     control, effect = values[:, 0], values[:, 1]
@@ -303,6 +305,17 @@ def of_control(noise: Noise, seeds: int, level: float) -> Iterator[Said]:
             ratio = means[0] / means[1]
             spread = np.sqrt((matrix[0] - 2 * ratio * matrix[1] + ratio**2 * matrix[2]) / seeds)
             yield "shown", f"delta {share:g} of {size:g}", ratio - t * spread / np.abs(means[1]) > EXPLAINED
+
+
+def of_still_control(effect: Floats, level: float) -> Iterator[Said]:
+    """Yield the same of a control without noise; effect is that of the other row, `[draws, seeds]`."""
+    seeds, nothing = effect.shape[-1], np.zeros(len(effect))
+    matrix = with_noisy_control((nothing, nothing, effect.var(-1, ddof=1)))
+    t = t_quantile(1 - level, seeds - 1)
+    for size in CLAIMS:
+        for share, kind in ((EXPLAINED, "wrong"), (1.0, "power")):
+            low, _ = fieller(nothing + share * size, effect.mean(-1) + size, matrix, seeds, t)
+            yield kind, f"explained by a still control {share:g} of {size:g}", low > EXPLAINED
 
 
 def add_ever(rates: Rates, when: str, said: Iterable[Said]) -> None:
