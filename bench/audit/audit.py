@@ -85,8 +85,8 @@ def check_cell(stored: StoredCell, tasks: Tasks, effort: Effort) -> Iterator[Fin
         checked = checked_scores(stored.folder, tasks)
         for line in checked.differences:
             yield alarm("scores", stored.place, line)
-        for error in checked.not_checked.values():
-            yield alarm("scores", stored.place, f"cannot be made again: {error}")
+        for why in checked.not_checked.values():
+            yield alarm("scores", stored.place, f"cannot be made again: {why}")
         is_of_another_code = any(finding.check in ("code", "data", "key") for finding in found)
         if stored.record["status"] == "ok" and not is_of_another_code:
             yield from replay(stored, cell, effort)
