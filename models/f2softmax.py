@@ -83,6 +83,7 @@ class F2Softmax(Objective):
     paper: ClassVar[str] = "Choi et al. 2020"
     uses_token_counts: ClassVar[bool] = True
     runs_on_copying: ClassVar[bool] = False
+    revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full
 
     counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
     order: Tensor  # [V] token at each rank of falling frequency

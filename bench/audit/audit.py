@@ -84,8 +84,11 @@ def check_cell(stored: StoredCell, tasks: Tasks, effort: Effort) -> Iterator[Fin
         return
     yield from found
     try:
-        _, lines = checked_scores(stored.folder, tasks)
-        yield from (alarm("scores", stored.place, line) for line in lines)
+        checked = checked_scores(stored.folder, tasks)
+        for line in checked.differences:
+            yield alarm("scores", stored.place, line)
+        for why in checked.not_checked.values():
+            yield alarm("scores", stored.place, f"cannot be made again: {why}")
         is_of_another_code = any(finding.check in ("code", "data", "key") for finding in found)
         if stored.record["status"] == "ok" and not is_of_another_code:
             yield from replay(stored, cell, effort)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
-from bench.cells.cell import Cell, trained_key_of
+from bench.cells.cell import Cell, trained_key_of, with_revisions
 from bench.cells.score import Tasks
 from bench.cells.wanted import Evaluation
 from bench.config.config import CellConfig, EvaluationConfig, OwnPart, TrainerConfig
@@ -78,6 +78,7 @@ def remade(stored: StoredCell, tasks: Tasks) -> Cell:
     if record.get("second"):
         second = remade(needed(stored, record["second"]), tasks)
     config = config_of(record, donor)
+    method = with_revisions(method, config, task)
     return Cell(config, method, task, str(record["key"]), stored.folder, {}, parent, donor, second)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
+    from bench.cells.search.search import Search
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
@@ -42,6 +44,8 @@ def run(
     jobs: int = 1,
     on_error: Literal["raise", "keep"] = "raise",
     quiet: bool | None = None,
+    trials: int | str | None = None,
+    trial_steps: float | str | Fraction | None = None,
 ) -> Board:
     """Train, evaluate and score what is not stored yet; return the board of the tasks, all stored cells of them.
 
@@ -62,6 +66,9 @@ def run(
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
+        trials: tune every method over its own space with so many trials, as `--trials` takes them: 3, or
+            "3,mle=18"; the best by validation loss is kept.
+        trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3"; the whole for None.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
@@ -85,16 +92,17 @@ def run(
     )
     if arguments.jobs > 1:
         _refuse_script((*arguments.tasks, *arguments.methods))
+    search = _search(trials, trial_steps)
     if quiet is None:
         quiet = not sys.stderr.isatty()
-    plan, outcome = planned_and_executed(arguments, quiet)
+    plan, outcome = planned_and_executed(arguments, quiet, search)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
     return board_of(plan, outcome, arguments)
 
 
-def planned_and_executed(arguments: RunArguments, quiet: bool) -> tuple[Plan, Outcome]:
-    """Plan a run and run it.
+def planned_and_executed(arguments: RunArguments, quiet: bool, search: Search | None = None) -> tuple[Plan, Outcome]:
+    """Plan a run and run it, with the settings that a search picks where there is one.
 
     Raises:
         UsageError: nothing fits together.
@@ -104,11 +112,33 @@ def planned_and_executed(arguments: RunArguments, quiet: bool) -> tuple[Plan, Ou
     from bench.cells.progress import Progress
 
     with Progress(quiet) as progress, same_threads():
+        if search is not None:
+            from bench.cells.search.search import run_search
+
+            return run_search(search, arguments, progress, executed)
         plan = make_plan(arguments, progress.say, progress.rows)
         if not plan.cells:
             why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
             raise UsageError(f"nothing to run: {why}")
         return plan, executed(plan, arguments, progress)
+
+
+def _search(trials: int | str | None, trial_steps: float | str | Fraction | None) -> Search | None:
+    """Return the search that was asked for, or None.
+
+    Raises:
+        UsageError: the trials or their share of a training are none, or there is a share without trials.
+    """
+    if trials is None:
+        if trial_steps is not None:
+            raise UsageError("trial_steps goes with trials")
+        return None
+    from bench.cells.search.trials import parse_trials
+
+    steps = "1"
+    if trial_steps is not None:
+        steps = str(trial_steps)
+    return parse_trials(str(trials), steps)
 
 
 def board_of(plan: Plan, outcome: Outcome, arguments: RunArguments) -> Board:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from bench.store.store import TOKENIZER, CellFolder, Store, cell_at
 from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
+OWN = "own"
+"""Status of rows that nobody but the user has."""
 ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
 """What to do where the file of a backbone's option is not there."""
 
@@ -72,10 +74,26 @@ def make_cell(
 ) -> Cell:
     """Name a cell and its evaluations by the hash of everything that decides them."""
     donor = donor_of(config)
+    method = with_revisions(method, config, task)
     key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(second))
     evaluations = {rows_key_of(key, task, what): what for what in wanted(config, method, task)}
     folder = store.cell(config.task, config.method, key)
     return Cell(config, method, task, key, folder, evaluations, parent, donor, second)
+
+
+def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
+    """Return a method whose code says which values of its options have another meaning than they once had.
+
+    Only for rows of the user's own, or a task of theirs: for the rows of built-in tasks the meanings do not differ, so
+    that their keys stay. What is said is in the key and in the record, so tables keep old cells and new ones apart.
+    """
+    if "task" not in config.own and task.manifest("train").status != OWN:
+        return method
+    chosen = {f"{name}={value}" for name, value in config.method_options.items()}
+    revised = {text: version for text, version in getattr(method.kind, "revised", {}).items() if text in chosen}
+    if not revised:
+        return method
+    return replace(method, code={**method.code, "revised": revised})
 
 
 def key_or_none(cell: Cell | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.cells.cell import Cell, key_or_none, trained_key_of
+from bench.cells.cell import Cell, key_or_none, trained_key_of, with_revisions
 from bench.cells.wanted import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import parse
@@ -87,9 +87,10 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         second = related_cell(content["second"], task, {})
     if content["donor"] is not None:
         donor = CellFolder(Path(content["donor"]))
+    config = config_of(content["config"])
     return Cell(
-        config=config_of(content["config"]),
-        method=find_method(content["method"]),
+        config=config,
+        method=with_revisions(find_method(content["method"]), config, task),
         task=task,
         key=content["key"],
         folder=CellFolder(Path(content["folder"])),

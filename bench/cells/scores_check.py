@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench.base.entries import Loaded
 from bench.cells.score import Tasks, computed, differences, gold_of, raised
-from bench.errors import BenchError
+from bench.errors import BenchError, DamagedError
 from bench.metrics import find_metric
 from bench.store.store import CellFolder, StoredRows
 
-__all__ = ["checked_scores"]
+__all__ = ["CheckedScores", "checked_scores"]
 
 
-def checked_scores(cell: CellFolder, tasks: Tasks) -> tuple[int, list[str]]:
-    """Return how many scores of a cell are what their rows come to, and how the others differ.
+@dataclass
+class CheckedScores:
+    """What the stored scores of a cell are beside what its rows come to.
+
+    Args:
+        same: how many are the same.
+        differences: how the others differ, a line each.
+        not_checked: what could not be compared because data or code is not here, and why.
+    """
+
+    same: int = 0
+    differences: list[str] = field(default_factory=list)
+    not_checked: dict[str, BenchError] = field(default_factory=dict)
+
+
+def checked_scores(cell: CellFolder, tasks: Tasks) -> CheckedScores:
+    """Compare every stored score of a cell with what its rows come to.
 
     Raises:
         DamagedError: one of its files is damaged.
     """
-    same, unlike = 0, []
+    checked = CheckedScores()
     rows = {stored.key: stored for stored in cell.all_rows()}
     for content in cell.all_scores():
-        lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
-        same += not lines
-        unlike += [f"{cell.path} · {content['family']}: {line}" for line in lines]
-    return same, unlike
+        place = f"{cell.path} · {content['family']}"
+        try:
+            lines = unlike_now(cell, content, rows.get(content["rows"]), tasks)
+        except DamagedError:
+            raise
+        except BenchError as error:
+            checked.not_checked[place] = error
+            continue
+        checked.same += not lines
+        checked.differences += [f"{place}: {line}" for line in lines]
+    return checked
 
 
 def metric_of(content: Mapping[str, Any]) -> Loaded | None:

@@ -6,12 +6,14 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import split_names
 from bench.cli_options import data_options, json_option, positive, say_damaged, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
+from bench.store.fields import is_imported
 from bench.store.reading import readable, readable_rows
 from bench.store.store import CellFolder, Store, StoredRows
 
@@ -136,6 +138,11 @@ class GeneratedRows:
         return (config["preset"], config["backbone"], content["decoding"]["name"], content["split"])
 
     @property
+    def of_split(self) -> tuple[str, str]:
+        """Name and hash of the split they are of."""
+        return str(self.stored.content["split"]), str(self.stored.content["split_sha256"])
+
+    @property
     def texts(self) -> dict[str, str]:
         """The texts by row id."""
         return {row["id"]: row["text"] for row in self.stored.rows}
@@ -166,7 +173,7 @@ def write_studied(given: argparse.Namespace, store: Store) -> None:
 
     methods = split_names(given.methods)
     chosen = chosen_rows(given, methods, store)
-    first = chosen[methods[0]]
+    first = next((rows for rows in chosen.values() if not is_imported(rows.record)), chosen[methods[0]])
     contexts = contexts_of(given, first)
     texts = {method: rows.texts for method, rows in chosen.items()}
     shared = set(contexts).intersection(*texts.values())
@@ -248,6 +255,8 @@ def source_of(rows: GeneratedRows) -> dict[str, Any]:
 def chosen_rows(given: argparse.Namespace, methods: Sequence[str], store: Store) -> dict[str, GeneratedRows]:
     """Return each method's generated rows, all of one preset, backbone, decoding, split and seed.
 
+    Texts of another system have none of these but the split; they stand beside any of ours of the same split.
+
     Args:
         given: what was typed.
         methods: all of which must have rows.
@@ -257,20 +266,20 @@ def chosen_rows(given: argparse.Namespace, methods: Sequence[str], store: Store)
         MissingError: no such rows for all methods.
         UsageError: several fit.
     """
-    by_settings: BySettings = {}
-    for rows in generated(given.results, task_name(given.task), store):
-        if rows.method in methods and fits(given, rows):
-            seeds = by_settings.setdefault(rows.settings, {})
-            seeds.setdefault(rows.seed, {}).setdefault(rows.method, []).append(rows)
+    by_settings, imported = found_rows(given, methods, store)
     complete = {}
     for settings, seeds in by_settings.items():
-        if full := [seed for seed, by_method in sorted(seeds.items()) if set(by_method) == set(methods)]:
-            complete[settings] = seeds[full[0]]
+        for _, by_method in sorted(seeds.items()):
+            whole = {**beside(imported, by_method), **by_method}
+            if set(whole) == set(methods):
+                complete[settings] = whole
+                break
     if not complete:
-        have = ", ".join(sorted(methods_in(by_settings))) or "none"
+        have = ", ".join(sorted(methods_in(by_settings) | set(imported))) or "none"
         raise MissingError(
             f"no texts of {', '.join(methods)} for {given.task} with one preset, backbone, decoding and "
-            f"seed (there are some of: {have}); bench run makes them"
+            f"seed (there are some of: {have}); bench run makes them, and bench import those of another system, which "
+            "stand beside ours where they are of the same split"
         )
     if len(complete) > 1:
         several = "; ".join(" ".join(settings) for settings in sorted(complete))
@@ -281,6 +290,45 @@ def chosen_rows(given: argparse.Namespace, methods: Sequence[str], store: Store)
             cells = ", ".join(str(rows.cell.path) for rows in by_method[method])
             raise UsageError(f"several cells of {method} fit ({cells}); name one folder for each method, not the store")
     return {method: by_method[method][0] for method in methods}
+
+
+def found_rows(
+    given: argparse.Namespace, methods: Sequence[str], store: Store
+) -> tuple[BySettings, dict[str, list[GeneratedRows]]]:
+    """Return the rows of the methods that fit what was asked for, and the imported ones by system.
+
+    Where all are imported they are compared as those of methods are.
+    """
+    ours: list[GeneratedRows] = []
+    imported: dict[str, list[GeneratedRows]] = {}
+    for rows in generated(given.results, task_name(given.task), store):
+        if rows.method not in methods:
+            continue
+        if is_imported(rows.record):
+            imported.setdefault(rows.method, []).append(rows)
+        else:
+            ours.append(rows)
+    if set(imported) == set(methods):
+        ours, imported = list(chain.from_iterable(imported.values())), {}
+    by_settings: BySettings = {}
+    for rows in ours:
+        if fits(given, rows):
+            seeds = by_settings.setdefault(rows.settings, {})
+            seeds.setdefault(rows.seed, {}).setdefault(rows.method, []).append(rows)
+    return by_settings, imported
+
+
+def beside(
+    imported: Mapping[str, Sequence[GeneratedRows]], by_method: Mapping[str, Sequence[GeneratedRows]]
+) -> dict[str, list[GeneratedRows]]:
+    """Return the imported rows of the split that methods' rows are of, by system."""
+    splits = {rows.of_split for found in by_method.values() for rows in found}
+    alike = {}
+    for system, found in imported.items():
+        of_same = [rows for rows in found if rows.of_split in splits]
+        if of_same:
+            alike[system] = of_same
+    return alike
 
 
 def methods_in(by_settings: BySettings) -> set[str]:

@@ -28,7 +28,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
     parser.add_argument("--system", required=True, metavar="NAME", help="what they stand under, e.g. ptgen")
     parser.add_argument("--split", default="test", choices=["valid", "test"], help="default test")
-    parser.add_argument("--rows", type=positive, metavar="N", help="keep the subset that evaluation.rows=N declares")
+    parser.add_argument(
+        "--rows",
+        type=positive,
+        metavar="N",
+        help="keep the subset that evaluation.rows=N declares; with --like: the one of its sets with N rows",
+    )
     parser.add_argument("--like", metavar="CELL", help="of an open-ended task: a cell that wrote for the same prompts")
     parser.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of the task")
     results_option(parser)
@@ -91,7 +96,8 @@ def checked_name(system: str) -> str:
     if not NAME.fullmatch(system):
         raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
     if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
-        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {system}-published")
+        other = f"{system.replace('.', '-')}-published"
+        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {other}")
     return system
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from bench.cli_options import cell_folders, positive, rows_options, tasks_of
 from bench.errors import DamagedError, UsageError
 from bench.store.kept_board import KeptBoard
+
+if TYPE_CHECKING:
+    from bench.cells.scores_check import CheckedScores
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -28,41 +32,59 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Compute every stored number again, from its rows or, in a kept board, its sums; return 0 if all are the same."""
+    """Compute every stored number again, from its rows or, in a kept board, its sums.
+
+    Returns:
+        0 if all are the same, 1 if one differs; where no other is wrong, the code of what could not be checked: 3 for
+        want of data or a model.
+    """
     if given.makes_models:
         return run_audit(given)
     if given.audit_steps or given.audit_rows:
         raise UsageError("--audit-steps and --audit-rows go with --audit")
     from bench.cells.score import cells_of
-    from bench.cells.scores_check import checked_scores
+    from bench.cells.scores_check import CheckedScores, checked_scores
     from bench.cells.sums_check import SumsCheck
+    from bench.commands.score import exit_code
 
-    tasks = tasks_of(given)
-    same, by_rows = 0, False
-    unlike: list[str] = []
-    kept = SumsCheck()
+    tasks, kept, by_rows = tasks_of(given), SumsCheck(), False
+    found = CheckedScores()
     for cell in cells_of(cell_folders(given)):
         if isinstance(cell.files, KeptBoard):
             kept.add(cell)
             continue
         by_rows = True
         try:
-            n, lines = checked_scores(cell, tasks)
+            checked = checked_scores(cell, tasks)
         except DamagedError as error:
-            n, lines = 0, [str(error)]
-        same += n
-        unlike += lines
-    found: dict[str, Any] = {"same": same, "differences": [*unlike, *kept.differences]}
-    if kept.cells:
-        found |= kept.counts()
+            found.differences.append(str(error))
+            continue
+        found.same += checked.same
+        found.differences += checked.differences
+        found.not_checked |= checked.not_checked
+    not_checked = [f"{place}: {error}" for place, error in found.not_checked.items()]
+    differences = [*found.differences, *kept.differences]
     if given.json:
-        print(json.dumps(found, indent=1))
+        content: dict[str, Any] = {"same": found.same, "differences": differences, "not_checked": not_checked}
+        if kept.cells:
+            content |= kept.counts()
+        print(json.dumps(content, indent=1))
     else:
         if by_rows:
-            print("\n".join([*unlike, f"{same} stored scores are what their rows come to, {len(unlike)} differences"]))
+            print(text_of(found, not_checked))
         if kept.cells:
             print("\n".join(kept.lines()))
-    return int(bool(found["differences"]))
+    if differences:
+        return 1
+    return exit_code(list(found.not_checked.values()))
+
+
+def text_of(found: CheckedScores, not_checked: Sequence[str]) -> str:
+    """Return what was found in cells with rows, for people."""
+    counts = f"{found.same} stored scores are what their rows come to, {len(found.differences)} differences"
+    if not_checked:
+        counts += f", {len(not_checked)} could not be checked"
+    return "\n".join([*found.differences, *(f"not checked: {line}" for line in not_checked), counts])
 
 
 def run_audit(given: argparse.Namespace) -> int:

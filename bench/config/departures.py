@@ -20,6 +20,8 @@ __all__ = ["departures_of", "settings_in_effect"]
 
 OFFICIAL = "official"
 """Status of a split that has the published rows."""
+ROW_LENGTHS = ("max_source", "max_target")
+"""Settings of the trainer that rows are cut to in an evaluation too."""
 
 
 def departures_of(
@@ -32,6 +34,8 @@ def departures_of(
 ) -> list[Departure]:
     """Return what of a cell differs from its paper or the code of it, in the order of the statements.
 
+    A cell that takes no step has no departures in how it is trained.
+
     Args:
         config: of the cell.
         method: of the cell.
@@ -40,6 +44,8 @@ def departures_of(
         data: by split, its status (`official`, `subset`, `sample`, ...), where that is known.
     """
     settings = settings_in_effect(config, method, decoding)
+    if method.untrained:
+        settings = {name: value for name, value in settings.items() if not is_of_training(name)}
     found = []
     for statement in stated():
         if not statement.is_of(config.task, config.method, config.backbone) or statement.name not in settings:
@@ -52,6 +58,12 @@ def departures_of(
         if status != OFFICIAL:
             found.append(Departure(f"data.{split}", status, paper="the published rows"))
     return found
+
+
+def is_of_training(setting: str) -> bool:
+    """Return whether a setting says only how a model is trained; how long its rows may be holds for every reader."""
+    section, _, name = setting.partition(".")
+    return section == "optimizer" or (section == "trainer" and name not in ROW_LENGTHS)
 
 
 def _departure(statement: Stated, value: str) -> Departure | None:

@@ -67,13 +67,22 @@ class Check:
         return number == self.value
 
 
-def checks(entries: Iterable[Mapping[str, Any]], rows: Sequence[str], columns: Sequence[str], file: str) -> list[Check]:
+def checks(
+    entries: Iterable[Mapping[str, Any]], rows: Sequence[tuple[str, str]], columns: Sequence[str], file: str
+) -> list[Check]:
     """Read the checks of a table.
 
+    Args:
+        entries: as they stand in the file.
+        rows: label and backbone of each row of the table.
+        columns: labels of the table.
+        file: where they are, for errors.
+
     Raises:
-        DataError: an unknown or missing key, relation, row or column.
+        DataError: an unknown or missing key, relation, row, backbone of the row or column.
     """
     found = []
+    labels = [label for label, _ in rows]
     for entry in entries:
         where = f"{file}, check '{entry.get('quote', '')[:40]}'"
         unknown, missing = set(entry) - REQUIRED - OPTIONAL, REQUIRED - set(entry)
@@ -83,10 +92,17 @@ def checks(entries: Iterable[Mapping[str, Any]], rows: Sequence[str], columns: S
             )
         for kind, name, known in (
             ("relation", entry["relation"], RELATIONS),
-            ("row", entry["row"], rows),
+            ("row", entry["row"], labels),
             ("column", entry.get("column", columns[0]), columns),
         ):
             if name not in known:
                 raise DataError(f"{where}: unknown {kind} '{name}'; expected one of {', '.join(dict.fromkeys(known))}")
-        found.append(Check(**entry))
+        check = Check(**entry)
+        backbones = [backbone for label, backbone in rows if label == check.row]
+        if check.backbone and check.backbone not in backbones:
+            known_backbones = ", ".join(backbone or "no backbone" for backbone in dict.fromkeys(backbones))
+            raise DataError(
+                f"{where}: the row '{check.row}' has no backbone '{check.backbone}'; expected one of {known_backbones}"
+            )
+        found.append(check)
     return found

@@ -226,7 +226,7 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
         columns=columns,
         rows=tuple(rows),
         levels=tuple(_levels(table, where)),
-        checks=tuple(checks(table.get("check", ()), [row[0].row for row in rows], columns, where)),
+        checks=tuple(checks(table.get("check", ()), [(row[0].row, row[0].backbone) for row in rows], columns, where)),
     )
 
 

@@ -33,6 +33,8 @@ from bench.leaderboards.statistics.special import digamma, t_quantile, t_tail, t
 
 __all__ = [
     "CAUTION",
+    "CORRELATION",
+    "ROUNDING",
     "Contrast",
     "Effect",
     "contrast_of",

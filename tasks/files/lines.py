@@ -17,7 +17,8 @@ __all__ = ["LONGEST_LINE", "aligned", "line_feeds", "lines"]
 
 LONGEST_LINE = 1 << 26  # bytes after unpacking: an archive that promises more is broken or hostile
 CHUNK = 1 << 20
-REFUSING = BadRows("train")
+REFUSING = BadRows("test")
+"""For files of which no row may be left out; no option can say otherwise, and so none is named."""
 
 
 def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from bench.leaderboards.statistics.intervals import LEVEL
 from bench.leaderboards.statistics.item_variance import shared_variance
 from bench.leaderboards.statistics.moderated import limited_prior, squeezed
 from bench.leaderboards.statistics.sequential import LOOKS, level_of_a_look
-from bench.leaderboards.statistics.share import EXPLAINED, fieller, squeezed_covariance
+from bench.leaderboards.statistics.share import EXPLAINED, fieller, squeezed_covariance, with_noisy_control
 from bench.leaderboards.statistics.special import t_quantile, t_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
@@ -49,6 +49,7 @@ SHOWN = ((1.0, 0.5), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (4.0, 0.5), (4.0, 0.0),
 """Claims and true effects, in the claim, of which it is shown how many are decided."""
 INTEREST = 0.5
 """Smallest effect of interest, in the claim."""
+SHARES = ((EXPLAINED, "wrong"), (1.0, "power"))  # that a control has of an effect, and what "explained" then is
 GROUPS = 30
 """Groups of test items."""
 CHUNK = 500
@@ -284,10 +285,11 @@ def of_paper(paper: Paper, looks: int) -> Iterator[Said]:
 def of_control(noise: Noise, seeds: int, level: float) -> Iterator[Said]:
     """Yield, `[draws]`, whether the second contrast's effect is said to be explained by the first one.
 
-    The first has three quarters of the effect, and then that is wrong, or all of it.
+    The first has three quarters of the effect, and then that is wrong, or all of it. In a second case it does not vary.
     """
     if noise.items is not None:
         return
+    yield from of_still_control(noise.seeds[:, 1, :seeds], level)
     values = noise.seeds[..., :seeds]
     d0, variance = limited_prior(values.var(-1, ddof=1), seeds - 1)
     control, effect = values[:, 0], values[:, 1]
@@ -295,14 +297,23 @@ def of_control(noise: Noise, seeds: int, level: float) -> Iterator[Said]:
     seen = (control.var(-1, ddof=1), both / (seeds - 1), effect.var(-1, ddof=1))
     matrix, degrees = squeezed_covariance(seen, seeds - 1, d0[:, 1], variance)
     t = t_quantile(1 - level, degrees)
-    for size in CLAIMS:
-        for share, kind in ((EXPLAINED, "wrong"), (1.0, "power")):
-            means = control.mean(-1) + share * size, effect.mean(-1) + size
-            low, _ = fieller(*means, matrix, seeds, t)
-            yield kind, f"explained {share:g} of {size:g}", low > EXPLAINED
-            ratio = means[0] / means[1]
-            spread = np.sqrt((matrix[0] - 2 * ratio * matrix[1] + ratio**2 * matrix[2]) / seeds)
-            yield "shown", f"delta {share:g} of {size:g}", ratio - t * spread / np.abs(means[1]) > EXPLAINED
+    for size, (share, kind) in product(CLAIMS, SHARES):
+        means = control.mean(-1) + share * size, effect.mean(-1) + size
+        low, _ = fieller(*means, matrix, seeds, t)
+        yield kind, f"explained {share:g} of {size:g}", low > EXPLAINED
+        ratio = means[0] / means[1]
+        spread = np.sqrt((matrix[0] - 2 * ratio * matrix[1] + ratio**2 * matrix[2]) / seeds)
+        yield "shown", f"delta {share:g} of {size:g}", ratio - t * spread / np.abs(means[1]) > EXPLAINED
+
+
+def of_still_control(effect: Floats, level: float) -> Iterator[Said]:
+    """Yield the same of a control without noise in a column without a prior; the other effect is `[draws, seeds]`."""
+    seeds, nothing = effect.shape[-1], np.zeros(len(effect))
+    matrix = with_noisy_control((nothing, nothing, effect.var(-1, ddof=1)))
+    for size, (share, kind) in product(CLAIMS, SHARES):
+        means = nothing + share * size, effect.mean(-1) + size
+        low, _ = fieller(*means, matrix, seeds, t_quantile(1 - level, seeds - 1))
+        yield kind, f"explained by a still control {share:g} of {size:g}", low > EXPLAINED
 
 
 def add_ever(rates: Rates, when: str, said: Iterable[Said]) -> None:
@@ -410,9 +421,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="fewer draws, and n at the looks only")
     args = parser.parse_args()
-    draws, every = args.draws, EVERY
-    if args.quick:
-        draws, every = min(draws, 500), LOOKS
+    draws, every = (min(args.draws, 500), LOOKS) if args.quick else (args.draws, EVERY)
     failures, start = [], time.perf_counter()
     for place, world in enumerate(WORLDS):
         rates = measure(world, draws, args.seed + place, every)
@@ -422,8 +431,7 @@ def main() -> int:
         for when in [*(f"n={seeds}" for seeds in LOOKS), "looks", "every n"]:
             print(row(when, world, rates))
         print(stops(rates), flush=True)
-    for line in failures:
-        print(f"MISSED: {line}")
+    print("".join(f"MISSED: {line}\n" for line in failures), end="")
     print(f"{len(failures)} missed, {time.perf_counter() - start:.0f} s")
     return int(bool(failures))
 

@@ -39,7 +39,7 @@ def within_memory(cell: Cell, world: int, accumulate: int, attempt: Attempt, on_
         on_note: told what a user should know.
 
     Raises:
-        BenchError: not even one row a micro-batch fits.
+        BenchError: not even one row a micro-batch fits, or memory is not enough for the evaluation.
     """
     micro_batches = max(accumulate, needed(cell, world))
     while True:
@@ -49,11 +49,22 @@ def within_memory(cell: Cell, world: int, accumulate: int, attempt: Attempt, on_
             if not is_out_of_memory(error):
                 raise
             why = f"{type(error).__name__}: {error}"
+        if cell.folder.trained() is not None:  # micro-batches are of training steps
+            raise BenchError(evaluation_too_large(cell, why))
         gc.collect()
         release()
         micro_batches = halved(cell, world, micro_batches, why)
         remember(cell, world, micro_batches)
         on_note(f"{cell.label}: out of memory; it is trained with {micro_batches} micro-batches of a step")
+
+
+def evaluation_too_large(cell: Cell, why: str) -> str:
+    """Return what is to be done where memory is not enough for the evaluation of a trained cell."""
+    rows = cell.config.evaluation.batch_size
+    advice = "use a larger device"
+    if rows > 1:
+        advice = f"make its batches of {rows} rows smaller: --set evaluation.batch_size={rows // 2}"
+    return f"out of memory in the evaluation ({why}); the cell is trained, and a next run goes on there: {advice}"
 
 
 def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:

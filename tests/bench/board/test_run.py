@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from contextlib import redirect_stderr
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -132,3 +135,39 @@ def test_nothing_is_said_where_nobody_looks(results: Path, board: bench.Board) -
     with redirect_stderr(io.StringIO()) as said:
         bench.run("logicnlg", ["mle", "lead"], set=SETS, limit=8, results=results)
     assert said.getvalue() == ""
+
+
+# Trials -------------------------------------------------------------------------------------------------------------
+
+
+def searches(results: Path) -> dict[str, Any]:
+    """What was tried and picked, by the folder of the cell that was picked."""
+    return {str(path.relative_to(results)): json.loads(path.read_text()) for path in results.rglob("grid*.json")}
+
+
+def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
+    ours, typed = tmp_path / "ours", tmp_path / "typed"
+    board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials=2, trial_steps=Fraction(1, 2))
+    assert board.methods == ["mle"]
+    sets = [f"{name}={value}" for name, value in SETS.items()]
+    asked = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "--trial-steps", "1/2"]
+    assert main([*asked, "--set", *sets, "--results", str(typed), "--quiet"]) == 0
+    assert {path.parent.name for path in ours.rglob("trained.json")} == {
+        path.parent.name for path in typed.rglob("trained.json")
+    }
+    (picked,) = searches(ours)
+    assert list(searches(typed)) == [picked]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"trials": 0}, "--trials takes numbers from 1"),
+        ({"trials": "3,nothing=2"}, "nothing"),
+        ({"trials": 2, "trial_steps": 2.0}, "share of a training above 0 and at most 1"),
+        ({"trial_steps": "1/3"}, "trial_steps goes with trials"),
+    ],
+)
+def test_trials_that_are_none_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        bench.run("logicnlg", "mle", results=tmp_path, **asked)

@@ -5,10 +5,11 @@ from dataclasses import fields
 import pytest
 
 from bench.config.config import EvaluationConfig, TrainerConfig
+from bench.models.f2softmax import F2Softmax
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from tests.bench import logicnlg_folder
-from tests.bench.cells.planned import AMBIGUOUS, HISTALIGN, SMALL, TABLES, TRAINER, cell, keys
+from tests.bench.cells.planned import AMBIGUOUS, HISTALIGN, SMALL, TABLES, TRAINER, cell, keys, plan
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -75,6 +76,26 @@ def test_the_source_of_a_users_class_is_in_the_key(own):
     assert keys("method.gamma=2.5", method="my_losses:Focal")[0] != plain[0]
     own.write("my_losses", FOCAL.replace("** self.gamma", "** (1 * self.gamma)"))
     assert keys(method="my_losses:Focal")[0] != plain[0]
+
+
+def test_a_revised_option_changes_the_keys_of_rows_of_ones_own_only(tmp_path, monkeypatch):
+    """MefMax as released cuts ties otherwise than it did, which the rows of no built-in task have."""
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text(("some words of my own " * 12 + "\n") * 6)
+    own = {"task": "text", "sets": (f"task.path={tmp_path}",), "limit": None}
+    asked = [
+        ({**own, "method": "f2softmax.released"}, True),
+        ({**own, "method": "f2softmax", "sets": (*own["sets"], "method.classes=released")}, True),
+        ({**own, "method": "f2softmax"}, False),
+        ({**own, "method": "mle"}, False),
+        ({"task": "text", "method": "f2softmax.released"}, False),
+    ]
+    new = [plan(**options).cells[-1] for options, _ in asked]
+    monkeypatch.setattr(F2Softmax, "revised", {})
+    old = [plan(**options).cells[-1] for options, _ in asked]
+    for (options, moves), cell_now, cell_before in zip(asked, new, old, strict=True):
+        assert (cell_now.key != cell_before.key) == moves, options
+        assert ("revised" in cell_now.method.code) == moves, "tables part rows by it"
 
 
 # What changes rows keys only --------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """`bench human`: a study of stored texts is made, answered and read; what fits twice or not at all is refused."""
 
 import json
+import shutil
 
 import pytest
 
 from bench.base.keys import key_of
 from bench.tasks import TASKS
+from bench.tasks.xsum import XSum
 from tests.leaderboards.handmade import PROVENANCE, trained
 from tests.leaderboards.studies import answers, side_of, write
 from tests.metrics import tiny_encoders
@@ -97,6 +99,43 @@ def test_sources_of_a_conditional_task_come_from_its_data(bench, tmp_path):
     content = json.loads(page.partition('id="content">')[2].partition("</script>")[0])
     sources = {one.id: task.plain_source(one) for one in split.examples}
     assert [item["context"] for item in content["items"]] == [sources[item["row"]] for item in key["items"].values()]
+
+
+@pytest.fixture
+def beside_another_system(bench, tmp_path):
+    """Two seeds of a method, and a system's texts for the same built-in rows."""
+    results = tmp_path / "results"
+    assert bench("run", "--task", "xsum", "--method", "lead", "--quiet", "--results", str(results)).code == 0
+    texts = [f"{WORDS} {place}" for place, _ in enumerate(XSum().sample("test"))]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    given = ("--task", "xsum", "--system", "ptgen", "--results", str(results))
+    assert bench("import", str(tmp_path / "texts.txt"), *given).code == 0
+    return results
+
+
+@pytest.mark.parametrize("methods", ["lead,ptgen", "ptgen,lead"])
+def test_texts_of_another_system_stand_beside_ours(bench, beside_another_system, tmp_path, methods):
+    options = {"methods": methods, "kind": "single", "preset": "small"}
+    ended = make(bench, beside_another_system, task="xsum", out=tmp_path / "x", **options)
+    assert (ended.code, ended.err) == (0, "")
+    about = json.loads((tmp_path / "x" / "key.json").read_text())["about"]
+    assert set(about["cells"]) == {"lead", "ptgen"}
+    assert about["settings"]["preset"] == "small"
+    assert about["settings"]["decoding"] != "imported"
+
+
+def test_texts_of_another_system_for_other_rows_do_not(bench, tmp_path):
+    results = tmp_path / "results"
+    open_ended(results, "mle")
+    rows = [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"{WORDS} {i}"} for i in range(10)]
+    other = trained(results, "ptgen", task="text", preset="imported")
+    record = {**other.trained(), "imported": {"system": "ptgen", "file": {"name": "x", "sha256": "1" * 64}}}
+    shutil.rmtree(other.path)
+    other.write_trained(record, PROVENANCE)
+    store(other, rows, "imported", sha256="1" * 64)
+    ended = make(bench, results, methods="mle,ptgen", out=tmp_path / "x")
+    assert (ended.code, "there are some of: mle, ptgen" in ended.err) == (3, True)
+    assert "where they are of the same split" in ended.err
 
 
 def test_seeds_are_the_lowest_that_all_methods_have(bench, tmp_path):

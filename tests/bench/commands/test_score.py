@@ -95,6 +95,45 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
     assert "name the data with --data-dir or --set task.path=" in ended.err
 
 
+@pytest.fixture
+def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store whose first task has other rows here than its cells were evaluated on."""
+    run = ("run", "--task", "xsum", "--method", "lead", "--quiet", "--set", "evaluation.rows=4")
+    assert bench(*run, "--results", str(store_copy)).code == 0
+    monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
+    return store_copy
+
+
+def test_verify_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
+    scores = scores_of(two_tasks)
+    lost = [path for path in scores if "ambiguous_template" in path.parts]
+    ended = bench("verify", str(two_tasks), "--json")
+    assert ended.code == 3, ended.err
+    found = json.loads(ended.out)
+    assert (found["same"], found["differences"]) == (len(scores) - len(lost), [])
+    assert len(found["not_checked"]) == len(lost) > 0
+    assert all("name the data with --data-dir" in line for line in found["not_checked"])
+    text = bench("verify", str(two_tasks)).out
+    assert text.count("not checked: ") == len(lost)
+    assert f"{found['same']} stored scores are what their rows come to, 0 differences, {len(lost)} could not" in text
+
+
+def test_a_difference_beside_missing_data_is_a_failure(bench: Callable[..., Ended], two_tasks: Path) -> None:
+    path = next(path for path in scores_of(two_tasks) if "xsum" in path.parts)
+    path.write_bytes(path.read_bytes()[:-30])
+    assert bench("verify", str(two_tasks)).code == 1
+
+
+def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
+    scores = scores_of(two_tasks)
+    for path in scores:
+        path.unlink()
+    ended = bench("score", str(two_tasks), "--json")
+    assert ended.code == 3
+    assert json.loads(ended.out)["new"] == sum("xsum" in path.parts for path in scores)
+    assert {path for path in scores if "xsum" in path.parts} == set(scores_of(two_tasks))
+
+
 def test_missing_data_beside_damage_is_a_failure(
     bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

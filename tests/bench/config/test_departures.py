@@ -222,3 +222,16 @@ def test_a_method_of_ones_own_departs_by_what_is_stated_of_all_methods() -> None
     names = {departure.setting for departure in departures_of(replace(config, method="focal"), own)}
     assert "trainer.schedule" in names
     assert not {name for name in names if name.startswith("method.")}
+
+
+@pytest.mark.parametrize("task", ["logicnlg", "writingprompts", "wikitext103", "xsum"])
+@pytest.mark.parametrize("method", ["mle.cache", "mle.penalty"])
+def test_what_takes_no_step_does_not_depart_in_its_training(task: str, method: str) -> None:
+    """Its recipe has scopes of fine-tuned methods; the weights are those of its parent."""
+    of_parent, found = departing(task, "mle"), departing(task, method)
+    assert not {setting for setting in found if setting.startswith(("trainer.", "optimizer."))} - set(of_parent)
+    assert not {"trainer.length", "trainer.lr", "trainer.batch_size", "trainer.clip", "optimizer.name"} & set(found)
+
+
+def test_rows_are_cut_as_stated_where_nothing_is_trained() -> None:
+    assert "trainer.max_target" in departing("xsum", "mle.cache", "trainer.max_target=7")

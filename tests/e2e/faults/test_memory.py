@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load
 
 from bench.cells.cell import Cell
@@ -195,6 +196,23 @@ def test_other_errors_pass(tmp_path: Path) -> None:
 
     with pytest.raises(BenchError, match="^3 False$"):
         memory.within_memory(cell, 1, 3, attempt, print)
+
+
+def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
+    """Its batches are no micro-batches of a step: the same would be tried, and notes would say what is not so."""
+    given = arguments(tmp_path / "results")
+    assert bench(*given).code == 0
+    (cell,) = stores.planned(given)
+    tried, notes = list[int](), list[str]()
+
+    def attempt(micro_batches: int, out_of_memory: bool) -> None:
+        tried.append(micro_batches)
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(BenchError, match=r"in the evaluation .* of 3 rows smaller: --set evaluation\.batch_size=1"):
+        memory.within_memory(cell, 1, 1, attempt, notes.append)
+    assert (tried, notes) == ([1], [])
+    assert not memory.file_of(cell).exists()
 
 
 @pytest.mark.ddp

@@ -389,6 +389,7 @@ def test_a_check_at_another_scale_is_not_comparable(tmp_path):
         ('column = "B1"', "", "one of column and metric"),
         ("above", "near", "unknown relation 'near'"),
         ('row = "BART"', 'row = "BERT"', "unknown row 'BERT'"),
+        ('row = "BART"', 'row = "BART"\nbackbone = "gpt2"', "the row 'BART' has no backbone 'gpt2'; expected one of"),
         ('quote = "as we say"', 'quot = "as we say"', "expected quote"),
     ],
 )

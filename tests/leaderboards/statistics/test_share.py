@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from bench.leaderboards.statistics.moderated import contrast_of, moderate
-from bench.leaderboards.statistics.share import fieller, share_of_effect, squeezed_covariance
+from bench.leaderboards.statistics.share import (
+    EXPLAINED,
+    fieller,
+    share_of_effect,
+    squeezed_covariance,
+    with_noisy_control,
+)
+from bench.leaderboards.statistics.special import t_quantile
 
 EFFECT, CONTROL = [4.0, 5.0, 3.5, 4.5], [2.0, 2.2, 1.5, 2.6]
 
@@ -29,6 +36,25 @@ def test_an_effect_that_may_be_nothing_has_no_share():
     assert share.value == pytest.approx(3.1 / 0.5)
     assert (share.low, share.high) == (None, None)
     assert share_of_effect([1.0, 1.0], [2.0, 2.0]).low is None
+
+
+def test_a_control_that_does_not_vary_is_as_noisy_as_the_effect():
+    """TRIME is at 100 % with every seed; the ends are those of two contrasts of one variance that do not covary."""
+    effect = [94.0, 96.0, 95.0]
+    share = share_of_effect([100.0] * 3, effect)
+    low, high = fieller(100.0, 95.0, (np.array(1.0), np.array(0.0), np.array(1.0)), 3, t_quantile(0.05, 2))
+    assert (share.low, share.high) == pytest.approx((float(low), float(high)))
+    assert share.low > EXPLAINED
+    assert share_of_effect([100.0, 100.0 + 1e-13, 100.0], effect).low == pytest.approx(share.low)
+    assert share_of_effect([70.0] * 3, effect).low < EXPLAINED
+    assert share_of_effect([100.0] * 3, [95.0] * 3).low is None, "nothing varies"
+
+
+def test_a_control_that_does_not_vary_has_the_noise_of_its_column_where_that_has_a_prior():
+    column = [contrast_of([one, one + 0.3]) for one in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)]
+    (control, both, effect), _ = squeezed_covariance((0.0, 0.0, 0.02), 1, 4.0, 0.045)
+    assert with_noisy_control((control, both, effect)) == (control, both, effect)
+    assert share_of_effect([4.0, 4.0], [4.0, 4.2], column).low > share_of_effect([4.0, 4.0], [4.0, 4.2]).low
 
 
 def test_a_column_of_quiet_contrasts_narrows_the_interval_of_two_seeds():
