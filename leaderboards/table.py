@@ -32,7 +32,7 @@ class Table:
         status: of the data by split, `official` where it is as published.
         rows: in the order of the primary column, best first, those of another backbone in a block of their own.
         columns: that are shown, in order.
-        published: rows of papers for this task that have a number in a column.
+        published: rows of papers for this task.
         whole: whether these are all examples of the split.
         human: what people wrote, a row for each tokenizer.
         lacking: columns left out, and what they need.
@@ -257,8 +257,7 @@ def _table(group: Group, columns: str) -> Table:
         status["all"] = f"cut by --limit {shared['limit']}"
     papers: Sequence[Published] = ()
     if shared["split"] == "test":
-        metrics = {metric_name(column) for column in shown}
-        papers = [paper for paper in published(shared["task"]) if metrics & set(paper.values)]
+        papers = published(shared["task"])
     return Table(
         shared["task"],
         shared["split"],

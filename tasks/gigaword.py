@@ -43,7 +43,7 @@ class Gigaword(Task):
         licence="LDC2012T21 for the text",
         sizes=SIZES,
         evaluations=("likelihood", "generation"),
-        metrics=("rouge", "rouge_155", "copying", "perplexity"),
+        metrics=("rouge", "copying", "perplexity"),
         hub=HUB["gigaword"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
