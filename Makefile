@@ -27,11 +27,12 @@ BIN := .venv/bin
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
 
+# Bytecode is kept: the tests start the program some hundred times.
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadscope
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadscope
 
 test-long: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
 chaos: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos $(PART)

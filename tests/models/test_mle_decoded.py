@@ -155,7 +155,8 @@ def test_texts_with_a_source_are_not_drawn(kind: type[MLEMinP]) -> None:
 
 def test_cells_decode_with_what_was_chosen(bench: Callable[..., Ended], tmp_path: Path) -> None:
     """Samplers draw, whatever the run decodes with, as many tokens as it says; a penalty keeps the run's decoding."""
-    small = ("trainer.steps=3", "backbone.width=16", "backbone.layers=1", "trainer.batch_size=4")
+    small = ("trainer.steps=3", "backbone.width=16", "backbone.layers=1", "trainer.batch_size=4",
+             "trainer.max_target=24")  # fmt: skip
     ended = bench("run", "--task", "text", "--method", ",".join(NAMES), "--limit", "12", "--quiet",
                   "--decode", "topk=3+max_new_tokens=5,topk=9+max_new_tokens=5", "--set", *small,
                   "--results", str(tmp_path))  # fmt: skip

@@ -80,6 +80,7 @@ def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
     assert all(e.target == e.target.lower() for e in task.split("test").examples), "the proxy is lower-cased"
 
 
+@pytest.mark.slow
 def test_without_the_official_training_file_the_proxy_stands_in_and_says_so() -> None:
     task = LogicNLG()
     task.load(Source(real_data(), "test"))

@@ -145,6 +145,7 @@ def searches(results: Path) -> dict[str, Any]:
     return {str(path.relative_to(results)): json.loads(path.read_text()) for path in results.rglob("grid*.json")}
 
 
+@pytest.mark.slow
 def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     ours, typed = tmp_path / "ours", tmp_path / "typed"
     board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials=2, trial_steps=Fraction(1, 2))

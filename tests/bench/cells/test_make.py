@@ -90,7 +90,9 @@ def trainer(folder: Path, **settings: Any) -> Trainer:
     return Trainer(**{**given, **settings})
 
 
-@pytest.mark.parametrize("method", OBJECTIVES)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=pytest.mark.slow) if name == "attexp" else name for name in OBJECTIVES]
+)
 def test_a_trainer_does_all_it_can_with_a_method(method: str, results: Path, tmp_path: Path) -> None:
     objective, task = bench.make("logicnlg", method, set=sets_of(method), limit=30, results=results)
     assert isinstance(objective, LightningModule)

@@ -202,6 +202,7 @@ def without_rows(results: Path) -> dict[str, bytes]:
 
 
 class TestCommandLine:
+    @pytest.mark.slow
     def test_evaluation_on_two_devices(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
         """Rows of every kind from one trained cell of each task: the same files."""
         results = tmp_path / "results"

@@ -106,6 +106,7 @@ def test_a_signal_to_one_stops_all(
     assert stores.contents(results) == of_two
 
 
+@pytest.mark.slow
 def test_little_memory(tmp_path: Path, environment: dict[str, str]) -> None:
     results = tmp_path / "results"
     asked = arguments(results, methods=f"{OURS}:Large")

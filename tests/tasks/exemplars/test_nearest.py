@@ -52,7 +52,7 @@ def obvious(rows: list[dict[int, int]], query: dict[int, int], allowed: list[int
 
 @pytest.mark.parametrize("most", [1, 3, 60, 200, 9_000])  # 200 needs wide sums, 9,000 wide counts, too
 @pytest.mark.parametrize("block", [5, 64, 8_192])
-@pytest.mark.parametrize("common", [0, 16, 1_000])
+@pytest.mark.parametrize("common", [pytest.param(0, marks=pytest.mark.slow), 16, 1_000])
 def test_the_nearest_row_is_that_of_an_obvious_search(
     monkeypatch: pytest.MonkeyPatch, most: int, block: int, common: int
 ) -> None:

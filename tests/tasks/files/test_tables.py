@@ -327,6 +327,7 @@ def test_a_huge_table_takes_less_than_two_seconds(name, style):
     assert dropped > 0
 
 
+@pytest.mark.slow
 def test_a_huge_table_takes_less_than_200_megabytes():
     text = HOSTILE["10,000 x 50 numbers"]()
     tracemalloc.start()
