@@ -40,18 +40,21 @@ class Part:
     Args:
         task: of ours.
         more: options of its own, such as the one decoding.
+        sets: settings of methods that only the whole grid has.
     """
 
     task: str
     more: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
 
 
-TOP_3 = ("--decode", "topk=3+max_new_tokens=64", "--set", "mle.penalty:method.under=topk=3")
+TOP_3 = ("--decode", "topk=3+max_new_tokens=64")
+UNDER_TOP_3 = ("--set", "mle.penalty:method.under=topk=3")
 PARTS = (  # the cheapest first
     Part("ambiguous_template"),
     Part("logicnlg"),
-    Part("text", TOP_3),
-    Part("wikitext103", TOP_3),
+    Part("text", TOP_3, UNDER_TOP_3),
+    Part("wikitext103", TOP_3, UNDER_TOP_3),
     Part("gigaword"),
 )
 
@@ -89,7 +92,7 @@ def command(part: Part, results: str, *more: str) -> list[str]:
 
 def whole(part: Part, results: str, jobs: int) -> list[str]:
     """Return what makes all cells of a task."""
-    return command(part, results, *METHODS, *SEEDS, *TUNING, "--jobs", str(jobs), "--state-every", "120")
+    return command(part, results, *part.sets, *METHODS, *SEEDS, *TUNING, "--jobs", str(jobs), "--state-every", "120")
 
 
 def asked(words: Sequence[str]) -> Any:
