@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.outward import write_styled
 from bench.config.arguments import RunArguments, whole_numbers
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
-from bench.figures import planned_cell
+from bench.figures import listed_as, planned_cell
 
 if TYPE_CHECKING:
     from bench.leaderboards.figures.exemplar_probe import ExemplarProbe
@@ -31,20 +31,8 @@ def probe_list() -> list[dict[str, Any]]:
 
     listed = []
     for probe in probes().values():
-        listed.append(
-            {
-                "address": probe.address,
-                "title": probe.title,
-                "cells": sum(len(source.exemplars) for source in probe.sources),
-                "comparable": 0,
-                "how": "",
-                "tasks": [probe.task],
-                "methods": list(probe.methods),
-                "backbones": [probe.backbone],
-                "decodings": [probe.decoding],
-                "levels": [{"part": "", "level": probe.level.level, "why": probe.level.why}],
-            }
-        )
+        cells = sum(len(source.exemplars) for source in probe.sources)
+        listed.append(listed_as(probe, cells, [probe.task], list(probe.methods)))
     return listed
 
 

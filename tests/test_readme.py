@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from bench.cells.plan import make_plan
 from bench.cli import main
+from bench.config.arguments import RunArguments
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
 from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, on_a_gpu, opened, page, survivals
@@ -28,6 +30,12 @@ def test_a_shown_table_is_what_the_command_prints(
     assert main(command.split()[1:]) == 0
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()).strip()
     assert printed in shown, f"README is behind: put the output of `{command}` in its place"
+
+
+@pytest.mark.usefixtures("sample_data")
+def test_make_run_prints_as_many_rows_as_it_says() -> None:
+    (said,) = re.findall(r"prints a table of (\d+)\s+rows", README)
+    assert len(make_plan(RunArguments(("logicnlg",), ("all",))).cells) == int(said)
 
 
 def test_what_survives_what_is_what_was_measured() -> None:

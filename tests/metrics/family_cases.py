@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.metrics.diversity import copying, mauve
@@ -62,19 +62,24 @@ def table_bleu_case() -> Case:
     )
 
 
-def rouge_case() -> Case:
-    def functions(rows: Rows, gold: Gold) -> Values:
-        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), KINDS, "f1", several="max")
-        return dict(zip(KINDS, values, strict=True))
-
+def percent_case(functions: Callable[[Rows, Gold], Values], columns: Sequence[str]) -> Case:
+    """Return the case of columns from 0, of texts that share nothing with their references, to 100, of copies."""
     return Case(
         ROWS,
         GOLD,
         functions,
         best=as_reference,
-        perfect=dict.fromkeys(KINDS, 100.0),
-        empty=dict.fromkeys(KINDS, 0.0),
+        perfect=dict.fromkeys(columns, 100.0),
+        empty=dict.fromkeys(columns, 0.0),
     )
+
+
+def rouge_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), KINDS, "f1", several="max")
+        return dict(zip(KINDS, values, strict=True))
+
+    return percent_case(functions, KINDS)
 
 
 def rouge_155_case() -> Case:
@@ -85,14 +90,7 @@ def rouge_155_case() -> Case:
         values = rouge.rouge(*both, OF_155, tokenizer="rouge-1.5.5", several="pooled")
         return dict(zip(columns, values, strict=True))
 
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect=dict.fromkeys(columns, 100.0),
-        empty=dict.fromkeys(columns, 0.0),
-    )
+    return percent_case(functions, columns)
 
 
 def rouge_recall_case() -> Case:
@@ -111,14 +109,7 @@ def rouge_recall_case() -> Case:
             )
         }
 
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect=dict.fromkeys(columns, 100.0),
-        empty=dict.fromkeys(columns, 0.0),
-    )
+    return percent_case(functions, columns)
 
 
 def rouge_limited_case() -> Case:
@@ -129,14 +120,7 @@ def rouge_limited_case() -> Case:
         values = rouge.rouge(*both, RECALLED, "recall", several="pooled", as_long=True)
         return dict(zip(columns, values, strict=True))
 
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect=dict.fromkeys(columns, 100.0),
-        empty=dict.fromkeys(columns, 0.0),
-    )
+    return percent_case(functions, columns)
 
 
 def overlap_case() -> Case:
