@@ -309,7 +309,7 @@ def cell_config(
         preset=preset,
         trainer=typed(TrainerConfig, training, "trainer"),
         evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
-        decodings=decodings_of(method, tuple(parse(decode or str(chosen.get("decode", "greedy"))))),
+        decodings=own_or_given(method, tuple(parse(decode or str(chosen.get("decode", "greedy"))))),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
@@ -319,7 +319,7 @@ def cell_config(
     return config
 
 
-def decodings_of(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
+def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
     """Return the decodings of a run, or those of a method that has its own, with the limits of new tokens given."""
     own = getattr(method.kind, "own_decoding", "")
     if not own:
