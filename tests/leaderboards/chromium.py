@@ -48,10 +48,8 @@ class Chromium:
         os.close(write_end)
         self.ids, self.buffer, self.events = itertools.count(1), b"", list[dict[str, Any]]()
         self.session: str | None = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
+        self.visitor: str | None = None
+        self.first_visit()
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its result; events that come before it are kept in `events`."""
@@ -65,6 +63,22 @@ class Chromium:
         if "error" in found:
             raise RuntimeError(f"{method}: {found['error']}")
         return dict(found["result"])
+
+    def first_visit(self) -> None:
+        """Go on as a visitor of whom nothing is kept: `localStorage.clear()` may still be at work after a reload."""
+        self.session = None
+        if self.visitor:
+            self.call("Target.disposeBrowserContext", browserContextId=self.visitor)
+        self.visitor = str(self.call("Target.createBrowserContext")["browserContextId"])
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.visitor)["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def downloads_to(self, folder: Path) -> None:
+        """Save what the page saves into a folder."""
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder),
+                  browserContextId=self.visitor)  # fmt: skip
 
     def open(self, url: str, drawn: bool = True) -> None:
         """Go to a page and wait until it is loaded and, unless its scripts are off, drawn."""

@@ -31,12 +31,10 @@ def url(tmp_path_factory):
 @pytest.fixture
 def page(browser, url):
     """The example, as on a first visit on a wide screen; afterwards nothing may have gone wrong in it."""
+    browser.first_visit()
     browser.size(1280, 900)
     browser.prefers("light")
-    browser.open("about:blank")
     browser.open(url)
-    browser.eval("localStorage.clear()")
-    browser.reload()
     yield browser
     assert complaints(browser) == []
 
