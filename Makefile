@@ -16,7 +16,7 @@ usable = import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,\
 	$(shell $(name) -c '$(usable)' >/dev/null 2>&1 && echo $(name))))
 TASK ?= logicnlg
-METHOD ?= all
+METHOD ?= papers
 ARGS ?=
 PART ?=
 RECORD ?= tests/gpu/measured.json

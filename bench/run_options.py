@@ -37,8 +37,9 @@ __all__ = [
 def what_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that are in the keys of results."""
     own = "module:Name or file.py:Name"
+    methods = f"names with commas, 'all', 'modern', globs, {own}; default 'papers', those of the papers' tables"
     group.add_argument("--task", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
-    group.add_argument("--method", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
+    group.add_argument("--method", action="append", metavar="NAMES", help=methods)
     group.add_argument("--seeds", metavar="N,N", help="default 0")
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
     group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")

@@ -1,6 +1,7 @@
 """Training objectives, one LightningModule per file. METHODS lists them all."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from bench.base.entries import Entry
 
@@ -18,11 +19,16 @@ class MethodEntry(Entry):
         baseline: whether no weight is trained for it: it writes texts without a model, or counts tokens.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
             `untuned`.
+        group: `papers` of the methods of the papers that are reproduced here and what they are compared with, `modern`
+            of the others.
+        source: what its equations were read in. What rests on memory carries no claim of a paper.
     """
 
     controls: tuple[str, ...] = ()
     baseline: bool = False
     tuned_by: str = ""
+    group: Literal["papers", "modern"] = "papers"
+    source: Literal["paper body", "released code", "secondary", "memory"] = "paper body"
 
 
 RELEASED = {"released": {"method.variant": "released"}}
@@ -178,7 +184,9 @@ METHODS: dict[str, MethodEntry] = {
     ),
 }
 
+GROUPS = ("papers", "modern")
+
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""
 
-__all__ = ["ALIASES", "METHODS", "MethodEntry"]
+__all__ = ["ALIASES", "GROUPS", "METHODS", "MethodEntry"]

@@ -31,7 +31,7 @@ ON_ERROR = ("raise", "keep")
 
 def run(
     task: str | type[Task] | Iterable[str | type[Task]],
-    method: str | type[Objective] | Iterable[str | type[Objective]] = "all",
+    method: str | type[Objective] | Iterable[str | type[Objective]] = "papers",
     *,
     seeds: int | Iterable[int] = (0,),
     preset: Literal["small", "paper"] = "small",

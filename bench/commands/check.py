@@ -13,7 +13,7 @@ from bench.cli_options import data_dir_of, data_dir_option, json_option, positiv
 from bench.decodings import DECODINGS
 from bench.errors import UsageError, nearest
 from bench.metrics import METRICS, MetricEntry
-from bench.models import ALIASES, METHODS
+from bench.models import ALIASES, GROUPS, METHODS
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS
 
@@ -72,12 +72,12 @@ def run(given: argparse.Namespace) -> int:
 
 
 def kind_of(name: str) -> str:
-    """Return what a name is of: `all` and globs are methods, as they are in `bench run`.
+    """Return what a name is of: `all`, groups and globs are methods, as they are in `bench run`.
 
     Raises:
         UsageError: it is of no kind, or of several.
     """
-    if name == "all" or name in ALIASES or any(character in name for character in "*?["):
+    if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
         return "method"
     target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
     kinds = [kind for kind, table in TABLES.items() if target in all_names(table)]

@@ -207,7 +207,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
     sets += _precision(given.precision)
     return RunArguments(
         tasks=tuple(tasks),
-        methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["all"]),
+        methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["papers"]),
         seeds=whole_numbers(seeds),
         backbone=given.backbone or file.get("backbone") or None,
         preset=given.preset or file.get("preset") or "small",

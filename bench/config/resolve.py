@@ -26,7 +26,7 @@ from bench.config.decoding import parse
 from bench.config.suggestions import whose
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
-from bench.models import ALIASES, METHODS
+from bench.models import ALIASES, GROUPS, METHODS, MethodEntry
 from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
@@ -219,17 +219,27 @@ def ancestors(method: Method) -> list[Method]:
 
 
 def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
-    """Turn what was typed after --method into names; `all` is every objective and, unless refused, its controls.
+    """Turn what was typed after --method into names.
+
+    `all` is every objective and, unless refused, its controls; `papers` and `modern` are those of a group.
 
     Raises:
         UsageError: when there is no such method.
     """
-    every = [name for name, entry in METHODS.items() if not entry.baseline]
-    if controls:
-        declared = [control for name in every for control in METHODS[name].controls]
-        every = list(dict.fromkeys([*every, *declared]))
-    groups = {**ALIASES, "all": every}
+    groups: dict[str, Sequence[str]] = {**ALIASES, "all": _group(METHODS, controls)}
+    for group in GROUPS:
+        entries = {name: entry for name, entry in METHODS.items() if entry.group == group}
+        groups[group] = _group(entries, controls)
     return expand(wanted, METHODS, "method", own=True, groups=groups)
+
+
+def _group(entries: Mapping[str, MethodEntry], controls: bool) -> list[str]:
+    """Return the objectives among some entries, and behind them their controls."""
+    names = [name for name, entry in entries.items() if not entry.baseline]
+    if not controls:
+        return names
+    declared = [control for name in names for control in entries[name].controls]
+    return list(dict.fromkeys([*names, *declared]))
 
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.base.entries import all_names
 from bench.metrics import METRICS
-from bench.models import ALIASES, METHODS
+from bench.models import ALIASES, GROUPS, METHODS
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS
 
@@ -53,7 +53,7 @@ KINDS = {
         room="models",
         table="METHODS",
         line='    "$name": MethodEntry("bench.models.$name:$class", "to be described", "Lin et al. 2017"),\n',
-        taken=(*all_names(METHODS), *ALIASES),
+        taken=(*all_names(METHODS), *ALIASES, *GROUPS),
         imported=frozenset({"Annotated", "Any", "Backbone", "ClassVar", "Objective", "Range", "Rows", "Tensor"}),
         given="$class, focal",
         is_class=True,
