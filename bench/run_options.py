@@ -62,6 +62,9 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--trial-steps", metavar="SHARE", help="with --trials: share of a training that a trial is, e.g. 1/3; default 1"
     )
+    group.add_argument(
+        "--trial-rows", metavar="N", help="with --trials: validation rows a trial is scored on; default all"
+    )
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
@@ -226,8 +229,9 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, options: 
                 "--device and --memory do not go with --engine slurm, whose --dry-run prints the script; leave "
                 "--engine out to see what the cells cost on a device"
             )
-    if given.trial_steps is not None and not given.trials:
-        raise UsageError("--trial-steps goes with --trials")
+    for option in ("trial_steps", "trial_rows"):
+        if getattr(given, option) is not None and not given.trials:
+            raise UsageError(f"--{option.replace('_', '-')} goes with --trials")
     if given.grid and given.trials:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if not given.grid and not given.trials:

@@ -4,7 +4,7 @@ A slice works for `--minutes`, stops behind a step, and keeps what is whole as `
 command goes on from the store. `--estimate` trains one cell of each task and says how long all of it takes. Built-in
 samples are refused: each task's rows are those of `BENCH_DATA`.
 
-Every method has `TRIALS` trials over its own space, of a third of the steps each, on the first seed.
+Every method has 3 trials over its own space, of a third of the steps each, on the first seed and 5,000 validation rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEPT = RUNS / "grid.jsonl"
 METHODS = ("--method", "papers,unigram,bigram,mle.untrained,seq2seq.untrained")
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
-TUNING = ("--trials", "3", "--trial-steps", "1/3")
+TUNING = ("--trials", "3", "--trial-steps", "1/3", "--trial-rows", "5000")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def run(
     quiet: bool | None = None,
     trials: int | str | None = None,
     trial_steps: float | str | Fraction | None = None,
+    trial_rows: int | None = None,
 ) -> Board:
     """Train, evaluate and score what is not stored yet; return the board of the tasks, all stored cells of them.
 
@@ -69,6 +70,7 @@ def run(
         trials: tune every method over its own space with so many trials, as `--trials` takes them: 3, or
             "3,mle=18"; the best by validation loss is kept.
         trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3"; the whole for None.
+        trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
@@ -92,7 +94,7 @@ def run(
     )
     if arguments.jobs > 1:
         _refuse_script((*arguments.tasks, *arguments.methods))
-    search = _search(trials, trial_steps)
+    search = _search(trials, trial_steps, trial_rows)
     if quiet is None:
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search)
@@ -123,22 +125,28 @@ def planned_and_executed(arguments: RunArguments, quiet: bool, search: Search | 
         return plan, executed(plan, arguments, progress)
 
 
-def _search(trials: int | str | None, trial_steps: float | str | Fraction | None) -> Search | None:
+def _search(
+    trials: int | str | None, trial_steps: float | str | Fraction | None, trial_rows: int | None
+) -> Search | None:
     """Return the search that was asked for, or None.
 
     Raises:
         UsageError: the trials or their share of a training are none, or there is a share without trials.
     """
     if trials is None:
-        if trial_steps is not None:
-            raise UsageError("trial_steps goes with trials")
+        for name, value in {"trial_steps": trial_steps, "trial_rows": trial_rows}.items():
+            if value is not None:
+                raise UsageError(f"{name} goes with trials")
         return None
     from bench.cells.search.trials import parse_trials
 
     steps = "1"
     if trial_steps is not None:
         steps = str(trial_steps)
-    return parse_trials(str(trials), steps)
+    rows = ""
+    if trial_rows is not None:
+        rows = str(trial_rows)
+    return parse_trials(str(trials), steps, rows)
 
 
 def board_of(plan: Plan, outcome: Outcome, arguments: RunArguments) -> Board:

@@ -98,7 +98,7 @@ def search_of(given: argparse.Namespace) -> Search | None:
         return None
     from bench.cells.search.trials import parse_trials
 
-    return parse_trials(given.trials, given.trial_steps or "1")
+    return parse_trials(given.trials, given.trial_steps or "1", given.trial_rows or "")
 
 
 def outcome_of(plan: Plan, arguments: RunArguments, options: SlurmOptions | None, progress: Progress) -> Outcome:

@@ -205,7 +205,7 @@ def place_tried(
     arguments = builder.arguments
     seeds = search.seeds(arguments.seeds)
     config = builder.config(tuned.task, tuned.method, seeds[0])
-    while_tried = (*search.only_while_tried(tuned.method, config), "evaluation.split=valid", "evaluation.rows=all")
+    while_tried = ("evaluation.split=valid", "evaluation.rows=all", *search.only_while_tried(tuned.method, config))
     found = []
     for sets in search.combinations(tuned.method, config):
         every = (*arguments.sets, *tuned.sets, *sets, *while_tried)

@@ -32,11 +32,13 @@ class Trials(Search):
         number: of trials of every method; 0 to tune only those in `of_method`.
         of_method: numbers of some methods, by name.
         steps: share of a training that a trial is; 1 for all of it.
+        rows: of the validation split that a trial is scored on, at most; None for all.
     """
 
     number: int
     of_method: Mapping[str, int] = field(default_factory=dict)
     steps: Fraction = Fraction(1)
+    rows: int | None = None
 
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
         """Return a method's trials: the first points of its sequence. None for weights that are only read."""
@@ -48,25 +50,34 @@ class Trials(Search):
         return [sets_at(point, space, method, config) for point in drawn]
 
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
-        """Return the number of trials, the space, the share of the steps and what was chosen by."""
+        """Return the number of trials, the space, the share of the steps, the rows and what was chosen by."""
         space = space_of(method, config)
-        return {
+        content = {
             "trials": self.of_method.get(method.trained_name, self.number),
             "space": {name: dimension.text for name, dimension in space.items()},
             "steps": str(self.steps),
             "by": BY,
         }
+        if self.rows is not None:
+            content["rows"] = self.rows
+        return content
 
     def only_while_tried(self, method: Method, config: CellConfig) -> tuple[str, ...]:
-        """Return fewer steps, or fewer epochs, for the method itself; what it starts from is trained whole."""
+        """Return fewer steps, or fewer epochs, for the method itself, and fewer rows to score it on.
+
+        What it starts from is trained whole.
+        """
+        sets = []
+        if self.rows is not None:
+            sets.append(f"evaluation.rows={self.rows}")
         if self.steps == 1:
-            return ()
+            return tuple(sets)
         trainer = config.trainer
         if trainer.steps:
             fewer = f"steps={max(1, round(trainer.steps * self.steps))}"
         else:
             fewer = f"epochs={float(trainer.epochs * self.steps):.6g}"
-        return (f"{method.trained_name}:trainer.{fewer}",)
+        return (*sets, f"{method.trained_name}:trainer.{fewer}")
 
     def seeds(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
         """Return the first seed."""
@@ -129,18 +140,19 @@ def sets_at(point: Sequence[float], space: Space, method: Method, config: CellCo
     return tuple(sets)
 
 
-def parse_trials(text: str, steps: str) -> Trials:
-    """Read what was typed after --trials and --trial-steps.
+def parse_trials(text: str, steps: str, rows: str = "") -> Trials:
+    """Read what was typed after --trials, --trial-steps and --trial-rows.
 
     Args:
         text: a number, numbers by method, or both: `3`, `3,histalign=18,mle=18`.
         steps: a share of a training: `1/3`, `0.5`, `1`.
+        rows: a number from 1, or nothing for all.
 
     Raises:
         UsageError: it is none of these, a method is not known, or stands there twice.
 
     >>> parse_trials("3,mle=18", "1/3")
-    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3))
+    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=None)
     """
     number, of_method = 0, dict[str, int]()
     for part in text.split(","):
@@ -159,4 +171,8 @@ def parse_trials(text: str, steps: str) -> Trials:
         share = Fraction(0)
     if not 0 < share <= 1:
         raise UsageError(f"--trial-steps takes a share of a training above 0 and at most 1, e.g. 1/3, not '{steps}'")
-    return Trials(number, of_method, share)
+    if not rows:
+        return Trials(number, of_method, share)
+    if not rows.isdigit() or int(rows) < 1:
+        raise UsageError(f"--trial-rows takes a number from 1, e.g. 2000, not '{rows}'")
+    return Trials(number, of_method, share, int(rows))

@@ -118,7 +118,7 @@ def with_grid(results: Path) -> dict[tuple[str, int], CellFolder]:
 def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
     command = [*TINY, "--method", "face,mle.continued", "--trials", "2,mle=3", "--trial-steps", "1/2",
-               "--seeds", "0,1", "--results", str(results)]  # fmt: skip
+               "--trial-rows", "8", "--seeds", "0,1", "--results", str(results)]  # fmt: skip
     ended = bench(*command)
     assert ended.code == 0, ended.err
     tried, tested = learning_rates(results, "valid"), learning_rates(results, "test")
@@ -131,7 +131,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
         record = cell.trained()
         assert record is not None
         assert grid["trials"] == len(grid["tried"]) == len(tried[method])
-        assert grid["steps"] == "1/2"
+        assert (grid["steps"], grid["rows"]) == ("1/2", 8)
         assert list(grid["space"]) == list(LEARNING_RATE)
         best = min(grid["tried"], key=lambda one: one["nll"])
         assert best["sets"] == [f"{method}:optim.lr={record['config']['trainer']['lr']}"]
@@ -143,6 +143,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
             assert trial is not None
             assert trial["config"]["trainer"]["steps"] == 1
             assert trial["config"]["seed"] == 0
+            assert trial["config"]["evaluation"]["rows"] == 8
     parent = picked["mle", 1].trained()
     child = picked["mle.continued", 1].trained()
     assert parent is not None
@@ -173,6 +174,8 @@ def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
     [
         (["--trials", "2", "--grid", "optim.lr=1,2"], "--grid and --trials are two ways to search"),
         (["--trial-steps", "1/3"], "--trial-steps goes with --trials"),
+        (["--trial-rows", "9"], "--trial-rows goes with --trials"),
+        (["--trials", "2", "--trial-rows", "few"], "--trial-rows takes a number from 1, e.g. 2000, not 'few'"),
         (["--trials", "2", "--engine", "slurm"], "--engine does not go with --trials"),
     ],
 )
