@@ -188,3 +188,19 @@ def say_damaged(store: Store) -> int:
     for error in store.damaged.values():
         print(plain(f"bench: {error}"), file=sys.stderr)
     return int(bool(store.damaged))
+
+
+def trial_options(parser: argparse._ActionsContainer) -> None:
+    """Add how methods are tuned by trials."""
+    parser.add_argument(
+        "--trials",
+        metavar="N",
+        help="tune every method over its own space with so many trials, the best by validation loss is kept; "
+        "3,histalign=18,mle=18 gives some their own number",
+    )
+    parser.add_argument(
+        "--trial-steps", metavar="SHARE", help="with --trials: share of a training that a trial is, e.g. 1/3; default 1"
+    )
+    parser.add_argument(
+        "--trial-rows", metavar="N", help="with --trials: validation rows a trial is scored on; default all"
+    )

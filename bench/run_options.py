@@ -14,6 +14,7 @@ from bench.cli_options import (
     results_option,
     seconds,
     set_option,
+    trial_options,
     whole,
 )
 from bench.config.arguments import KEPT_CHECKPOINTS, STRATEGIES, RunArguments
@@ -53,18 +54,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         metavar="KEY=V,V",
         help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
     )
-    group.add_argument(
-        "--trials",
-        metavar="N",
-        help="tune every method over its own space with so many trials, the best by validation loss is kept; "
-        "3,histalign=18,mle=18 gives some their own number",
-    )
-    group.add_argument(
-        "--trial-steps", metavar="SHARE", help="with --trials: share of a training that a trial is, e.g. 1/3; default 1"
-    )
-    group.add_argument(
-        "--trial-rows", metavar="N", help="with --trials: validation rows a trial is scored on; default all"
-    )
+    trial_options(group)
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--precision", metavar="P", help="e.g. bf16-mixed; same as --set trainer.precision=P")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")

@@ -55,7 +55,7 @@ PARTS = (  # the cheapest first
     Part("logicnlg"),
     Part("text", TOP_3, UNDER_TOP_3),
     Part("wikitext103", TOP_3, UNDER_TOP_3),
-    Part("gigaword"),
+    Part("gigaword", sets=("--set", "method.equal_targets=false")),  # as its claims are read
 )
 
 

@@ -12,7 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.cli_options import data_dir_option, json_option, positive, results_option, say_damaged, set_option
+from bench.cli_options import (
+    data_dir_option,
+    json_option,
+    positive,
+    results_option,
+    say_damaged,
+    set_option,
+    trial_options,
+)
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
 from bench.leaderboards.table import tables
@@ -42,8 +50,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="with --run: tasks at a time; default one a core, or 1 with preset paper",
+        help="with --run: tasks at a time, with --until-decided cells; default one a core, or 1 with preset paper",
     )
+    trial_options(parser)
     parser.add_argument("--preset", default="small", choices=["small", "paper"], help="default small")
     set_option(parser, "with --run: settings of every run, e.g. trainer.steps=100")
     data_dir_option(parser)
@@ -78,6 +87,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("--until-decided takes --run and --hours H: it makes cells until the hours are used up")
     if given.hours and not given.until_decided:
         raise UsageError("--hours is for --until-decided")
+    tuning_of(given)
     files = [read(name) for name in dict.fromkeys(given.papers or names())]
     code = 0
     if given.until_decided:
@@ -116,7 +126,7 @@ def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
     by_task: dict[str, list[Run]] = {}
     for run in (run for file in files for run in file.runs):
         by_task.setdefault(run.task, []).append(run)
-    jobs = min(given.jobs or (cores() if given.preset == "small" else 1), len(by_task))
+    jobs = min(jobs_of(given), len(by_task))
     longest = sorted(by_task.values(), key=lambda runs: -minutes_of(runs))
     minutes = sum(map(minutes_of, longest))
     say(f"about {minutes:.0f} minutes of one core, {len(by_task)} tasks, {jobs} at a time; what is stored is kept")
@@ -153,7 +163,7 @@ def run_until_decided(
             break
         say(f"{task} to {seeds} seeds for {len(ahead[0].claims)} open claims, about {minutes:.0f} minutes")
         done.add((task, seeds))
-        codes = [one_run(run, given) for run in ahead[0].runs]
+        codes = [one_run(run, given, jobs_of(given)) for run in ahead[0].runs]
         if any(codes):
             failed.add(task)
     return min(1, len(failed))
@@ -164,14 +174,25 @@ def minutes_of(runs: Sequence[Run]) -> float:
     return sum(run.minutes for run in runs)
 
 
+def jobs_of(given: argparse.Namespace) -> int:
+    """Return how much is done at once: what was asked for, else one a core, or one of preset `paper`."""
+    if given.jobs:
+        return int(given.jobs)
+    if given.preset == "small":
+        return cores()
+    return 1
+
+
 def cores() -> int:
     """Return how many cores this process may use; a cell of the small preset takes one."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def one_run(run: Run, given: argparse.Namespace) -> int:
+def one_run(run: Run, given: argparse.Namespace, jobs: int = 1) -> int:
     """Run one `bench run` in a process of its own; its table goes where its progress goes."""
     command = arguments_of(run, given)
+    if jobs > 1:
+        command += ["--jobs", str(jobs)]
     say(f"bench {' '.join(command)}")
     return run_program("bench", *command, output=sys.stderr).returncode
 
@@ -183,7 +204,25 @@ def arguments_of(run: Run, given: argparse.Namespace) -> list[str]:
     mine = [text for texts in given.sets for text in texts]
     sets = ["--set", *run.sets, *mine] if run.sets or mine else []
     return ["run", "--task", run.task, "--method", ",".join(run.methods), "--seeds", ",".join(map(str, run.seeds)),
-            "--preset", given.preset, "--results", given.results, *decode, *data, *sets]  # fmt: skip
+            "--preset", given.preset, "--results", given.results, *decode, *data, *sets, *tuning_of(given)]  # fmt: skip
+
+
+def tuning_of(given: argparse.Namespace) -> list[str]:
+    """Return the options of a run's trials, as they were given here.
+
+    Raises:
+        UsageError: trials without --run, or a share or rows without trials.
+    """
+    if given.trials and not given.run:
+        raise UsageError("--trials goes with --run: trials are a part of making cells")
+    found = []
+    for name in ("trials", "trial_steps", "trial_rows"):
+        option, value = f"--{name.replace('_', '-')}", getattr(given, name)
+        if value and not given.trials:
+            raise UsageError(f"{option} goes with --trials")
+        if value:
+            found += [option, value]
+    return found
 
 
 def say(text: str) -> None:

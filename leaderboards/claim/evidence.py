@@ -144,9 +144,12 @@ def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:
         test = _paired_test(values[0], values[1], list(by_seed))
         item_variance, items = _of_items(measure, values, list(by_seed))
     others = list(_others(table, column, rows, measure))
-    diverged = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
+    remarks = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
+    if len({row.tried for row in rows}) > 1:
+        trials = " and ".join(f"{row.tried} of {row.method}" for row in rows)
+        remarks.append(f"not tuned alike: trials {trials}")
     controls = _controls(compared, table, where, column, measure)
-    return Evidence(by_seed, others, controls, test, None, item_variance, items, rows[0], why="; ".join(diverged))
+    return Evidence(by_seed, others, controls, test, None, item_variance, items, rows[0], why="; ".join(remarks))
 
 
 @dataclass(frozen=True)

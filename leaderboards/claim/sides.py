@@ -44,8 +44,12 @@ class Side:
         return f"{self.method} ({', '.join(details)})"
 
     def rows(self, rows: list[TableRow], where: Settings) -> list[TableRow]:
-        """Return the rows of a leaderboard that are meant; `where` are the run's settings."""
-        return [row for row in rows if self._is_meant(row, {**where, **self.where})]
+        """Return the rows of a leaderboard that are meant; `where` are the run's settings.
+
+        Rows whose settings a search has picked stand for all, where there are any.
+        """
+        found = [row for row in rows if self._is_meant(row, {**where, **self.where})]
+        return [row for row in found if row.tried] or found
 
     def _is_meant(self, row: TableRow, settings: Settings) -> bool:
         if row.method != self.method or not self.decodes(row.decoding):

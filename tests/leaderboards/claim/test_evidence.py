@@ -240,3 +240,19 @@ def test_a_claim_on_a_store(tmp_path: Path) -> None:
     assert found.by_seed == {0: 20.0, 1: 21.0, 2: 22.0}
     assert found.controls == {"trime (greedy)": {0: 10.0, 1: 10.0, 2: 10.0}}
     assert (found.n, found.on.split(" · ")[0]) == (3, "logicnlg")
+
+
+def test_rows_whose_settings_a_search_has_picked_go_before_others() -> None:
+    tuned, untuned = table(left=[1.0, 2.0], right=[4.0, 4.0]), table(left=[9.0, 9.0], right=[9.0, 9.0])
+    for row in tuned.rows:
+        row.tried = 3
+    both = replace(tuned, rows=[*untuned.rows, *tuned.rows])
+    found = gathered(claim(), both)
+    assert (found.by_seed, found.why) == ({0: 3.0, 1: 2.0}, "")
+    assert "2 rows of f2softmax" in gathered(claim(), replace(tuned, rows=[*tuned.rows, *tuned.rows])).why
+
+
+def test_a_tuned_row_beside_an_untuned_one_is_said() -> None:
+    unlike = table(left=[1.0, 2.0], right=[4.0, 4.0])
+    unlike.rows[0].tried = 3
+    assert gathered(claim(), unlike).why == "not tuned alike: trials 3 of f2softmax and 0 of mle"

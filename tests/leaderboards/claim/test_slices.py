@@ -37,9 +37,8 @@ def papers(root: Path) -> list[Any]:
 @pytest.mark.parametrize(
     ("paper", "own", "side", "made_by"),
     [
-        ("adadec", "lower rate", Side("seq2seq", "greedy"), "lower rate"),
-        ("adadec", "lower rate", Side("seq2seq", "greedy", {"trainer.lr": 5e-3}), "higher rate"),
-        ("adadec", "lower rate", Side("unigram", "greedy"), "trivial controls"),
+        ("adadec", "300 steps", Side("seq2seq", "greedy"), "300 steps"),
+        ("adadec", "300 steps", Side("unigram", "greedy"), "trivial controls"),
         ("f2softmax", "20 classes", Side("f2softmax.fixed_eq_freq", "topk=3", {"method.number": 20}), "20 classes"),
         ("f2softmax", "20 classes", Side("f2softmax", "topk=3"), "300 steps"),
         ("f2softmax", "1,000 steps", Side("mle.decoupled", "decoupled:topk=3"), "1,000 steps"),
@@ -65,8 +64,8 @@ def test_where_nothing_is_stored_every_task_begins_with_two_seeds_cheapest_first
     assert {one.seeds for one in found} == {2}
     assert [one.minutes for one in found] == sorted(one.minutes for one in found)
     assert all(run.seeds == (0, 1) for one in found for run in one.runs)
-    whole = next(run for run in read("adadec").runs if run.name == "lower rate")
-    (part,) = (run for one in found for run in one.runs if run.name == "lower rate")
+    whole = next(run for run in read("adadec").runs if run.name == "300 steps")
+    (part,) = (run for one in found for run in one.runs if (run.task, run.name) == ("gigaword", "300 steps"))
     assert part.minutes == pytest.approx(whole.minutes * len(part.methods) / len(whole.methods))  # two seeds of these
 
 
@@ -162,12 +161,27 @@ def test_a_task_whose_runs_fail_is_left_alone(tmp_path: Path, monkeypatch: pytes
         (["--run", "--hours", "1"], "--hours is for --until-decided"),
         (["--run", "--until-decided", "--hours", "-1"], "a number of hours above 0, got '-1'"),
         (["--run", "--until-decided", "--hours", "soon"], "a number of hours above 0, got 'soon'"),
+        (["--trials", "3"], "--trials goes with --run"),
+        (["--run", "--trial-steps", "1/3"], "--trial-steps goes with --trials"),
+        (["--run", "--trial-rows", "50"], "--trial-rows goes with --trials"),
     ],
 )
 def test_options_that_do_not_go_together(typed: list[str], said: str, tmp_path: Path) -> None:
     ended = call("claims", *typed, "--results", str(tmp_path))
     assert ended.code == 2
     assert said in ended.err
+
+
+def test_seeds_are_added_to_tuned_cells_by_the_same_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1)
+    )
+    tuning = ["--trials", "3", "--trial-steps", "1/3", "--trial-rows", "50"]
+    looks = ["--run", "--until-decided", "--hours", "9", "--jobs", "2"]
+    assert call("claims", "adadec", *looks, *tuning, "--results", str(tmp_path)).code == 1
+    assert commands
+    assert all(command[-8:] == [*tuning, "--jobs", "2"] for command in commands)
 
 
 # All runs at once -------------------------------------------------------------------------------------------------
@@ -205,7 +219,8 @@ def test_the_longest_task_is_begun_first(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_run_is_a_command_one_could_type() -> None:
     run = Run("text", ("mle", "face"), (0, 1), 1.0, decode="topk=3", sets=("trainer.steps=9",))
-    given = SimpleNamespace(preset="small", results="r", data_dir="d", sets=[["task.path=x"]])
+    given = SimpleNamespace(preset="small", results="r", data_dir="d", sets=[["task.path=x"]], trials=None,
+                            trial_steps=None, trial_rows=None)  # fmt: skip
     assert " ".join(arguments_of(run, given)) == (  # type: ignore[arg-type]
         "run --task text --method mle,face --seeds 0,1 --preset small --results r --decode topk=3 --data-dir d "
         "--set trainer.steps=9 task.path=x"
