@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from bench.cli_options import (
 )
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
+from bench.leaderboards.published.costs import MeasuredCost, cost_claims, cost_notes, measured_costs
+from bench.leaderboards.published.papers import papers
 from bench.leaderboards.table import tables
 from bench.processes.process import run_program
 from bench.store.kept_board import files_at
@@ -95,13 +98,13 @@ def run(given: argparse.Namespace) -> int:
     elif given.run:
         code = make_rows(files, given)
     store = Store(Path(given.results))
-    papers = judged(files, store, given.preset)
+    found = judged(files, store, given.preset)
     if given.json:
-        print(json.dumps(content(papers), indent=1))
+        print(json.dumps(content(found), indent=1))
     elif given.markdown:
-        print(markdown(papers))
+        print(markdown(found))
     else:
-        print(terminal(papers))
+        print(terminal(found))
     return max(code, say_damaged(store))
 
 
@@ -111,7 +114,16 @@ def judged(files: Sequence[ClaimFile], store: Store, preset: str) -> list[Paper]
 
     tasks = {run.task for file in files for run in file.runs}
     built, _ = tables(store, tasks, "all")
-    return [judge(file, built, preset) for file in files]
+    found = [judge(file, built, preset) for file in files]
+    measured = measured_costs(store, tasks)
+    return [replace(paper, costs=costs_of(paper, measured)) for paper in found]
+
+
+def costs_of(paper: Paper, measured: Sequence[MeasuredCost]) -> list[str]:
+    """Return what a paper says of the hours of its methods, on the tasks of its claims, with ours beside."""
+    tasks = {run.task for run in paper.file.runs}
+    (printed,) = (one for one in papers() if one.name == paper.file.name)
+    return cost_notes([claim for claim in cost_claims(printed.training) if claim.task in tasks], measured)
 
 
 # Making cells -----------------------------------------------------------------------------------------------------
@@ -152,8 +164,8 @@ def run_until_decided(
     end = clock() + 3600 * given.hours
     failed, done = set[str](), set[tuple[str, int]]()
     while True:
-        papers = judged(files, Store(Path(given.results)), given.preset)
-        ahead = [one for one in slices(papers) if one.task not in failed and (one.task, one.seeds) not in done]
+        found = judged(files, Store(Path(given.results)), given.preset)
+        ahead = [one for one in slices(found) if one.task not in failed and (one.task, one.seeds) not in done]
         if not ahead:
             say("no open claim can be brought to another look")
             break

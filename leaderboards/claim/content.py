@@ -28,6 +28,7 @@ def _paper(paper: Paper) -> dict[str, Any]:
         "rebuttal": paper.file.rebuttal,
         "counts": by_kind(paper.verdicts),
         "claims": [_verdict(verdict) for verdict in paper.verdicts],
+        "costs": list(paper.costs),
         "regression_checks": [_check(check) for check in paper.checks],
         "untested": [asdict(untested) for untested in paper.file.untested],
     }

@@ -35,6 +35,7 @@ def _terminal_paper(paper: Paper) -> str:
         lines += [f"      {line}" for line in evidence_lines(verdict)]
     for untested in paper.file.untested:
         lines.append(f"  not for a small run: {untested.says} ({untested.paper}): {untested.why}")
+    lines += [f"  {line}" for line in paper.costs]
     lines.append(f"  {check_summary(paper)}")
     for check in paper.checks:
         lines.append(f"      {check_line(check)}")
@@ -70,6 +71,9 @@ def _markdown_paper(paper: Paper) -> str:
     if paper.file.untested:
         lines += ["", "Not for a small run:", ""]
     lines += [f"- {untested.says} ({untested.paper}): {untested.why}" for untested in paper.file.untested]
+    if paper.costs:
+        lines += ["", "What it costs to train, by the paper's hours and by our seconds:", ""]
+    lines += [f"- {_escaped(line)}" for line in paper.costs]
     return "\n".join([*lines, *_markdown_checks(paper)])
 
 

@@ -82,11 +82,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Paper:
-    """A file of claims, the verdict on each, and our regression checks."""
+    """A file of claims, the verdict on each, and our regression checks.
+
+    Args:
+        file: the claims.
+        verdicts: one a claim.
+        checks: of ours.
+        costs: a line for each method whose training hours the paper states, with what it took here.
+    """
 
     file: ClaimFile
     verdicts: Sequence[Verdict]
     checks: Sequence[Check] = ()
+    costs: Sequence[str] = ()
 
 
 def kind_of(verdict: Verdict) -> Kind:

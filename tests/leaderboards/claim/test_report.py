@@ -15,6 +15,7 @@ from bench.leaderboards.claim.report import markdown, terminal
 from bench.leaderboards.claim.verdicts import KINDS
 from tests.conftest import call
 from tests.leaderboards.handmade import scored, trained
+from tests.leaderboards.published.test_costs import timed
 
 ORDER = ("histalign", "trime", "mle", "lead", "unigram", "bigram", "mle.untrained")
 
@@ -118,3 +119,13 @@ def test_an_unknown_paper_is_a_usage_error() -> None:
     ended = call("claims", "histaline")
     assert ended.code == 2
     assert "histalign" in ended.err
+
+
+def test_the_hours_a_paper_states_stand_beside_what_training_took_here(tmp_path: Path) -> None:
+    timed(tmp_path, "mle", 0, 10.0)
+    timed(tmp_path, "histalign", 0, 15.0)
+    said = "training time, HistAlign A.4: histalign 2.50 times mle on bart-large (5 h for 2 h); here 1.50 times on "
+    for form in ([], ["--markdown"], ["--json"]):
+        assert said in call("claims", "histalign", *form, "--results", str(tmp_path)).out
+    (other,) = json.loads(call("claims", "f2softmax", "--json", "--results", str(tmp_path)).out)
+    assert [line for line in other["costs"] if "histalign" in line] == []
