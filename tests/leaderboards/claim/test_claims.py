@@ -180,11 +180,11 @@ def minutes_by_task() -> dict[str, float]:
     return found
 
 
-def test_all_runs_fit_in_an_hour_on_two_cores() -> None:
+def test_all_runs_fit_in_a_slice_of_ninety_minutes_on_two_cores() -> None:
     lanes = [0.0, 0.0]
     for minutes in sorted(minutes_by_task().values(), reverse=True):  # as they are made
         lanes[lanes.index(min(lanes))] += minutes
-    assert max(lanes) <= 57, lanes
+    assert max(lanes) <= 90, lanes
 
 
 def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(

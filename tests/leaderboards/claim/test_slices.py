@@ -37,8 +37,8 @@ def papers(root: Path) -> list[Any]:
 @pytest.mark.parametrize(
     ("paper", "own", "side", "made_by"),
     [
-        ("adadec", "300 steps", Side("seq2seq", "greedy"), "300 steps"),
-        ("adadec", "300 steps", Side("unigram", "greedy"), "trivial controls"),
+        ("adadec", "1,500 steps", Side("seq2seq", "greedy"), "1,500 steps"),
+        ("adadec", "1,500 steps", Side("unigram", "greedy"), "trivial controls"),
         ("f2softmax", "20 classes", Side("f2softmax.fixed_eq_freq", "topk=3", {"method.number": 20}), "20 classes"),
         ("f2softmax", "20 classes", Side("f2softmax", "topk=3"), "300 steps"),
         ("f2softmax", "1,000 steps", Side("mle.decoupled", "decoupled:topk=3"), "1,000 steps"),
@@ -64,8 +64,8 @@ def test_where_nothing_is_stored_every_task_begins_with_two_seeds_cheapest_first
     assert {one.seeds for one in found} == {2}
     assert [one.minutes for one in found] == sorted(one.minutes for one in found)
     assert all(run.seeds == (0, 1) for one in found for run in one.runs)
-    whole = next(run for run in read("adadec").runs if run.name == "300 steps")
-    (part,) = (run for one in found for run in one.runs if (run.task, run.name) == ("gigaword", "300 steps"))
+    whole = next(run for run in read("adadec").runs if run.name == "1,500 steps")
+    (part,) = (run for one in found for run in one.runs if (run.task, run.name) == ("gigaword", "1,500 steps"))
     assert part.minutes == pytest.approx(whole.minutes * len(part.methods) / len(whole.methods))  # two seeds of these
 
 
