@@ -18,7 +18,6 @@ from torch.nn.functional import normalize
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head, sum_dtype
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
@@ -69,17 +68,14 @@ class SimCTG(Objective):
         nll = head.lse - at_target
         return nll, {"mle": nll}
 
-    def loss(self, states: States) -> LossSum:
-        """Sum over target tokens; the hinge is a mean over pairs, times target tokens."""
-        loss = super().loss(states)
+    def batch_terms(self, states: States) -> dict[str, Tensor]:
+        """The hinge, as a mean over pairs times target tokens."""
         is_target = states.targets != IGNORED  # [B, T]
         hinge, pairs = pair_hinges(states.hidden, is_target, self.margin)
         n_targets = is_target.sum(1)  # [B]
         if self.variant == "released":
             hinge, pairs, n_targets = hinge.sum(), pairs.sum(), n_targets.sum()
-        contrastive = (hinge / pairs.clamp_min(1) * n_targets).sum()
-        terms = {**loss.terms, "contrastive": contrastive.detach()}
-        return LossSum(loss.total + contrastive, loss.n_target_tokens, terms)
+        return {"contrastive": (hinge / pairs.clamp_min(1) * n_targets).sum()}
 
 
 def pair_hinges(hidden: Tensor, real: Tensor, margin: float) -> tuple[Tensor, Tensor]:
