@@ -5,24 +5,23 @@
 
 Jiang et al. 2022.
 
-Shapes: n positions of a slice, N of its batch, M preceding tokens, B batch rows, K most targets of a row.
+Shapes: n positions of a slice, M preceding tokens.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
-from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows
+from bench.models.core.preceding_targets import preceding_targets
+from bench.models.core.states import Rows
 
 
 class CT(Objective):
@@ -68,63 +67,11 @@ class CT(Objective):
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target and the contrastive term, [n]."""
-        tokens, left_out, number, n_targets = preceding(rows, self.window, self.length, self.variant == "paper")
-        at_target, at_tokens = head.at(rows.targets), head.at(tokens)  # [n], [n, M]
+        found = preceding_targets(rows, min(self.window, self.length - 1), distinct=self.variant == "paper")
+        at_target, at_tokens = head.at(rows.targets), head.at(found.tokens)  # [n], [n, M]
         nll = head.lse - at_target
-        above = (at_tokens - at_target[:, None]).masked_fill(left_out, -math.inf)
+        above = (at_tokens - at_target[:, None]).masked_fill(found.left_out, -math.inf)
         contrastive = torch.cat([torch.zeros_like(nll)[:, None], above], 1).logsumexp(1)
-        weight = n_targets.to(nll.dtype) / n_targets.clamp_max(self.length)
-        contrastive = contrastive * weight * (number < self.length)
+        weight = found.n_targets.to(nll.dtype) / found.n_targets.clamp_max(self.length)
+        contrastive = contrastive * weight * (found.number < self.length)
         return nll + contrastive, {"mle": nll, "contrastive": contrastive}
-
-
-def preceding(rows: Rows, window: int, length: int, distinct: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Find the preceding tokens of each position of a slice.
-
-    M is the window, or less where no position of the slice has as many.
-
-    Returns:
-        Tokens [n, M], the nearest first; which of them are none, [n, M]; how many targets of its row stand before each
-        position, [n]; how many targets its row has, [n].
-    """
-    assert rows.block is not None
-    assert rows.host is not None
-    table, span = rows.host.once(TargetTable.of), rows.block.span
-    number = table.number[span]  # [n]
-    most = min(window, length - 1, int(table.most[span].max(initial=0)))
-    places = number[:, None] - 1 - table.steps[:most]  # [n, M]
-    row = (rows.start + rows.group)[:, None]  # [n, 1]
-    inside = places.clamp_min(0)
-    tokens = table.tokens[row, inside]
-    left_out = (places < 0) | (tokens == rows.targets[:, None])
-    if distinct:
-        left_out = left_out | (table.again[row, inside] < number[:, None])
-    return tokens, left_out, number, table.counts[row.squeeze(1)]
-
-
-class TargetTable(NamedTuple):
-    """The targets of a batch without what stands between them, on its device, and of each of its N positions."""
-
-    tokens: Tensor  # [B, K]
-    again: Tensor  # [B, K] number of the next target of the row with the same token; K where there is none
-    counts: Tensor  # [B] targets of each row
-    number: Tensor  # [N] how many targets stand before each in its row
-    steps: Tensor  # [K] 0, 1, 2, ...
-    most: Array  # [N] `number` on the host
-
-    @classmethod
-    def of(cls, host: HostTokens) -> TargetTable:
-        """Make the table of a batch."""
-        real = host.targets != IGNORED
-        row, counts = np.nonzero(real)[0], real.sum(1)
-        number = (real.cumsum(1) - 1)[real]
-        tokens = np.zeros((len(counts), counts.max(initial=0)), np.int64)
-        tokens[row, number] = host.targets[real]
-        again = np.full_like(tokens, tokens.shape[1])
-        in_groups = np.lexsort((number, tokens[row, number], row))  # equal tokens of a row stand together, in order
-        first, second = in_groups[:-1], in_groups[1:]
-        same = (row[first] == row[second]) & (host.targets[real][first] == host.targets[real][second])
-        again[row[first[same]], number[first[same]]] = number[second[same]]
-        columns = {"tokens": tokens, "again": again, "counts": counts, "number": number}
-        columns["steps"] = np.arange(tokens.shape[1])
-        return cls(**to_device(columns, host.device), most=number)
