@@ -69,6 +69,10 @@ METHODS: dict[str, MethodEntry] = {
                 "class": "bench.models.mle_sampled:MLETypical",
                 "summary": "locally typical sampling (Meister et al. 2023)",
             },
+            "contrastive": {
+                "class": "bench.models.mle_contrastive:MLEContrastive",
+                "summary": "contrastive search (Su et al. 2022)",
+            },
             "untrained": UNTRAINED,
         },
     ),
@@ -160,6 +164,24 @@ METHODS: dict[str, MethodEntry] = {
         variants=RELEASED_BILSTM,
         controls=("adadec.const", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
+    ),
+    "simctg": MethodEntry(
+        "bench.models.simctg:SimCTG",
+        "cross-entropy with a contrastive term that spreads the states of a text",
+        "Su et al. 2022",
+        variants=RELEASED,
+        controls=("mle.contrastive", *DECODERS),
+        group="modern",
+        source="released code",
+    ),
+    "ct": MethodEntry(
+        "bench.models.ct:CT",
+        "cross-entropy, and the target above each of the preceding tokens",
+        "Jiang et al. 2022",
+        variants=RELEASED,
+        controls=DECODERS,
+        group="modern",
+        source="released code",
     ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True

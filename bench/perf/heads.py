@@ -135,15 +135,16 @@ def forms(objective: Objective) -> dict[str, Run]:
 
         return once
 
+    def generic(states: States) -> Tensor:
+        total = summed(states, objective.position_loss, parameters, objective.slice_size).total
+        return total + sum(objective.batch_terms(states).values())
+
     def plain(states: States) -> Tensor:
         (block,) = blocks(states.targets, limit=states.targets.numel())
-        return objective.position_loss(rows_of(states, block))[0].sum()
+        total = objective.position_loss(rows_of(states, block))[0].sum()
+        return total + sum(objective.batch_terms(states).values())
 
-    return {
-        "fused": run(lambda states: objective.loss(states).total),
-        "generic": run(lambda states: summed(states, objective.position_loss, parameters, objective.slice_size).total),
-        "plain": run(plain),
-    }
+    return {"fused": run(lambda states: objective.loss(states).total), "generic": run(generic), "plain": run(plain)}
 
 
 def peers(objective: Objective) -> dict[str, Run]:

@@ -171,7 +171,9 @@ def fast_form(subject: Subject) -> str:
         raise NotApplicable("its `loss` adds what is no sum over positions")
     fast = gradients(objective, objective.loss(subject.states(objective)).total)
     plain = subject.comparable()
-    total = torch.stack([plain.position_loss(rows)[0].sum() for rows in slices(subject.states(plain), LIMIT)]).sum()
+    states = subject.states(plain)
+    parts = [plain.position_loss(rows)[0].sum() for rows in slices(states, LIMIT)]
+    total = torch.stack([*parts, *plain.batch_terms(states).values()]).sum()
     compare(fast, gradients(plain, total), "loss", "position_loss")
     if plain.has_fast_form and redefined(kind, "row_loss"):
         with torch.no_grad():

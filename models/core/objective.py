@@ -73,8 +73,8 @@ class Objective(Trainable):
       log-sum-exp and a few columns; the same value without ever keeping [n, V].
     - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
     - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
-    - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
-      or for a head of one's own.
+    - `batch_terms(states) -> named scalars`: what a loss adds that is no sum over positions.
+    - `loss(states) -> LossSum`: only for a head of one's own, or for more than one pass.
     - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
     - `decode_log_probs(rows, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
 
@@ -181,8 +181,24 @@ class Objective(Trainable):
             return self.head_loss(rows, PlainHead(self.logits(rows)))
         return self.row_loss(self.log_probs(rows), rows, rows.targets), {}
 
+    def batch_terms(self, states: States) -> dict[str, Tensor]:
+        """Named scalars that `loss` adds, in the graph: means times the target tokens they are for. Default: none.
+
+        A method with a term that depends on which rows share a micro-batch says `batch_invariant = False`.
+        """
+        return {}
+
     def loss(self, states: States) -> LossSum:
-        """Sum the loss over all target tokens of a batch, slice by slice."""
+        """Sum the loss over all target tokens of a batch, slice by slice, and add the terms of the batch."""
+        loss = self._sum_of_positions(states)
+        added = self.batch_terms(states)
+        if not added:
+            return loss
+        terms = {name: term.detach() for name, term in added.items()}
+        return LossSum(loss.total + sum(added.values()), loss.n_target_tokens, {**loss.terms, **terms})
+
+    def _sum_of_positions(self, states: States) -> LossSum:
+        """Sum the loss of each position slice by slice, in its fast form where it has one."""
         head = self.fused_head(states)
         if head is None:
             return summed(states, self.position_loss, self.head_parameters(), self.slice_size)

@@ -20,11 +20,11 @@ from bench.perf.measure import has_head
 from bench.perf.operations import counted
 from tests.models import still, tiny_bilstm
 
-KERNELS = {"mle": 17, "histalign": 17, "ul_token": 49, "trime": 55, "face": 29}
+KERNELS = {"mle": 17, "histalign": 17, "ul_token": 49, "trime": 55, "face": 29, "simctg": 17, "ct": 55}
 """Most operations of a slice, views left out. A ranking term has slices of its own, over the memory."""
 
 NAMES = [name for name in method_names(["all"], controls=False) if has_head(name)]
-VARIANTS = ["ul_token.released", "trime.released", "face.released", "histalign.released"]
+VARIANTS = ["ul_token.released", "trime.released", "face.released", "histalign.released", "simctg.released"]
 
 
 def kernels(name: str, monkeypatch: pytest.MonkeyPatch, rows: int) -> int:

@@ -1,0 +1,96 @@
+"""SimCTG: cross-entropy, and states of a text that are pushed apart.
+
+    L    = L_MLE + L_CL
+    L_CL = 1 / (n (n - 1)) * sum over i != j of max(0, margin - 1 + cos(h_i, h_j))
+
+Su et al. 2022. i and j go over the n states of one text.
+
+Shapes: B batch rows, T positions of a row, D width of a state.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from bench.base.options import Range
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head, sum_dtype
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, States
+
+
+class SimCTG(Objective):
+    """-log p of the target, and a hinge on the cosines of each text's states, so that they spread over directions.
+
+    Source: Su et al. 2022, "A Contrastive Framework for Neural Text Generation", read in the released loss
+    (`simctg/lossfunction.py`); the paper's number for the margin, 0.5, is from memory. Here the states of a text are
+    those that predict a target, on both architectures; the released code takes every token that is no padding, with
+    those of a prompt. A text of one target has no pair and costs nothing.
+
+    Variants:
+
+    - `paper`: the mean over the pairs of each row. A row counts as much as it has targets, so the loss of a row does
+      not depend on its batch.
+    - `released`: the mean over the pairs of the whole micro-batch, still of states of one row. Long rows count more.
+
+    Control: the paper decodes with contrastive search. `mle.contrastive` does so with the weights of `mle`. Give the
+    run `--decode contrastive_search=5` to see this method under the same search: what is left between the two is due to
+    the training.
+
+    Args:
+        backbone: any.
+        margin: rho, 0 to 2; with 0 there is no hinge. States with a cosine below 1 - margin are left alone.
+        variant: over which pairs the mean is taken.
+    """
+
+    name: ClassVar[str] = "simctg"
+    paper: ClassVar[str] = "Su et al. 2022"
+    version: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        margin: Annotated[float, Range(0, 2)] = 0.5,
+        variant: Literal["paper", "released"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        self.margin, self.variant = margin, variant
+        self.batch_invariant = variant == "paper"
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """-log p of the target, [n]."""
+        at_target = head.at(rows.targets)
+        nll = head.lse - at_target
+        return nll, {"mle": nll}
+
+    def batch_terms(self, states: States) -> dict[str, Tensor]:
+        """The hinge, as a mean over pairs times target tokens."""
+        is_target = states.targets != IGNORED  # [B, T]
+        hinge, pairs = pair_hinges(states.hidden, is_target, self.margin)
+        n_targets = is_target.sum(1)  # [B]
+        if self.variant == "released":
+            hinge, pairs, n_targets = hinge.sum(), pairs.sum(), n_targets.sum()
+        return {"contrastive": (hinge / pairs.clamp_min(1) * n_targets).sum()}
+
+
+def pair_hinges(hidden: Tensor, real: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Return the sum of max(0, margin - 1 + cos) over the ordered pairs of each row, and how many there are, [B] each.
+
+    At least in float32, also under autocast.
+
+    Args:
+        hidden: [B, T, D].
+        real: [B, T] bool: the others are in no pair.
+        margin: rho.
+    """
+    with torch.autocast(hidden.device.type, enabled=False):
+        directions = normalize(hidden.to(sum_dtype(hidden)), dim=-1)
+        cosines = directions @ directions.mT  # [B, T, T]
+    is_pair = (real[:, :, None] & real[:, None, :]).triu(1)
+    hinge = torch.relu(margin - 1 + cosines) * is_pair
+    return 2 * hinge.sum((1, 2)), 2 * is_pair.sum((1, 2))

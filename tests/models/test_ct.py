@@ -1,0 +1,178 @@
+"""CT as a class: golden vectors in value and gradient, every form of its loss, batches, and what it does to texts."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.core.chunks import summed
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, blocks, rows_of
+from bench.models.ct import CT
+from bench.models.mle import MLE
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import modern_case
+from tests.models.still import KINDS, batch
+
+VARIANTS = ["paper", "released"]
+EXACT = {"rtol": 1e-9, "atol": 1e-9}
+
+
+def made(kind: str, **options: Any) -> CT:
+    return CT(still.backbone(kind), **options)
+
+
+class TestGolden:
+    @pytest.mark.parametrize(("variant", "suffix"), [("paper", ""), ("released", "_multiset")])
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_value_and_gradient(self, number: int, variant: Any, suffix: str) -> None:
+        """The mean over a row's first targets counts as much as the row has targets."""
+        golden, likelihood = modern_case(f"ct_{number}"), modern_case(f"nll_{number}")
+        targets, m, length = golden["targets"], golden.params["m"], golden.params["length"]
+        real = targets != IGNORED
+        n_targets = real.sum(1).double()
+        weights = n_targets / n_targets.clamp_max(length)  # [B]
+        assert (weights > 1).any()
+        backbone = GivenLogits(golden["logits"][real])
+        found = CT(backbone, window=m, length=length, variant=variant).step_loss(batch_of(targets))
+        expected = golden[f"rows{suffix}"].nan_to_num().sum(1) @ weights
+        torch.testing.assert_close(found.terms["contrastive"], expected, **EXACT)
+        torch.testing.assert_close(found.terms["mle"], likelihood["rows"].nan_to_num().sum(), **EXACT)
+        (gradient,) = torch.autograd.grad(found.total, [backbone.logits])
+        wanted = likelihood["grad_logits"] + weights[:, None, None] * golden[f"grad_logits{suffix}"]
+        torch.testing.assert_close(gradient, wanted[real], rtol=2e-6, atol=2e-8)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", KINDS)
+class TestForms:
+    @pytest.mark.parametrize(("window", "length"), [(3, 5), (2, 150), (60, 150)])
+    def test_fused_generic_and_plain(self, kind: str, variant: str, window: int, length: int) -> None:
+        """One loss and one gradient, whichever way the head is run; slices of 5 cut rows in time."""
+        objective = made(kind, variant=variant, window=window, length=length)
+        states = objective.backbone.states(batch(kind))
+        (block,) = blocks(states.targets, states.targets.numel())
+        plain = objective.position_loss(rows_of(states, block))[0].sum()
+        generic = summed(
+            objective.backbone.states(batch(kind)), objective.position_loss, objective.head_parameters(), 5
+        )
+        still.assert_same_gradients(objective, generic.total, plain)
+        expected = by_hand(objective, kind)
+        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
+
+    def test_batch_invariance(self, kind: str, variant: str) -> None:
+        objective = made(kind, variant=variant, window=3, length=5)
+        whole = objective.step_loss(batch(kind)).total
+        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
+        torch.testing.assert_close(torch.stack(parts).sum(), whole, **EXACT)
+
+    def test_no_target(self, kind: str, variant: str) -> None:
+        objective, given = made(kind, variant=variant), batch(kind)
+        given["labels"] = torch.full_like(given["labels"], IGNORED)
+        found = objective.step_loss(given)
+        assert found.total == 0
+        assert all(gradient.isfinite().all() for gradient in still.gradients(objective, found.total))
+
+    def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
+        objective, given = made(kind, variant=variant), batch(kind)
+        given["labels"][2] = IGNORED
+        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in (0, 1, 3, 4)]
+        torch.testing.assert_close(objective.step_loss(given).total, torch.stack(parts).sum(), **EXACT)
+
+
+def by_hand(objective: CT, kind: str) -> Tensor:
+    """The loss by loops over windows, in plain autograd."""
+    states = objective.backbone.states(batch(kind))
+    logits = objective.backbone.head(states.hidden)
+    log_p, total = logits.log_softmax(-1), logits.new_zeros(())
+    for row, targets in enumerate(states.targets.tolist()):
+        places = [place for place, target in enumerate(targets) if target != IGNORED]
+        before: list[int] = []
+        for number, place in enumerate(places):
+            target = targets[place]
+            total = total - log_p[row, place, target]
+            window = before[-objective.window :]
+            if objective.variant == "paper":
+                window = sorted(set(window))
+            if number < objective.length:
+                others = [token for token in window if token != target]
+                ratios = (logits[row, place, others] - logits[row, place, target]).exp()
+                total = total + len(places) / min(len(places), objective.length) * torch.log1p(ratios.sum())
+            before.append(target)
+    return total
+
+
+class TestWindow:
+    def test_a_repeated_token(self) -> None:
+        """In the set it counts once, whatever place of the window it has."""
+        targets = torch.tensor([[1, 1, 2, 1, 3]])
+        logits = torch.zeros(5, 4, dtype=torch.float64)
+        for variant, counted in (("paper", [1, 1, 2, 2, 3]), ("released", [1, 1, 3, 2, 5])):
+            objective = CT(GivenLogits(logits), variant=variant)  # type: ignore[arg-type]
+            found = objective.step_loss(batch_of(targets))
+            expected = torch.tensor(counted, dtype=torch.float64).log().sum()
+            torch.testing.assert_close(found.terms["contrastive"], expected, **EXACT)
+
+    def test_source_tokens_are_outside(self) -> None:
+        found = made("gpt2").step_loss(still.rows_of([[1, 9, 9, 5]], [[IGNORED, IGNORED, IGNORED, 5]]))
+        assert found.terms["contrastive"] == 0
+
+    def test_large_differences_are_finite(self) -> None:
+        """The released code's exponential overflows here."""
+        logits = torch.zeros(2, 4)
+        logits[1, 1] = 900.0
+        backbone = GivenLogits(logits)
+        found = CT(backbone).step_loss(batch_of(torch.tensor([[1, 2]])))
+        assert float(found.terms["contrastive"]) == pytest.approx(900)
+        (gradient,) = torch.autograd.grad(found.total, [backbone.logits])
+        assert gradient.isfinite().all()
+
+    @pytest.mark.parametrize("options", [{"window": 0}, {"length": 1}])
+    def test_ranges(self, options: dict[str, int]) -> None:
+        with pytest.raises(UsageError, match="is at least"):
+            made("gpt2", **options)
+
+
+def words(rows: int = 8, length: int = 40) -> Batch:
+    """Running text of 40 words drawn one by one, the first of them far more often than the last."""
+    frequencies = 1 / torch.arange(1, 41)
+    drawn = torch.multinomial(frequencies, rows * length, True, generator=torch.Generator().manual_seed(0)) + 5
+    ids = drawn.view(rows, length).tolist()
+    return still.rows_of(ids, [[IGNORED, *row[1:]] for row in ids])
+
+
+def repetition(objective: Objective, start: int, length: int = 24) -> float:
+    """Share of the tokens that the model has said before, when it continues a word greedily."""
+    tokens = [start]
+    with torch.no_grad():
+        for _ in range(length):
+            row = still.rows_of([[*tokens, 0]], [[IGNORED] + [7] * len(tokens)])
+            hidden = objective.backbone.states(row).hidden[:, len(tokens) - 1]
+            tokens.append(int(objective.backbone.head(hidden).argmax()))
+    return 1 - len(set(tokens)) / len(tokens)
+
+
+def test_greedy_repetition_falls() -> None:
+    """Below that of maximum likelihood, from the same weights in the same steps."""
+    shares: dict[type[Objective], list[float]] = {MLE: [], CT: []}
+    for kind, seed in itertools.product(shares, (0, 1)):
+        objective = kind(still.backbone("gpt2", seed, dtype=torch.float32))
+        for parameter in objective.parameters():
+            if parameter.ndim > 1:
+                parameter.data *= 0.2
+        optimizer = torch.optim.Adam(objective.parameters(), lr=1e-2)
+        for _ in range(20):
+            optimizer.zero_grad()
+            loss = objective.step_loss(words())
+            (loss.total / loss.n_target_tokens).backward()
+            optimizer.step()
+        shares[kind] += [repetition(objective, start) for start in (5, 6, 7, 8)]
+    assert statistics.mean(shares[CT]) < statistics.mean(shares[MLE]) - 0.1, shares

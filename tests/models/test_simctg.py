@@ -1,0 +1,179 @@
+"""SimCTG as a class: golden vectors in value and gradient, batches, and what it does to states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.config.resolve import find_method
+from bench.errors import UsageError
+from bench.models import METHODS
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED
+from bench.models.mle import MLE
+from bench.models.simctg import SimCTG, pair_hinges
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import modern_case
+from tests.models.still import KINDS, batch
+
+VARIANTS = ["paper", "released"]
+EXACT = {"rtol": 1e-9, "atol": 1e-9}
+
+
+def made(kind: str, **options: Any) -> SimCTG:
+    return SimCTG(still.backbone(kind), **options)
+
+
+def contrastive_gradient(backbone: GivenLogits, objective: Objective, targets: Tensor) -> Tensor:
+    """Gradient of the loss by the states, without that of maximum likelihood; 0 where there is no target."""
+    (whole,) = torch.autograd.grad(objective.step_loss(batch_of(targets)).total, [backbone.logits])
+    (of_nll,) = torch.autograd.grad(MLE(backbone).step_loss(batch_of(targets)).total, [backbone.logits])
+    found = torch.zeros((*targets.shape, backbone.width), dtype=torch.float64)
+    found[targets != IGNORED] = whole - of_nll
+    return found
+
+
+@pytest.mark.parametrize("case", ["simctg_0", "simctg_1"])
+class TestGolden:
+    """The states are those of the positions with a target; the head is the identity."""
+
+    def test_paper(self, case: str) -> None:
+        """Each row's mean counts as much as the row has targets."""
+        golden = modern_case(case)
+        valid = golden["valid"]
+        targets = torch.full(valid.shape, IGNORED).masked_fill(valid, 1)
+        backbone = GivenLogits(golden["hidden"][valid])
+        objective = SimCTG(backbone, margin=golden.params["rho"])
+        weights = valid.sum(1).double()  # [B]
+        found = objective.step_loss(batch_of(targets))
+        torch.testing.assert_close(found.terms["contrastive"], golden["per_row"] @ weights, **EXACT)
+        gradient = contrastive_gradient(backbone, objective, targets)
+        torch.testing.assert_close(gradient, golden["grad_hidden"] * weights[:, None, None], rtol=2e-6, atol=2e-8)
+
+    def test_released(self, case: str) -> None:
+        """One mean over the pairs of all rows, as a mean over target tokens."""
+        golden = modern_case(case)
+        valid = golden["valid"]
+        targets = torch.full(valid.shape, IGNORED).masked_fill(valid, 1)
+        backbone = GivenLogits(golden["hidden"][valid])
+        objective = SimCTG(backbone, margin=golden.params["rho"], variant="released")
+        found = objective.step_loss(batch_of(targets))
+        pairs = valid.sum(1) * (valid.sum(1) - 1)  # [B]
+        expected = golden["per_row"] @ pairs.double() / pairs.sum()
+        torch.testing.assert_close(found.terms["contrastive"] / valid.sum(), expected, **EXACT)
+        gradient = contrastive_gradient(backbone, objective, targets) / valid.sum()
+        torch.testing.assert_close(gradient, golden["grad_hidden_as_coded"], rtol=2e-6, atol=2e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("variant", VARIANTS)
+class TestBatches:
+    def test_by_hand(self, kind: str, variant: str) -> None:
+        """Loops over pairs, in plain autograd."""
+        objective = made(kind, variant=variant, margin=0.7)
+        expected = by_hand(objective, kind, variant)
+        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
+
+    def test_batch_invariance(self, kind: str, variant: str) -> None:
+        objective = made(kind, variant=variant, margin=1.5)
+        whole = objective.step_loss(batch(kind)).total
+        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
+        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
+        assert same == objective.batch_invariant == (variant == "paper")
+
+    def test_no_target(self, kind: str, variant: str) -> None:
+        objective, given = made(kind, variant=variant), batch(kind)
+        given["labels"] = torch.full_like(given["labels"], IGNORED)
+        found = objective.step_loss(given)
+        assert found.total == 0
+        assert all(gradient.isfinite().all() for gradient in still.gradients(objective, found.total))
+
+    def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
+        objective, given = made(kind, variant=variant, margin=1.5), batch(kind)
+        given["labels"][4] = IGNORED
+        expected = objective.step_loss(batch(kind, slice(0, 4))).total
+        torch.testing.assert_close(objective.step_loss(given).total, expected, **EXACT)
+
+    def test_no_margin(self, kind: str, variant: str) -> None:
+        objective = made(kind, variant=variant, margin=0.0)
+        expected = MLE(objective.backbone).step_loss(batch(kind)).total
+        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
+
+
+def by_hand(objective: SimCTG, kind: str, variant: str) -> Tensor:
+    """The loss by loops over texts and pairs."""
+    total = MLE(objective.backbone).step_loss(batch(kind)).total
+    states = objective.backbone.states(batch(kind))
+    hinges, counts = [], []
+    for hidden, targets in zip(states.hidden, states.targets, strict=True):
+        of_row = hidden[targets != IGNORED]
+        hinge = of_row.new_zeros(())
+        for i in range(len(of_row)):
+            for j in range(len(of_row)):
+                if i != j:
+                    cosine = of_row[i] @ of_row[j] / (of_row[i].norm() * of_row[j].norm())
+                    hinge = hinge + torch.relu(objective.margin - 1 + cosine)
+        hinges.append(hinge)
+        counts.append(len(of_row))
+    if variant == "released":
+        return total + sum(counts) * torch.stack(hinges).sum() / sum(n * (n - 1) for n in counts)
+    for hinge, n in zip(hinges, counts, strict=True):
+        total = total + n * hinge / max(1, n * (n - 1))
+    return total
+
+
+def test_one_target_has_no_pair() -> None:
+    found = made("gpt2", margin=2.0).step_loss(still.rows_of([[1, 9, 5]], [[IGNORED, IGNORED, 5]]))
+    assert found.terms["contrastive"] == 0
+
+
+def test_cosines_keep_float32_under_autocast() -> None:
+    hidden = torch.randn(2, 6, 8, generator=torch.Generator().manual_seed(0)) + 3
+    real = torch.ones(2, 6, dtype=torch.bool)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, _ = pair_hinges(hidden, real, 0.5)
+    torch.testing.assert_close(found.double(), pair_hinges(hidden.double(), real, 0.5)[0], rtol=1e-5, atol=0)
+
+
+def test_margin_has_a_range() -> None:
+    with pytest.raises(UsageError, match="'margin' is at least 0 and at most 2, not 3"):
+        made("gpt2", margin=3.0)
+
+
+def anisotropy(objective: Objective) -> float:
+    """Mean cosine of two states of one text."""
+    with torch.no_grad():
+        states = objective.backbone.states(batch("gpt2"))
+        hinge, pairs = pair_hinges(states.hidden, states.targets != IGNORED, 2.0)  # 1 + cos: no hinge is flat
+    return float((hinge.sum() / pairs.sum()) - 1)
+
+
+def test_anisotropy_falls() -> None:
+    """From states that share a direction, to where the hinge ends; maximum likelihood leaves far more of it."""
+    left = {}
+    for kind in (MLE, SimCTG):
+        objective = kind(still.backbone("gpt2", dtype=torch.float32))
+        with torch.no_grad():
+            objective.backbone.model.transformer.ln_f.bias += 1.5
+        assert anisotropy(objective) > 0.8
+        optimizer = torch.optim.Adam(objective.parameters(), lr=1e-2)
+        for _ in range(60):
+            optimizer.zero_grad()
+            found = objective.step_loss(batch("gpt2"))
+            (found.total / found.n_target_tokens).backward()
+            optimizer.step()
+        left[kind] = anisotropy(objective)
+    assert left[SimCTG] < 0.55
+    assert left[MLE] > 0.6
+
+
+def test_control() -> None:
+    """The same search without the training."""
+    control = find_method("mle.contrastive")
+    assert "mle.contrastive" in METHODS["simctg"].controls
+    assert (control.parent, control.untrained) == ("mle", True)
+    assert control.kind.own_decoding.startswith("contrastive_search=5")  # type: ignore[union-attr]
