@@ -1,0 +1,157 @@
+"""Forecasts: the predictions of an upper rung, made before it is run; `prediction` says how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.base.keys import canonical, sha256
+from bench.errors import UsageError
+from bench.leaderboards.ladder.decisions import decide_between, signal_to_noise
+from bench.leaderboards.ladder.pairs import PairEffects
+from bench.leaderboards.ladder.prediction import ColumnPredictions, Prediction
+from bench.leaderboards.ladder.scores import Ladder, Rung
+from bench.leaderboards.ladder.transfer import Question
+
+__all__ = ["Forecast", "evidence_of", "forecast"]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is expected of a rung that has not been run.
+
+    Args:
+        task: of the ladder.
+        rung: name of the upper rung.
+        parameters: of its model, without embeddings.
+        seeds: planned for each method.
+        below: names of the rungs it is made from, smallest first.
+        metric: that the method for the upper rung is chosen by.
+        predictions: of every pair in every metric, and of the claims.
+        evidence: SHA-256 of the values that it is made from (`evidence_of`).
+    """
+
+    task: str
+    rung: str
+    parameters: int
+    seeds: int
+    below: tuple[str, ...]
+    metric: str
+    predictions: tuple[Prediction, ...]
+    evidence: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The forecast for JSON."""
+        return asdict(self)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of its canonical JSON: who knows it beforehand can tell that nothing was changed."""
+        return sha256(canonical(self.content))
+
+
+def forecast(
+    ladder: Ladder,
+    effects: PairEffects,
+    rung: tuple[str, int],
+    seeds: int,
+    *,
+    methods: Sequence[str] = (),
+    claims: Sequence[Question] = (),
+    metric: str = "",
+) -> Forecast:
+    """Return the forecast of the next rung of a ladder.
+
+    Args:
+        ladder: with the rungs below, and not the one that is forecast.
+        effects: `pairs.pair_effects` of it.
+        rung: name and parameters of the upper rung.
+        seeds: planned for each method there.
+        methods: that will be run there; all of the highest rung below when empty.
+        claims: that a probability is wanted of; those of other metrics or methods are left out.
+        metric: that the method is chosen by; when empty the one that decided best between the two highest rungs below,
+            or, with one rung below, the one with the most signal for its noise.
+
+    Raises:
+        UsageError: the rung is run already, nothing is below it, no seeds are planned, no two methods have 2 seeds in
+            common, or an unknown metric.
+    """
+    name, parameters = rung
+    _check(ladder, name, parameters, seeds, metric)
+    last = ladder.rungs[-1]
+    predictions = []
+    for each in ladder.metrics:
+        column = ColumnPredictions(ladder, each, math.log10(parameters / last.parameters), seeds)
+        for pair in column.effects:
+            if not methods or set(pair) <= set(methods):
+                predictions.append(column.of(pair))
+        for claim in claims:
+            wanted = not methods or {claim.better, claim.than} <= set(methods)
+            if claim.metric == each and wanted and column.has((claim.better, claim.than)):
+                predictions.append(column.of((claim.better, claim.than), claim.claim))
+    if not predictions:
+        raise UsageError(f"expected two methods with 2 seeds in common on rung '{last.name}', got none; run more seeds")
+    return Forecast(
+        task=ladder.task,
+        rung=name,
+        parameters=parameters,
+        seeds=seeds,
+        below=tuple(each.name for each in ladder.rungs),
+        metric=metric or _chosen_metric(ladder, effects),
+        predictions=tuple(predictions),
+        evidence=evidence_of(ladder.rungs, predictions),
+    )
+
+
+def _check(ladder: Ladder, name: str, parameters: int, seeds: int, metric: str) -> None:
+    if not ladder.rungs:
+        raise UsageError(f"expected a rung below '{name}' to forecast it from, got none; run the smallest rung first")
+    last = ladder.rungs[-1]
+    if parameters <= last.parameters:
+        raise UsageError(
+            f"expected more parameters for rung '{name}' than the {last.parameters} of rung '{last.name}', which has "
+            f"been run, got {parameters}; a forecast is made before its rung"
+        )
+    if seeds < 1:
+        raise UsageError(f"expected 1 seed or more for rung '{name}', got {seeds}")
+    if metric and metric not in ladder.metrics:
+        raise UsageError(f"expected a metric of the ladder, got '{metric}'; there are {', '.join(ladder.metrics)}")
+
+
+def evidence_of(rungs: Sequence[Rung], predictions: Sequence[Prediction]) -> str:
+    """Return the SHA-256 of the values of the methods and metrics that are predicted, on the rungs below.
+
+    Other methods and metrics may come later and change nothing.
+    """
+    wanted: dict[str, set[str]] = {}
+    for prediction in predictions:
+        wanted.setdefault(prediction.metric, set()).update({prediction.better, prediction.than})
+    content: dict[str, Any] = {}
+    for rung in rungs:
+        for metric, methods in wanted.items():
+            for method in methods:
+                by_seed = rung.of(metric).get(method, {})
+                found = {str(seed): float(value) for seed, value in by_seed.items()}
+                content.setdefault(rung.name, {}).setdefault(metric, {})[method] = found
+    return sha256(canonical(content))
+
+
+def _chosen_metric(ladder: Ladder, effects: PairEffects) -> str:
+    """Return the metric that decided best on the two highest rungs, or has the most signal where there is one rung."""
+    signal = {metric: signal_to_noise(ladder.rungs[-1], metric) or 0.0 for metric in ladder.metrics}
+    accuracy: dict[str, float] = {}
+    if len(ladder.rungs) > 1:
+        accuracy = _own_accuracy(ladder, effects)
+    return max(sorted(signal), key=lambda metric: (accuracy.get(metric, 0.0), signal[metric]))
+
+
+def _own_accuracy(ladder: Ladder, effects: PairEffects) -> dict[str, float]:
+    """Return each metric's decision accuracy for itself between the two highest rungs."""
+    found = {}
+    for metric in ladder.metrics:
+        decisions = decide_between(ladder, effects, (ladder.rungs[-2], ladder.rungs[-1]), metric, metric)
+        found[metric] = decisions.accuracy or 0.0
+    return found
