@@ -14,9 +14,9 @@ and the methods' means have the standard deviation S:
   less than it has. With one rung below B is `USUAL`.
 - Seed noise above. The seeds of the upper rung are taken to be as noisy as those below.
 
-The forecast is a Student t around k d whose variance is the sum of the three. It has the degrees of freedom of the
-error below or those of B, whichever are fewer. The probability is that of a difference above 0, and the interval holds
-80 %. The spread S is taken to stay: where methods draw together as models grow, intervals are too wide.
+The forecast is a Student t around k d whose variance is the sum of the three, with the degrees of freedom of the error
+below. The probability is that of a difference above 0, and the interval holds 80 %. The spread S is taken to stay:
+where methods draw together as models grow, intervals are too wide.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ __all__ = ["COVERED", "USUAL", "WEIGHT", "ColumnPredictions", "Prediction", "bet
 
 COVERED = 0.8
 """Share of the differences that intervals are meant to hold."""
-USUAL = 1.0
-"""Between-rung variance of a tenfold size where no step was seen, in S^2.
+USUAL = 0.5
+"""Between-rung variance of a tenfold size where no step was seen, in S^2: chosen before any ladder was run.
 
-Differences then have a variance of 2 before a step and 1 more after it: 80 % of pairs keep their order, which is what
-DataDecide reports over nearly as large a step, from 150M to 1B parameters (Magnusson et al. 2025).
+Over nearly such a step, from 150M to 1B parameters, DataDecide reports that 80 % of pairs keep their order (Magnusson
+et al. 2025). Differences have a variance of 2 S^2 before a step, and that share if noise and change add 1 S^2. Half of
+it is taken to be change.
 """
-WEIGHT = 5
+WEIGHT = 2
 """Methods whose steps `USUAL` counts for."""
 
 
@@ -86,8 +87,7 @@ class ColumnPredictions:
         if self.effects:
             noise = statistics.fmean(effect.error**2 for effect in self.effects.values())
         self.true_variance = max(0.0, 2 * self.spread**2 - noise)
-        between, self.degrees = between_rungs(ladder, metric)
-        self.step_variance = between * self.spread**2 * decades
+        self.step_variance = between_rungs(ladder, metric) * self.spread**2 * decades
 
     def has(self, pair: Pair) -> bool:
         """Return whether there is an effect of a pair, in either order."""
@@ -99,23 +99,20 @@ class ColumnPredictions:
         if effect is None:
             effect = reversed_effect(self.effects[pair[1], pair[0]])
         above = effect.variance / self.seeds
-        numbers = predict(effect, self.true_variance, self.step_variance + above, self.degrees)
+        numbers = predict(effect, self.true_variance, self.step_variance + above)
         return Prediction(self.metric, *pair, claim, *numbers)
 
 
-def predict(
-    effect: Effect, true_variance: float, added_variance: float, degrees: float
-) -> tuple[float, float, float, float]:
+def predict(effect: Effect, true_variance: float, added_variance: float) -> tuple[float, float, float, float]:
     """Return probability, expected difference, and both ends of its 80 % interval.
 
     Args:
         effect: of the pair on the highest rung below.
         true_variance: of true differences over the pairs of that rung.
         added_variance: of the step to the upper rung and of its seeds.
-        degrees: of freedom of the step's variance.
 
     >>> effect = Effect(mean=1.0, error=1.0, degrees=4.0, variance=3.0, seeds=3)
-    >>> [round(number, 3) for number in predict(effect, 1.0, 0.5, 10.0)]
+    >>> [round(number, 3) for number in predict(effect, 1.0, 0.5)]
     [0.678, 0.5, -1.033, 2.033]
     """
     squared = effect.error**2
@@ -125,17 +122,16 @@ def predict(
     expected, error = trust * effect.mean, math.sqrt(trust * squared + added_variance)
     if not error:
         return 0.5 + 0.5 * _sign(expected), expected, expected, expected
-    free = min(effect.degrees, degrees)
-    tail = float(t_tail(expected / error, free)) / 2
+    tail = float(t_tail(expected / error, effect.degrees)) / 2
     probability = tail
     if expected > 0:
         probability = 1 - tail
-    half = float(t_quantile(1 - COVERED, free)) * error
+    half = float(t_quantile(1 - COVERED, effect.degrees)) * error
     return probability, expected, expected - half, expected + half
 
 
-def between_rungs(ladder: Ladder, metric: str) -> tuple[float, float]:
-    """Return the between-rung variance B of a tenfold size, in S^2, and its degrees of freedom."""
+def between_rungs(ladder: Ladder, metric: str) -> float:
+    """Return the between-rung variance B of a tenfold size, in S^2."""
     total, weight = USUAL * WEIGHT, float(WEIGHT)
     for lower, upper in zip(ladder.rungs, ladder.rungs[1:], strict=False):
         squares = _squared_steps(lower, upper, metric, ladder.sign(metric))
@@ -144,7 +140,7 @@ def between_rungs(ladder: Ladder, metric: str) -> tuple[float, float]:
             decades = math.log10(upper.parameters / lower.parameters)
             total += counts * statistics.fmean(squares) / decades
             weight += counts
-    return max(0.0, total / weight), weight
+    return max(0.0, total / weight)
 
 
 def _squared_steps(lower: Rung, upper: Rung, metric: str, sign: int) -> list[float]:
