@@ -2,31 +2,34 @@
 
 The difference is the mean that will be seen at the upper rung, over the seeds planned there. Its distribution is made
 from the highest rung below, where the difference is d with a squared error e^2 over the seeds (`pairs.column_effects`)
-and the methods' means have the standard deviation S:
+and the methods' means have the spread S (`spread_of`):
 
-- Seed noise below. True differences are taken as normal around 0, with variance t^2 = 2 S^2 less the mean of the
-  squared errors over all pairs, at least 0. So the true difference below is expected at k d with variance k e^2, where
-  k = t^2 / (t^2 + e^2). Two methods that seeds do not tell apart get a probability near 1/2.
+- Seed noise below. True differences are taken as normal around 0, with the variance t^2 of `true_variance_of`. So the
+  true difference below is expected at k d with variance k e^2, where k = t^2 / (t^2 + e^2). Two methods that seeds do
+  not tell apart get a probability near 1/2.
 - Change between rungs. From one size to another the true difference moves by a normal step of variance
-  B S^2 log10(larger / smaller). B, the between-rung variance, is a mean of what the steps among the rungs below show
-  and of `USUAL`, which counts as much as the steps of `WEIGHT` methods. A step shows the mean over the pairs of the
-  squared change of d / S, less the squared errors, over the logarithm of the sizes; it counts as that of one method
-  less than it has. With one rung below B is `USUAL`.
+  B U log10(larger / smaller). U = (S^2 + d^2 / 2) / 2 is the pair's unit, S^2 on average. B, the between-rung variance,
+  is a mean of what the steps among the rungs below show and of `USUAL`, which counts as much as the steps of `WEIGHT`
+  methods. A step shows the mean over pairs of the squared change of d / S, less the squared errors, in their unit, over
+  the logarithm of the sizes; it counts as that of one method less than it has. With one rung below B is `USUAL`.
 - Seed noise above. The seeds of the upper rung are taken to be as noisy as those below.
 
-The forecast is a Student t around k d whose variance is the sum of the three, with the degrees of freedom of the error
-below. The probability is that of a difference above 0, and the interval holds 80 %. The spread S is taken to stay:
-where methods draw together as models grow, intervals are too wide.
+The difference is then a Student t around k d whose variance is the sum of the three, with the degrees of freedom of the
+error below. The probability is that of a value above 0. For the interval, which holds 80 %, the spread may go on as it
+did between the two highest rungs below, where it is then multiplied by exp(g), or stay. All is multiplied by
+exp(g / 2), halfway between, and k d g / 2 counts as one more standard error. With one rung below g is 0.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bench.leaderboards.ladder.pairs import Pair, column_effects, reversed_effect
-from bench.leaderboards.ladder.scores import Ladder, Rung
+from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.statistics.moderated import Effect
 from bench.leaderboards.statistics.special import t_quantile, t_tail
 
@@ -43,6 +46,10 @@ it is taken to be change.
 """
 WEIGHT = 2
 """Methods whose steps `USUAL` counts for."""
+NORMAL_MEDIAN = 0.9538725524
+"""Median distance of two normal variables, in their standard deviation."""
+Column = Mapping[Pair, Effect]
+"""The effects of all pairs on one rung in one metric."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +86,17 @@ class ColumnPredictions:
     """
 
     def __init__(self, ladder: Ladder, metric: str, decades: float, seeds: int) -> None:
-        last, sign = ladder.rungs[-1], ladder.sign(metric)
-        self.metric, self.seeds = metric, seeds
-        self.effects = column_effects(last, metric, sign)
-        self.spread = spread_of(last, metric)
-        noise = 0.0
-        if self.effects:
-            noise = statistics.fmean(effect.error**2 for effect in self.effects.values())
-        self.true_variance = max(0.0, 2 * self.spread**2 - noise)
-        self.step_variance = between_rungs(ladder, metric) * self.spread**2 * decades
+        self.metric, self.decades, self.seeds = metric, decades, seeds
+        columns = [column_effects(rung, metric, ladder.sign(metric)) for rung in ladder.rungs]
+        sizes = [math.log10(rung.parameters) for rung in ladder.rungs]
+        steps = [later - earlier for earlier, later in pairwise(sizes)]
+        self.effects = columns[-1]
+        self.spread = spread_of(self.effects)
+        self.true_variance = true_variance_of(self.effects)
+        self.between = between_rungs(columns, steps)
+        self.growth = 0.0
+        if steps:
+            self.growth = growth_of(columns[-2], columns[-1]) / steps[-1] * decades
 
     def has(self, pair: Pair) -> bool:
         """Return whether there is an effect of a pair, in either order."""
@@ -98,18 +107,22 @@ class ColumnPredictions:
         effect = self.effects.get(pair)
         if effect is None:
             effect = reversed_effect(self.effects[pair[1], pair[0]])
-        above = effect.variance / self.seeds
-        numbers = predict(effect, self.true_variance, self.step_variance + above)
+        step = self.between * self.decades * step_unit(self.spread, effect.mean)
+        added = step + effect.variance / self.seeds
+        numbers = predict(effect, self.true_variance, added, self.growth)
         return Prediction(self.metric, *pair, claim, *numbers)
 
 
-def predict(effect: Effect, true_variance: float, added_variance: float) -> tuple[float, float, float, float]:
+def predict(
+    effect: Effect, true_variance: float, added_variance: float, growth: float = 0.0
+) -> tuple[float, float, float, float]:
     """Return probability, expected difference, and both ends of its 80 % interval.
 
     Args:
         effect: of the pair on the highest rung below.
         true_variance: of true differences over the pairs of that rung.
         added_variance: of the step to the upper rung and of its seeds.
+        growth: logarithm of what differences are multiplied with, if their spread goes on as between the rungs below.
 
     >>> effect = Effect(mean=1.0, error=1.0, degrees=4.0, variance=3.0, seeds=3)
     >>> [round(number, 3) for number in predict(effect, 1.0, 0.5)]
@@ -126,44 +139,73 @@ def predict(effect: Effect, true_variance: float, added_variance: float) -> tupl
     probability = tail
     if expected > 0:
         probability = 1 - tail
-    half = float(t_quantile(1 - COVERED, effect.degrees)) * error
-    return probability, expected, expected - half, expected + half
+    factor = math.exp(growth / 2)
+    half = float(t_quantile(1 - COVERED, effect.degrees)) * factor * math.hypot(error, expected * growth / 2)
+    return probability, factor * expected, factor * expected - half, factor * expected + half
 
 
-def between_rungs(ladder: Ladder, metric: str) -> float:
-    """Return the between-rung variance B of a tenfold size, in S^2."""
+def between_rungs(columns: Sequence[Column], steps: Sequence[float]) -> float:
+    """Return the between-rung variance B of a tenfold size, in the unit of a pair's step.
+
+    Args:
+        columns: effects of each rung below, smallest first.
+        steps: between each rung and the next, log10 of their sizes' ratio.
+    """
     total, weight = USUAL * WEIGHT, float(WEIGHT)
-    for lower, upper in zip(ladder.rungs, ladder.rungs[1:], strict=False):
-        squares = _squared_steps(lower, upper, metric, ladder.sign(metric))
+    for (before, after), step in zip(pairwise(columns), steps, strict=True):
+        squares = _squared_steps(before, after)
         if squares:
-            counts = len(set(lower.of(metric)) & set(upper.of(metric))) - 1
-            decades = math.log10(upper.parameters / lower.parameters)
-            total += counts * statistics.fmean(squares) / decades
-            weight += counts
+            methods = {method for pair in before.keys() & after.keys() for method in pair}
+            total += (len(methods) - 1) * statistics.fmean(squares) / step
+            weight += len(methods) - 1
     return max(0.0, total / weight)
 
 
-def _squared_steps(lower: Rung, upper: Rung, metric: str, sign: int) -> list[float]:
-    """Return, of every pair on both rungs, the squared change of its difference over the spread, less the noise."""
-    before, after = column_effects(lower, metric, sign), column_effects(upper, metric, sign)
-    spread_before, spread_after = spread_of(lower, metric), spread_of(upper, metric)
+def _squared_steps(before: Column, after: Column) -> list[float]:
+    """Return, of every pair on both rungs, the squared change of its difference less the noise, in its step's unit."""
+    spread_before, spread_after = spread_of(before), spread_of(after)
     if not (spread_before and spread_after):
         return []
     squares = []
-    for pair in before.keys() & after.keys():
+    for pair in sorted(before.keys() & after.keys()):
         one, other = before[pair], after[pair]
         change = other.mean / spread_after - one.mean / spread_before
         noise = (other.error / spread_after) ** 2 + (one.error / spread_before) ** 2
-        squares.append(change**2 - noise)
+        squares.append((change**2 - noise) / step_unit(1.0, one.mean / spread_before))
     return squares
 
 
-def spread_of(rung: Rung, metric: str) -> float:
-    """Return the standard deviation of the methods' means; 0 with fewer than 2 methods."""
-    means = list(rung.means(metric).values())
-    if len(means) < 2:
+def spread_of(column: Column) -> float:
+    """Return the standard deviation S of the methods' means, from the median difference of two of them.
+
+    Two normal means differ by `NORMAL_MEDIAN` S in the median. A few methods far from all others change it little.
+    """
+    if not column:
         return 0.0
-    return statistics.stdev(means)
+    return statistics.median(abs(effect.mean) for effect in column.values()) / NORMAL_MEDIAN
+
+
+def true_variance_of(column: Column) -> float:
+    """Return the variance of true differences: the mean of the squared ones less that of their squared errors."""
+    if not column:
+        return 0.0
+    return max(0.0, statistics.fmean(effect.mean**2 - effect.error**2 for effect in column.values()))
+
+
+def step_unit(spread: float, difference: float) -> float:
+    """Return the unit of the variance of a pair's step: half of it S^2, half of it from its own difference.
+
+    Over normal means it is S^2 on average.
+    """
+    return (spread**2 + difference**2 / 2) / 2
+
+
+def growth_of(before: Column, after: Column) -> float:
+    """Return the logarithm of how much larger the spread is after a step; 0 where a rung has none."""
+    one, other = spread_of(before), spread_of(after)
+    if not (one and other):
+        return 0.0
+    return math.log(other / one)
 
 
 def _sign(value: float) -> int:

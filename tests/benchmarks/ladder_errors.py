@@ -6,9 +6,9 @@ A draw is a ladder: some metrics, three rungs, some methods with the baseline fi
 independent, with a standard deviation of each method on each rung in each metric. The rules are the package's: pairs
 get a moderated t and Holm over the ladder (`pairs`), trends likewise (`transfer`).
 
-Wrong is, in any metric: an order that is established and is not so; and a word that is not so. Each rate is the share of
-ladders in which anything of the kind is said, and may be 5 % in all (7.5 % with t(3) noise) and two Monte-Carlo errors.
-True effects, in the usual seed-sd:
+Wrong is, in any metric: an order that is established and is not so; and a word that is not so. Each rate is the share
+of ladders in which anything of the kind is said. Both together may be 5 % (7.5 % with t(3) noise) and two Monte-Carlo
+errors. True effects, in the usual seed-sd:
 
 - nothing: all methods are alike; every order and every word is wrong;
 - mixed: every other method is alike, the rest are far apart; orders among the alike ones are wrong;
