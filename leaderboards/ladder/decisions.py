@@ -18,7 +18,7 @@ from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.published.order import order_of
 from bench.leaderboards.statistics.seed_spread import spread_ratio
 
-__all__ = ["Decisions", "Regret", "decide_between", "decisions_of", "rung_pairs", "signal_to_noise"]
+__all__ = ["Decisions", "Regret", "accuracy_between", "decide_between", "decisions_of", "rung_pairs", "signal_to_noise"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def decide_between(
     before = _oriented(ladder, lower, metric)
     after = _oriented(ladder, upper, target)
     both = sorted(set(before) & set(after))
-    told_apart = [pair for pair in combinations(both, 2) if after[pair[0]] != after[pair[1]]]
+    told_apart = _told_apart(before, after)
     known = [pair for pair in effects.established(target, upper.name) if set(pair) <= set(both)]
     order = order_of(metric, "", [(method, before[method], after[method]) for method in both])
     tau = None
@@ -121,6 +121,12 @@ def decide_between(
     )
 
 
+def accuracy_between(ladder: Ladder, rungs: tuple[Rung, Rung], metric: str, target: str) -> float | None:
+    """Return decision accuracy over all pairs alone, as in `decide_between`."""
+    before, after = _oriented(ladder, rungs[0], metric), _oriented(ladder, rungs[1], target)
+    return _accuracy(_told_apart(before, after), before, after)
+
+
 def signal_to_noise(rung: Rung, metric: str) -> float | None:
     """Return the standard deviation of the methods' means over that of one seed (`seed_spread.spread_ratio`).
 
@@ -135,6 +141,12 @@ def signal_to_noise(rung: Rung, metric: str) -> float | None:
 def _oriented(ladder: Ladder, rung: Rung, metric: str) -> dict[str, float]:
     """Return the methods' means, higher where better."""
     return {method: ladder.sign(metric) * mean for method, mean in rung.means(metric).items()}
+
+
+def _told_apart(before: Mapping[str, float], after: Mapping[str, float]) -> list[Pair]:
+    """Return the pairs of methods of both rungs that are not equal on the upper one."""
+    both = sorted(set(before) & set(after))
+    return [pair for pair in combinations(both, 2) if after[pair[0]] != after[pair[1]]]
 
 
 def _accuracy(pairs: Iterable[Pair], before: Mapping[str, float], after: Mapping[str, float]) -> float | None:

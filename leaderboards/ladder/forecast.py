@@ -9,8 +9,7 @@ from typing import Any
 
 from bench.base.keys import canonical, sha256
 from bench.errors import UsageError
-from bench.leaderboards.ladder.decisions import decide_between, signal_to_noise
-from bench.leaderboards.ladder.pairs import PairEffects
+from bench.leaderboards.ladder.decisions import accuracy_between, signal_to_noise
 from bench.leaderboards.ladder.prediction import ColumnPredictions, Prediction
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.ladder.transfer import Question
@@ -55,7 +54,6 @@ class Forecast:
 
 def forecast(
     ladder: Ladder,
-    effects: PairEffects,
     rung: tuple[str, int],
     seeds: int,
     *,
@@ -67,13 +65,12 @@ def forecast(
 
     Args:
         ladder: with the rungs below, and not the one that is forecast.
-        effects: `pairs.pair_effects` of it.
         rung: name and parameters of the upper rung.
         seeds: planned for each method there.
         methods: that will be run there; all of the highest rung below when empty.
         claims: that a probability is wanted of; those of other metrics or methods are left out.
-        metric: that the method is chosen by; when empty the one that decided best between the two highest rungs below,
-            or, with one rung below, the one with the most signal for its noise.
+        metric: that the method is chosen by; when empty the one with the highest decision accuracy between the two
+            highest rungs below; of equal ones, or with one rung below, the one with the most signal for its noise.
 
     Raises:
         UsageError: the rung is run already, nothing is below it, no seeds are planned, no two methods have 2 seeds in
@@ -100,7 +97,7 @@ def forecast(
         parameters=parameters,
         seeds=seeds,
         below=tuple(each.name for each in ladder.rungs),
-        metric=metric or _chosen_metric(ladder, effects),
+        metric=metric or _chosen_metric(ladder),
         predictions=tuple(predictions),
         evidence=evidence_of(ladder.rungs, predictions),
     )
@@ -139,19 +136,12 @@ def evidence_of(rungs: Sequence[Rung], predictions: Sequence[Prediction]) -> str
     return sha256(canonical(content))
 
 
-def _chosen_metric(ladder: Ladder, effects: PairEffects) -> str:
-    """Return the metric that decided best on the two highest rungs, or has the most signal where there is one rung."""
-    signal = {metric: signal_to_noise(ladder.rungs[-1], metric) or 0.0 for metric in ladder.metrics}
-    accuracy: dict[str, float] = {}
-    if len(ladder.rungs) > 1:
-        accuracy = _own_accuracy(ladder, effects)
-    return max(sorted(signal), key=lambda metric: (accuracy.get(metric, 0.0), signal[metric]))
-
-
-def _own_accuracy(ladder: Ladder, effects: PairEffects) -> dict[str, float]:
-    """Return each metric's decision accuracy for itself between the two highest rungs."""
-    found = {}
+def _chosen_metric(ladder: Ladder) -> str:
+    """Return the metric that decided best on the two highest rungs; of equal ones, the one with the most signal."""
+    ranks = {}
     for metric in ladder.metrics:
-        decisions = decide_between(ladder, effects, (ladder.rungs[-2], ladder.rungs[-1]), metric, metric)
-        found[metric] = decisions.accuracy or 0.0
-    return found
+        accuracy = 0.0
+        if len(ladder.rungs) > 1:
+            accuracy = accuracy_between(ladder, (ladder.rungs[-2], ladder.rungs[-1]), metric, metric) or 0.0
+        ranks[metric] = accuracy, signal_to_noise(ladder.rungs[-1], metric) or 0.0
+    return max(ranks, key=ranks.__getitem__)

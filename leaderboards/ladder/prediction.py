@@ -16,8 +16,9 @@ and the methods' means have the spread S (`spread_of`):
 
 The difference is then a Student t around k d whose variance is the sum of the three, with the degrees of freedom of the
 error below. The probability is that of a value above 0. For the interval, which holds 80 %, the spread may go on as it
-did between the two highest rungs below, where it is then multiplied by exp(g), or stay. All is multiplied by
-exp(g / 2), halfway between, and k d g / 2 counts as one more standard error. With one rung below g is 0.
+did between the two highest rungs below, and is then multiplied by exp(g), at most 4 and at least 1/4; or it may stay.
+All is multiplied by exp(g / 2), halfway between, and k d g / 2 counts as one more standard error. With one rung below
+g is 0.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ it is taken to be change.
 """
 WEIGHT = 2
 """Methods whose steps `USUAL` counts for."""
+MOST_GROWTH = math.log(4)
+"""A spread is taken to go on to four times or a quarter of itself at the most."""
 NORMAL_MEDIAN = 0.9538725524
 """Median distance of two normal variables, in their standard deviation."""
 Column = Mapping[Pair, Effect]
@@ -96,7 +99,7 @@ class ColumnPredictions:
         self.between = between_rungs(columns, steps)
         self.growth = 0.0
         if steps:
-            self.growth = growth_of(columns[-2], columns[-1]) / steps[-1] * decades
+            self.growth = _limited(growth_of(columns[-2], columns[-1]) / steps[-1] * decades)
 
     def has(self, pair: Pair) -> bool:
         """Return whether there is an effect of a pair, in either order."""
@@ -206,6 +209,11 @@ def growth_of(before: Column, after: Column) -> float:
     if not (one and other):
         return 0.0
     return math.log(other / one)
+
+
+def _limited(growth: float) -> float:
+    """Return a growth of at most `MOST_GROWTH` in either direction: methods that meet on one rung do not stay alike."""
+    return max(-MOST_GROWTH, min(MOST_GROWTH, growth))
 
 
 def _sign(value: float) -> int:

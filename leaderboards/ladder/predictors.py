@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.leaderboards.ladder.decisions import decide_between, rung_pairs
-from bench.leaderboards.ladder.pairs import PairEffects
+from bench.leaderboards.ladder.decisions import accuracy_between, rung_pairs
 from bench.leaderboards.ladder.scores import Ladder
 
 __all__ = ["Predictors", "predictors_of"]
@@ -39,16 +38,16 @@ class Predictors:
         return self.accuracy.get(self.target)
 
 
-def predictors_of(ladder: Ladder, effects: PairEffects) -> list[Predictors]:
+def predictors_of(ladder: Ladder) -> list[Predictors]:
     """Return, between all pairs of rungs, the predictors of each metric that has any."""
     found = []
     for rungs in rung_pairs(ladder):
         for target in ladder.metrics:
             accuracy = {}
             for metric in ladder.metrics:
-                decisions = decide_between(ladder, effects, rungs, metric, target)
-                if decisions.accuracy is not None:
-                    accuracy[metric] = decisions.accuracy
+                found_right = accuracy_between(ladder, rungs, metric, target)
+                if found_right is not None:
+                    accuracy[metric] = found_right
             if accuracy:
                 found.append(Predictors(target, rungs[0].name, rungs[1].name, _best_first(accuracy, target)))
     return found
