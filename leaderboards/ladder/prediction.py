@@ -27,6 +27,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from bench.leaderboards.ladder.pairs import Pair, column_effects, reversed_effect
@@ -143,8 +144,14 @@ def predict(
     if expected > 0:
         probability = 1 - tail
     factor = math.exp(growth / 2)
-    half = float(t_quantile(1 - COVERED, effect.degrees)) * factor * math.hypot(error, expected * growth / 2)
+    half = _quantile(effect.degrees) * factor * math.hypot(error, expected * growth / 2)
     return probability, factor * expected, factor * expected - half, factor * expected + half
+
+
+@lru_cache(maxsize=1024)
+def _quantile(degrees: float) -> float:
+    """Return the t of the interval; the pairs of a column mostly have the same degrees."""
+    return float(t_quantile(1 - COVERED, degrees))
 
 
 def between_rungs(columns: Sequence[Column], steps: Sequence[float]) -> float:

@@ -45,6 +45,9 @@ CARDS_SAID = (
     "the logarithm of the parameters are both established, with one sign or with two. Crossing: unlike directions are "
     "established on two rungs. A ladder without true differences says any of this in at most 5 %."
 )
+CLAIMS_SAID = (
+    "Positive where it is as claimed. A claim is asked of this ladder's text and settings, not of the paper's."
+)
 
 
 def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = ()) -> str:
@@ -184,13 +187,19 @@ def _claims(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
     """Yield what papers say, and a card for each claim."""
     if not cards:
         return
-    yield from ["### Claims", "", "Positive where it is as claimed.", ""]
-    for card in cards:
-        asked = card.question
-        pair = f"{asked.better} against {asked.than}"
-        yield f"- {escaped(asked.claim)}: {escaped(asked.says)} ({escaped(asked.where)}); {escaped(pair)}"
+    yield from ["### Claims", "", CLAIMS_SAID, "", *map(_claim_line, cards)]
     rows = []
     for card in cards:
         named = f"{escaped(card.question.claim)}, {escaped(_directed(ladder, card.question.metric))}"
         rows.append([named, *_card_cells(card)])
     yield from ["", *markdown_table(["claim", *_names(ladder), "tenfold", "with size"], rows), ""]
+
+
+def _claim_line(card: TransferCard) -> str:
+    """Return what a paper says, with its words and their place."""
+    asked = card.question
+    quote = ""
+    if asked.quote:
+        quote = f'"{asked.quote}", '
+    line = f"{asked.claim}: {asked.says} ({quote}{asked.where}); {asked.better} against {asked.than}"
+    return f"- {escaped(line)}"

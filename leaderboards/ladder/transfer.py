@@ -51,6 +51,7 @@ class Question:
         claim: name of the claim; empty for a plain comparison.
         says: what is claimed, in our words.
         where: place in the paper.
+        quote: the paper's sentence, word for word; empty where its cells alone say it.
     """
 
     metric: str
@@ -59,14 +60,7 @@ class Question:
     claim: str = ""
     says: str = ""
     where: str = ""
-
-    @property
-    def label(self) -> str:
-        """How reports name it: the claim with its methods, or the methods."""
-        pair = f"{self.better} − {self.than}"
-        if self.claim:
-            return f"{self.claim}: {pair}"
-        return pair
+    quote: str = ""
 
 
 @dataclass(frozen=True)
