@@ -74,14 +74,14 @@ def mean_cell(value: SeedMean) -> str:
 
 
 def interval_cell(interval: Interval) -> str:
-    """Return a difference with its interval.
+    """Return a difference with half the width of its interval, which is as wide on both sides.
 
     >>> interval_cell(Interval(1.5, 1.0, 2.0)), interval_cell(Interval(-1.0, None, None))
-    ('+1.50 (+1.00 to +2.00)', '−1.00')
+    ('+1.50 ± 0.500', '−1.00')
     """
     if interval.low is None or interval.high is None:
         return signed(interval.value)
-    return f"{signed(interval.value)} ({signed(interval.low)} to {signed(interval.high)})"
+    return f"{signed(interval.value)} ± {number(interval.high - interval.value)}"
 
 
 def effect_cell(found: PairEffect | None) -> str:

@@ -179,7 +179,7 @@ def _card_cells(card: TransferCard) -> list[str]:
         slope = interval_cell(card.trend.slope.interval())
     word: str = card.word
     if card.crossing is not None:
-        word = f"crossing between {escaped(card.crossing[0])} and {escaped(card.crossing[1])}"
+        word = f"crossing, {escaped(card.crossing[0])} to {escaped(card.crossing[1])}"
     return [*(effect_cell(found) for found in card.rungs.values()), slope, word]
 
 
