@@ -27,6 +27,15 @@ def test_every_mean_is_a_dot_and_every_method_a_line():
     assert {"0.1M", "1M", "10M", "mle", "emo", "gem"} <= set(said)
 
 
+def test_places_are_those_of_the_values():
+    dots = parts(draw_ladder(ladder_of(TRUE), ["bleu"]), "circle")  # by method, then by rung
+    heights, places = ([float(dot.get(name)) for dot in dots] for name in ("cy", "cx"))
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
+    assert heights[0] - heights[1] == pytest.approx(heights[0] - heights[3], abs=0.2)  # a rung, a method: 1 each
+    assert heights[0] > heights[1]
+    assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)  # sizes are ten times as large
+
+
 def test_intervals_need_three_seeds_and_a_metric_can_be_asked_for():
     two = draw_ladder(ladder_of(TRUE, noise=0.1, seeds=2), ["ppl"])
     three = draw_ladder(ladder_of(TRUE, noise=0.1), ["ppl"])

@@ -64,6 +64,7 @@ def test_transfer_cards_and_claims_have_words_sentences_and_locators(page):
     assert rows_of(cards, "bleu ↑")["emo"][4] == "shrinking"
     assert rows_of(cards, "ppl ↓")["gem"][4] == "not within these sizes"
     assert rows_of(cards, "bleu ↑")["gem"][0].startswith("**+20")
+    assert not any("**" in cell for cell in rows_of(cards, "ppl ↓")["gem"])  # in bold is what is established
     assert '- paper/1: EMO beats GEM ("EMO is the best", section 4); emo against gem' in page
     assert rows_of(page, "claim | 0.1M")["paper/1, bleu ↑"][4] == "crossing, 0.1M to 1M"
 
