@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class Forecast:
         below: names of the rungs it is made from, smallest first.
         metric: that the method for the upper rung is chosen by.
         predictions: of every pair in every metric, and of the claims.
-        evidence: SHA-256 of the values that it is made from (`evidence_of`).
+        evidence: by method, SHA-256 of the values that it is made from (`evidence_of`).
     """
 
     task: str
@@ -39,7 +39,7 @@ class Forecast:
     below: tuple[str, ...]
     metric: str
     predictions: tuple[Prediction, ...]
-    evidence: str
+    evidence: Mapping[str, str]
 
     @property
     def content(self) -> dict[str, Any]:
@@ -118,22 +118,29 @@ def _check(ladder: Ladder, name: str, parameters: int, seeds: int, metric: str) 
         raise UsageError(f"expected a metric of the ladder, got '{metric}'; there are {', '.join(ladder.metrics)}")
 
 
-def evidence_of(rungs: Sequence[Rung], predictions: Sequence[Prediction]) -> str:
-    """Return the SHA-256 of the values of the methods and metrics that are predicted, on the rungs below.
+def evidence_of(rungs: Sequence[Rung], predictions: Sequence[Prediction]) -> dict[str, str]:
+    """Return, by method that is predicted and has values, the SHA-256 of them on the rungs below.
 
-    Other methods and metrics may come later and change nothing.
+    Only the metrics that are predicted count: others may come later and change nothing.
     """
-    wanted: dict[str, set[str]] = {}
-    for prediction in predictions:
-        wanted.setdefault(prediction.metric, set()).update({prediction.better, prediction.than})
-    content: dict[str, Any] = {}
-    for rung in rungs:
-        for metric, methods in wanted.items():
-            for method in methods:
-                by_seed = rung.of(metric).get(method, {})
-                found = {str(seed): float(value) for seed, value in by_seed.items()}
-                content.setdefault(rung.name, {}).setdefault(metric, {})[method] = found
-    return sha256(canonical(content))
+    metrics = sorted({prediction.metric for prediction in predictions})
+    methods = {method for prediction in predictions for method in (prediction.better, prediction.than)}
+    found = {}
+    for method in sorted(methods):
+        content = {rung.name: _values_of(rung, metrics, method) for rung in rungs}
+        if any(content.values()):
+            found[method] = sha256(canonical(content))
+    return found
+
+
+def _values_of(rung: Rung, metrics: Sequence[str], method: str) -> dict[str, dict[str, float]]:
+    """Return a method's values by metric and seed, of the metrics it has."""
+    values = {}
+    for metric in metrics:
+        by_seed = rung.of(metric).get(method, {})
+        if by_seed:
+            values[metric] = {str(seed): float(value) for seed, value in by_seed.items()}
+    return values
 
 
 def _chosen_metric(ladder: Ladder) -> str:

@@ -59,7 +59,7 @@ class ForecastScore:
         of: the metric, `claims`, or `all pairs`.
         chosen: whether it is the metric that the method was chosen by.
         predictions: that have an outcome.
-        missing: that have none, because the upper rung lacks a method or metric.
+        missing: that have none, because the ladder lacks one of the methods.
         brier: mean Brier score; None without predictions.
         naive: that of the naive forecast.
         coverage: share of the differences within their 80 % intervals.
@@ -100,7 +100,7 @@ def scores_of(forecast: Forecast, ladder: Ladder) -> list[ForecastScore]:
 
 
 def outcomes_of(forecast: Forecast, ladder: Ladder) -> dict[Prediction, Outcome | None]:
-    """Return what became of each prediction; None where the upper rung has no difference.
+    """Return what became of each prediction; None where the ladder has no difference.
 
     Raises:
         UsageError: as for `scores_of`.
@@ -113,7 +113,7 @@ def outcomes_of(forecast: Forecast, ladder: Ladder) -> dict[Prediction, Outcome 
         after = list(differences(upper, prediction.metric, sign, pair).values())
         before = list(differences(last, prediction.metric, sign, pair).values())
         outcomes[prediction] = None
-        if after:
+        if before and after:
             outcomes[prediction] = Outcome(prediction, statistics.fmean(before), statistics.fmean(after))
     return outcomes
 
@@ -128,10 +128,12 @@ def _check(forecast: Forecast, ladder: Ladder) -> None:
             "score a forecast when its rung has been run"
         )
     below = [ladder.rung(name) for name in forecast.below]
-    if evidence_of(below, forecast.predictions) != forecast.evidence:
+    there = evidence_of(below, forecast.predictions)
+    changed = [method for method, digest in there.items() if digest != forecast.evidence.get(method)]
+    if changed:
         raise UsageError(
-            f"expected the values below rung '{forecast.rung}' that the forecast was made from, got others; "
-            "score it with the results of that time"
+            f"expected the values below rung '{forecast.rung}' that the forecast was made from, got others of "
+            f"{', '.join(changed)}; score it with the results of that time"
         )
 
 
