@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bench.board.svg import COLOURS, Axis, Canvas, Drawing
 from bench.errors import UsageError, did_you_mean
@@ -16,8 +18,64 @@ WIDTH, PANEL, LEFT, RIGHT = 760, 240, 70, 180
 TOP, BETWEEN = 50, 70
 DASHES = ("", "6 3", "2 2")
 """Styles of lines, one after another where colours are used up."""
+FAR = 4.0
+"""A metric whose median is so many times as large on one rung as on another gets a logarithmic axis."""
 BESIDE = 4.0
 """Pixels between the marks of two methods on one rung, so that intervals do not cover each other."""
+
+
+@dataclass(frozen=True)
+class Upwards:
+    """The axis of a metric from below.
+
+    Args:
+        axis: of the values, or of their logarithms.
+        logarithmic: whether it is of logarithms.
+    """
+
+    axis: Axis
+    logarithmic: bool
+
+    @staticmethod
+    def around(ends: Sequence[float], medians: Sequence[float], start: float, end: float) -> Upwards:
+        """Return an axis of a metric: logarithmic where all is above 0 and the rungs are far apart.
+
+        Args:
+            ends: all values and ends of intervals.
+            medians: of each rung.
+            start, end: places of the lowest and the highest in pixels.
+        """
+        if min(ends) > 0 and max(medians) >= FAR * min(medians):
+            return Upwards(Axis.around([math.log10(value) for value in ends], start, end), True)
+        return Upwards(Axis.around(ends, start, end), False)
+
+    def at(self, value: float) -> float:
+        """Return the place of a value in pixels."""
+        if self.logarithmic:
+            return self.axis.at(math.log10(value))
+        return self.axis.at(value)
+
+    def draw(self, canvas: Canvas, x: float) -> None:
+        """Draw it with its numbers."""
+        if not self.logarithmic:
+            canvas.upwards(self.axis, x)
+            return
+        canvas.line([(x, self.axis.start), (x, self.axis.end)])
+        for tick in log_ticks(10**self.axis.low, 10**self.axis.high):
+            canvas.line([(x - 4, self.at(tick)), (x, self.at(tick))])
+            canvas.text(x - 7, self.at(tick) + 4, f"{tick:g}", anchor="end", size=11)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times the powers of ten between two numbers above 0.
+
+    >>> log_ticks(0.4, 30)
+    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
+    """
+    found = []
+    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        found += [float(f"{digit}e{power}") for digit in (1, 2, 5)]
+    return [tick for tick in found if low <= tick <= high]
 
 
 def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
@@ -57,9 +115,10 @@ def _panel(canvas: Canvas, ladder: Ladder, metric: str, top: float) -> None:
         for value in by_size.values():
             ends += [value.mean - (value.half or 0.0), value.mean + (value.half or 0.0)]
     bottom = top + PANEL
-    upwards = Axis.around(ends, bottom, top + 25)
+    medians = [statistics.median(rung.means(metric).values()) for rung in ladder.rungs if rung.means(metric)]
+    upwards = Upwards.around(ends, medians, bottom, top + 25)
     across = _across(ladder)
-    canvas.upwards(upwards, LEFT)
+    upwards.draw(canvas, LEFT)
     canvas.line([(LEFT, bottom), (WIDTH - RIGHT, bottom)])
     for rung in ladder.rungs:
         x = across.at(math.log10(rung.parameters))
@@ -88,7 +147,7 @@ def _means(ladder: Ladder, metric: str, method: str) -> dict[int, SeedMean]:
 
 
 def _one_method(
-    canvas: Canvas, method: str, means: dict[int, SeedMean], axes: tuple[Axis, Axis], style: tuple[int, float]
+    canvas: Canvas, method: str, means: dict[int, SeedMean], axes: tuple[Axis, Upwards], style: tuple[int, float]
 ) -> None:
     """Draw a method's line, dots and intervals; the style is its place among methods and how far it stands aside."""
     across, upwards = axes

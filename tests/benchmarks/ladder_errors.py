@@ -1,6 +1,6 @@
 """Ladder errors: how often a ladder says what is not so, by simulation; exits with 1 where it is too often.
 
-    OMP_NUM_THREADS=1 python tests/benchmarks/ladder_errors.py [--draws 5000] [--seed 0]
+    OMP_NUM_THREADS=1 python tests/benchmarks/ladder_errors.py [--draws 2000] [--seed 0]
 
 A draw is a ladder: some metrics, three rungs, some methods with the baseline first, a few seeds. The noise of a seed is
 independent, with a standard deviation of each method on each rung in each metric. The rules are the package's: pairs
@@ -259,7 +259,7 @@ def table(rates: dict[tuple[str, str], Floats]) -> str:
 def main() -> int:
     """Print the table; return 1 where a rate is above its bound."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=5000)
+    parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     failures, start = list[str](), time.perf_counter()

@@ -36,6 +36,16 @@ def test_places_are_those_of_the_values():
     assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)  # sizes are ten times as large
 
 
+def test_values_far_apart_have_a_logarithmic_axis():
+    drawing = draw_ladder(ladder_of({"ppl": [[400.0], [100.0], [25.0]]}), ["ppl"])
+    heights = [float(dot.get("cy")) for dot in parts(drawing, "circle")]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.2)
+    assert {"50", "100", "200"} <= {part.text for part in parts(drawing, "text")}
+    alike = ladder_of({"kld": [[1.0, 9.0], [1.0, 9.0]]})  # methods are far apart, rungs are not
+    assert "6" in {part.text for part in parts(draw_ladder(alike), "text")}
+    assert "100" not in {part.text for part in parts(draw_ladder(ladder_of({"kld": [[-1.0], [9.0]]})), "text")}
+
+
 def test_intervals_need_three_seeds_and_a_metric_can_be_asked_for():
     two = draw_ladder(ladder_of(TRUE, noise=0.1, seeds=2), ["ppl"])
     three = draw_ladder(ladder_of(TRUE, noise=0.1), ["ppl"])
