@@ -1,0 +1,176 @@
+"""Drawing of a ladder: a panel for each metric, the methods' means against the parameters, with intervals."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.board.svg import COLOURS, Axis, Canvas, Drawing
+from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.ladder.scores import Ladder
+from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
+
+__all__ = ["draw_ladder"]
+
+WIDTH, PANEL, LEFT, RIGHT = 760, 240, 70, 180
+TOP, BETWEEN = 50, 70
+DASHES = ("", "6 3", "2 2")
+"""Styles of lines, one after another where colours are used up."""
+FAR = 4.0
+"""A metric whose median is so many times as large on one rung as on another gets a logarithmic axis."""
+BESIDE = 4.0
+"""Pixels between the marks of two methods on one rung, so that intervals do not cover each other."""
+
+
+@dataclass(frozen=True)
+class Upwards:
+    """The axis of a metric from below.
+
+    Args:
+        axis: of the values, or of their logarithms.
+        logarithmic: whether it is of logarithms.
+    """
+
+    axis: Axis
+    logarithmic: bool
+
+    @staticmethod
+    def around(ends: Sequence[float], medians: Sequence[float], start: float, end: float) -> Upwards:
+        """Return an axis of a metric: logarithmic where all is above 0 and the rungs are far apart.
+
+        Args:
+            ends: all values and ends of intervals.
+            medians: of each rung.
+            start, end: places of the lowest and the highest in pixels.
+        """
+        if min(ends) > 0 and max(medians) >= FAR * min(medians):
+            return Upwards(Axis.around([math.log10(value) for value in ends], start, end), True)
+        return Upwards(Axis.around(ends, start, end), False)
+
+    def at(self, value: float) -> float:
+        """Return the place of a value in pixels."""
+        if self.logarithmic:
+            return self.axis.at(math.log10(value))
+        return self.axis.at(value)
+
+    def draw(self, canvas: Canvas, x: float) -> None:
+        """Draw it with its numbers."""
+        if not self.logarithmic:
+            canvas.upwards(self.axis, x)
+            return
+        canvas.line([(x, self.axis.start), (x, self.axis.end)])
+        for tick in log_ticks(10**self.axis.low, 10**self.axis.high):
+            canvas.line([(x - 4, self.at(tick)), (x, self.at(tick))])
+            canvas.text(x - 7, self.at(tick) + 4, f"{tick:g}", anchor="end", size=11)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times the powers of ten between two numbers above 0.
+
+    >>> log_ticks(0.4, 30)
+    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
+    """
+    found = []
+    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        found += [float(f"{digit}e{power}") for digit in (1, 2, 5)]
+    return [tick for tick in found if low <= tick <= high]
+
+
+def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
+    """Return the drawing of a ladder: a line for each method, 95 % intervals over seeds where there are three.
+
+    Args:
+        ladder: with a rung or more.
+        metrics: to draw, from above; all with a better direction when empty.
+
+    Raises:
+        UsageError: no rungs, or a metric that the ladder does not have.
+    """
+    wanted = list(metrics) or ladder.metrics
+    for metric in wanted:
+        if metric not in ladder.metrics:
+            raise UsageError(f"the ladder has no values of '{metric}'{did_you_mean(metric, ladder.metrics)}")
+    if not wanted:
+        raise UsageError("expected a ladder with values to draw, got none; run its smallest rung first")
+    canvas = Canvas(WIDTH, TOP + (PANEL + BETWEEN) * len(wanted))
+    canvas.text(10, 20, f"Ladder of {ladder.task}", bold=True)
+    canvas.text(10, 36, "means over seeds and 95 % intervals, by parameters without embeddings", size=10)
+    for place, metric in enumerate(wanted):
+        _panel(canvas, ladder, metric, TOP + (PANEL + BETWEEN) * place)
+    _legend(canvas, ladder)
+    return canvas.drawing(f"Ladder of {ladder.task}: {', '.join(wanted)}")
+
+
+def _panel(canvas: Canvas, ladder: Ladder, metric: str, top: float) -> None:
+    """Draw one metric below a place."""
+    direction = "lower is better"
+    if ladder.higher_is_better[metric]:
+        direction = "higher is better"
+    canvas.text(LEFT, top + 14, f"{metric} ({direction})", bold=True)
+    means = {method: _means(ladder, metric, method) for method in ladder.methods}
+    ends: list[float] = []
+    for by_size in means.values():
+        for value in by_size.values():
+            ends += [value.mean - (value.half or 0.0), value.mean + (value.half or 0.0)]
+    bottom = top + PANEL
+    medians = [statistics.median(rung.means(metric).values()) for rung in ladder.rungs if rung.means(metric)]
+    upwards = Upwards.around(ends, medians, bottom, top + 25)
+    across = _across(ladder)
+    upwards.draw(canvas, LEFT)
+    canvas.line([(LEFT, bottom), (WIDTH - RIGHT, bottom)])
+    for rung in ladder.rungs:
+        x = across.at(math.log10(rung.parameters))
+        canvas.line([(x, bottom), (x, bottom + 4)])
+        canvas.text(x, bottom + 18, rung.name, anchor="middle", size=11)
+    for place, method in enumerate(ladder.methods):
+        beside = BESIDE * (place - (len(ladder.methods) - 1) / 2)
+        _one_method(canvas, method, means[method], (across, upwards), (place, beside))
+
+
+def _across(ladder: Ladder) -> Axis:
+    """Return the axis of the logarithm of the parameters, with room at its ends."""
+    sizes = [math.log10(rung.parameters) for rung in ladder.rungs]
+    room = 0.12 * (sizes[-1] - sizes[0]) or 0.5
+    return Axis(sizes[0] - room, sizes[-1] + room, LEFT, WIDTH - RIGHT)
+
+
+def _means(ladder: Ladder, metric: str, method: str) -> dict[int, SeedMean]:
+    """Return the mean of a method on each rung that has it, by parameters."""
+    found = {}
+    for rung in ladder.rungs:
+        values = list(rung.of(metric).get(method, {}).values())
+        if values:
+            found[rung.parameters] = seed_mean(values)
+    return found
+
+
+def _one_method(
+    canvas: Canvas, method: str, means: dict[int, SeedMean], axes: tuple[Axis, Upwards], style: tuple[int, float]
+) -> None:
+    """Draw a method's line, dots and intervals; the style is its place among methods and how far it stands aside."""
+    across, upwards = axes
+    place, beside = style
+    colour = COLOURS[place % len(COLOURS)]
+    points = []
+    for size, value in means.items():
+        x, y = across.at(math.log10(size)) + beside, upwards.at(value.mean)
+        points.append((x, y))
+        if value.half is not None:
+            canvas.line([(x, upwards.at(value.mean - value.half)), (x, upwards.at(value.mean + value.half))], colour)
+        canvas.dot(x, y, colour, f"{method} at {size:,}: {value.mean:.4g}, {value.n} seeds")
+    if len(points) > 1:
+        canvas.line(points, colour, 1.5, _dashes(place))
+
+
+def _dashes(place: int) -> str:
+    return DASHES[place // len(COLOURS) % len(DASHES)]
+
+
+def _legend(canvas: Canvas, ladder: Ladder) -> None:
+    x = WIDTH - RIGHT + 20
+    for place, method in enumerate(ladder.methods):
+        y = TOP + 40 + 20 * place
+        canvas.line([(x, y - 4), (x + 20, y - 4)], COLOURS[place % len(COLOURS)], 2.0, _dashes(place))
+        canvas.text(x + 26, y, method, size=11)

@@ -1,0 +1,205 @@
+"""Ladder report: everything a ladder says, as one Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.errors import UsageError
+from bench.leaderboards.ladder.cells import (
+    NONE,
+    effect_cell,
+    interval_cell,
+    markdown_table,
+    mean_cell,
+    number,
+    regret_cell,
+    share,
+)
+from bench.leaderboards.ladder.decisions import Decisions, decisions_of, signal_to_noise
+from bench.leaderboards.ladder.forecast import Forecast
+from bench.leaderboards.ladder.forecast_report import forecast_lines
+from bench.leaderboards.ladder.pairs import pair_effects
+from bench.leaderboards.ladder.predictors import Predictors, predictors_of
+from bench.leaderboards.ladder.scores import Ladder
+from bench.leaderboards.ladder.transfer import Question, TransferCard, baseline_questions, transfer_cards
+from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.statistics.intervals import seed_mean
+
+__all__ = ["markdown"]
+
+ORDERS_SAID = (
+    "Right is the share of pairs of methods that both rungs order alike. The ceiling is how often a second draw of as "
+    "many seeds would order the pairs of the upper rung alike, estimated by leaving seeds out. Established are pairs "
+    "whose order at the upper rung holds after Holm over all pairs of all metrics and rungs; the next number is the "
+    "share of these that the lower rung has right. Regret is what the method that is best on the lower rung loses at "
+    "the upper one, in the metric's unit and in standard deviations of a seed."
+)
+SIGNAL_SAID = "Standard deviation of the methods' means over that of one seed."
+PREDICTORS_SAID = (
+    "Of several metrics the best is picked after the fact, so its share is above what another ladder would give."
+)
+CARDS_SAID = (
+    "A difference is positive where the method is better than {baseline}, in the metric's unit, with its 95 % interval "
+    "over seeds (a moderated t); in bold where its direction is established over the whole ladder. Tenfold is its "
+    "change where parameters are ten times as many. Growing and shrinking: slope and middle of a straight line over "
+    "the logarithm of the parameters are both established, with one sign or with two. Crossing: unlike directions are "
+    "established on two rungs. A ladder without true differences says any of this in at most 5 %."
+)
+CLAIMS_SAID = (
+    "Positive where it is as claimed. A claim is asked of this ladder's text and settings, not of the paper's."
+)
+
+
+def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = ()) -> str:
+    """Return the page of a ladder.
+
+    Args:
+        ladder: with a rung or more.
+        claims: of papers, that get transfer cards of their own; those of other metrics are left out.
+        forecasts: of its rungs; those that have been run are scored.
+
+    Raises:
+        UsageError: a ladder without rungs, or a forecast of another one.
+    """
+    if not ladder.rungs:
+        raise UsageError("expected a ladder with a rung or more, got none; run its smallest rung first")
+    effects = pair_effects(ladder)
+    compared = baseline_questions(ladder)
+    claimed = [claim for claim in claims if claim.metric in ladder.metrics]
+    cards = transfer_cards(ladder, effects, [*compared, *claimed])
+    lines = [f"# Ladder of {escaped(ladder.task)}", "", *_rungs(ladder), *_scores(ladder)]
+    if len(ladder.rungs) > 1:
+        lines += _decisions(decisions_of(ladder, effects))
+    lines += _signal(ladder)
+    if len(ladder.rungs) > 1:
+        lines += _predictors(predictors_of(ladder))
+    lines += _cards(ladder, cards[: len(compared)])
+    lines += _claims(ladder, cards[len(compared) :])
+    lines += forecast_lines(ladder, forecasts)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _rungs(ladder: Ladder) -> list[str]:
+    rows = []
+    for rung in ladder.rungs:
+        methods = {method for found in rung.values.values() for method in found}
+        seeds = {len(by_seed) for found in rung.values.values() for by_seed in found.values()}
+        some = NONE
+        if seeds:
+            some = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
+        rows.append([escaped(rung.name), f"{rung.parameters:,}", f"{rung.epochs:.3g}", str(len(methods)), some])
+    heading = ["rung", "parameters without embeddings", "epochs", "methods", "seeds"]
+    return [*markdown_table(heading, rows), ""]
+
+
+def _scores(ladder: Ladder) -> Iterator[str]:
+    """Yield a table of means for each metric, a row a method."""
+    yield from ["## Scores", "", "Means over seeds with 95 % intervals.", ""]
+    for metric in ladder.metrics:
+        rows = []
+        for method in ladder.methods:
+            cells = []
+            for rung in ladder.rungs:
+                values = list(rung.of(metric).get(method, {}).values())
+                cells.append(mean_cell(seed_mean(values)) if values else NONE)
+            rows.append([escaped(method), *cells])
+        heading = [escaped(_directed(ladder, metric)), *_names(ladder)]
+        yield from [*markdown_table(heading, rows), ""]
+
+
+def _directed(ladder: Ladder, metric: str) -> str:
+    """Return a metric with an arrow to where it is better."""
+    if ladder.higher_is_better[metric]:
+        return f"{metric} ↑"
+    return f"{metric} ↓"
+
+
+def _names(ladder: Ladder) -> list[str]:
+    return [escaped(rung.name) for rung in ladder.rungs]
+
+
+def _decisions(decisions: Sequence[Decisions]) -> Iterator[str]:
+    """Yield a table for each pair of rungs, a row a metric."""
+    yield from ["## Does the lower rung decide as the upper one?", "", ORDERS_SAID, ""]
+    heading = ["pairs", "right", "ceiling", "of ceiling", "established", "of these", "tau", "regret"]
+    for lower, upper in dict.fromkeys((found.lower, found.upper) for found in decisions):
+        rows = []
+        for found in decisions:
+            if (found.lower, found.upper) == (lower, upper):
+                rows.append([escaped(found.metric), *_decision_cells(found)])
+        yield from [*markdown_table([f"{escaped(lower)} → {escaped(upper)}", *heading], rows), ""]
+
+
+def _decision_cells(found: Decisions) -> list[str]:
+    return [
+        str(found.pairs),
+        share(found.accuracy),
+        share(found.ceiling),
+        share(found.share),
+        str(found.established),
+        share(found.accuracy_established),
+        number(found.tau),
+        regret_cell(found.regret),
+    ]
+
+
+def _signal(ladder: Ladder) -> Iterator[str]:
+    yield from ["## Signal-to-noise", "", SIGNAL_SAID, ""]
+    rows = []
+    for metric in ladder.metrics:
+        ratios = [number(signal_to_noise(rung, metric)) for rung in ladder.rungs]
+        rows.append([escaped(metric), *ratios])
+    yield from [*markdown_table(["metric", *_names(ladder)], rows), ""]
+
+
+def _predictors(predictors: Sequence[Predictors]) -> Iterator[str]:
+    yield from ["## Which metric below says most?", "", PREDICTORS_SAID, ""]
+    rows = []
+    for found in predictors:
+        rungs = f"{escaped(found.lower)} → {escaped(found.upper)}"
+        best = f"{escaped(found.best)} {share(found.accuracy[found.best])}"
+        rows.append([escaped(found.target), rungs, best, share(found.own)])
+    yield from [*markdown_table(["metric above", "rungs", "best below", "itself below"], rows), ""]
+
+
+def _cards(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
+    """Yield a table of transfer cards for each metric, a row a method."""
+    yield from ["## Transfer cards", "", CARDS_SAID.format(baseline=escaped(ladder.baseline)), ""]
+    for metric in ladder.metrics:
+        of_metric = [card for card in cards if card.question.metric == metric]
+        rows = [[escaped(card.question.better), *_card_cells(card)] for card in of_metric]
+        if rows:
+            heading = [escaped(_directed(ladder, metric)), *_names(ladder), "tenfold", "with size"]
+            yield from [*markdown_table(heading, rows), ""]
+
+
+def _card_cells(card: TransferCard) -> list[str]:
+    slope = NONE
+    if card.trend is not None:
+        slope = interval_cell(card.trend.slope.interval())
+    word: str = card.word
+    if card.crossing is not None:
+        word = f"crossing, {escaped(card.crossing[0])} to {escaped(card.crossing[1])}"
+    return [*(effect_cell(found) for found in card.rungs.values()), slope, word]
+
+
+def _claims(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
+    """Yield what papers say, and a card for each claim."""
+    if not cards:
+        return
+    yield from ["### Claims", "", CLAIMS_SAID, "", *map(_claim_line, cards)]
+    rows = []
+    for card in cards:
+        named = f"{escaped(card.question.claim)}, {escaped(_directed(ladder, card.question.metric))}"
+        rows.append([named, *_card_cells(card)])
+    yield from ["", *markdown_table(["claim", *_names(ladder), "tenfold", "with size"], rows), ""]
+
+
+def _claim_line(card: TransferCard) -> str:
+    """Return what a paper says, with its words and their place."""
+    asked = card.question
+    quote = ""
+    if asked.quote:
+        quote = f'"{asked.quote}", '
+    line = f"{asked.claim}: {asked.says} ({quote}{asked.where}); {asked.better} against {asked.than}"
+    return f"- {escaped(line)}"

@@ -1,0 +1,74 @@
+"""The drawing of a ladder: a panel for each metric, a line for each method, and texts that stay texts."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from bench.board.ladder_drawing import draw_ladder
+from bench.errors import UsageError
+from bench.leaderboards.ladder.scores import Ladder, Rung
+from tests.leaderboards.ladder.ladders import ladder_of
+
+TRUE = {"bleu": [[1, 2, 3], [2, 3, 4], [3, 4, 5]], "ppl": [[9, 8, 7], [6, 5, 4], [3, 2, 1]]}
+
+
+def parts(drawing, name):
+    return [part for part in ET.fromstring(str(drawing)).iter() if part.tag.endswith(name)]
+
+
+def test_every_mean_is_a_dot_and_every_method_a_line():
+    drawing = draw_ladder(ladder_of(TRUE, noise=0.1, lower=["ppl"]))
+    assert len(parts(drawing, "circle")) == 2 * 3 * 3
+    through_rungs = [part for part in parts(drawing, "polyline") if len(part.get("points").split()) == 3]
+    assert len(through_rungs) == 2 * 3
+    said = [part.text for part in parts(drawing, "text")]
+    assert "bleu (higher is better)" in said
+    assert "ppl (lower is better)" in said
+    assert {"0.1M", "1M", "10M", "mle", "emo", "gem"} <= set(said)
+
+
+def test_places_are_those_of_the_values():
+    dots = parts(draw_ladder(ladder_of(TRUE), ["bleu"]), "circle")  # by method, then by rung
+    heights, places = ([float(dot.get(name)) for dot in dots] for name in ("cy", "cx"))
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
+    assert heights[0] - heights[1] == pytest.approx(heights[0] - heights[3], abs=0.2)  # a rung, a method: 1 each
+    assert heights[0] > heights[1]
+    assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)  # sizes are ten times as large
+
+
+def test_values_far_apart_have_a_logarithmic_axis():
+    drawing = draw_ladder(ladder_of({"ppl": [[400.0], [100.0], [25.0]]}), ["ppl"])
+    heights = [float(dot.get("cy")) for dot in parts(drawing, "circle")]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.2)
+    assert {"50", "100", "200"} <= {part.text for part in parts(drawing, "text")}
+    alike = ladder_of({"kld": [[1.0, 9.0], [1.0, 9.0]]})  # methods are far apart, rungs are not
+    assert "6" in {part.text for part in parts(draw_ladder(alike), "text")}
+    assert "100" not in {part.text for part in parts(draw_ladder(ladder_of({"kld": [[-1.0], [9.0]]})), "text")}
+
+
+def test_intervals_need_three_seeds_and_a_metric_can_be_asked_for():
+    two = draw_ladder(ladder_of(TRUE, noise=0.1, seeds=2), ["ppl"])
+    three = draw_ladder(ladder_of(TRUE, noise=0.1), ["ppl"])
+    assert len(parts(three, "polyline")) - len(parts(two, "polyline")) == 9 + len_ticks(three) - len_ticks(two)
+    assert len(parts(two, "circle")) == 9
+
+
+def len_ticks(drawing):
+    """The marks of the axis upwards, which ends in numbers."""
+    return sum(part.get("text-anchor") == "end" for part in parts(drawing, "text"))
+
+
+def test_one_rung_and_a_missing_method_can_be_drawn():
+    rung = Rung("<b>", 10, 1.0, {"bleu": {"mle": {0: 1.0}}, "ppl": {"emo": {0: 1.0}}})
+    drawing = draw_ladder(Ladder("<i>", "mle", (rung,), {"bleu": True, "ppl": False}))
+    assert len(parts(drawing, "circle")) == 2
+    assert "<b>" not in str(drawing)
+
+
+@pytest.mark.parametrize(("metrics", "expected"), [(["bleo"], "did you mean 'bleu'"), ([], "nothing|got none")])
+def test_what_cannot_be_drawn(metrics, expected):
+    ladder = ladder_of(TRUE)
+    if not metrics:
+        ladder = Ladder("text", "mle", (), {})
+    with pytest.raises(UsageError, match=expected):
+        draw_ladder(ladder, metrics)

@@ -1,0 +1,95 @@
+"""The page of a ladder: its tables, claims with their words, and texts that try to be marks."""
+
+import re
+
+import pytest
+
+from bench.errors import UsageError
+from bench.leaderboards.ladder.forecast import forecast
+from bench.leaderboards.ladder.report import markdown
+from bench.leaderboards.ladder.scores import Ladder, Rung
+from bench.leaderboards.ladder.transfer import Question
+from tests.leaderboards.ladder.ladders import SIZES, below, ladder_of
+
+TRUE = {"bleu": [[0, 30, 20], [5, 30, 60], [10, 30, 90]], "ppl": [[90, 90, 90], [50, 50, 50], [20, 20, 20]]}
+CLAIM = Question("bleu", "emo", "gem", "paper/1", "EMO beats GEM", "section 4", "EMO is the best")
+
+
+@pytest.fixture(scope="module")
+def ladder():
+    return ladder_of(TRUE, noise=0.1, lower=["ppl"])
+
+
+@pytest.fixture(scope="module")
+def page(ladder):
+    forecasts = []
+    for count, name in ((1, "1M"), (2, "10M")):
+        forecasts.append(forecast(below(ladder, count), (name, SIZES[name]), 3, claims=[CLAIM]))
+    return markdown(ladder, [CLAIM], forecasts)
+
+
+def rows_of(page, heading):
+    """The cells of the table under the first heading that begins so."""
+    after = page[page.index(f"| {heading}") :].splitlines()
+    rows = []
+    for line in after:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
+    return {row[0]: row[1:] for row in rows[2:]}
+
+
+def test_tables_are_whole(page):
+    tables = re.findall(r"(?:^\|.*\n)+", page, re.M)
+    assert len(tables) > 12
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1
+    assert max(len(line) for table in tables for line in table.splitlines()) < 120
+    assert "nan" not in page
+    assert "None" not in page
+
+
+def test_rungs_scores_and_decisions(page):
+    assert rows_of(page, "rung ")["0.1M"] == ["100,000", "2", "3", "3"]
+    assert rows_of(page, "bleu ↑")["emo"][0].startswith("30.")
+    decisions = rows_of(page, "0.1M → 10M")["bleu"]
+    assert decisions[:6] == ["3", "67 %", "100 %", "67 %", "3", "67 %"]
+    assert float(decisions[7].split(" ")[0]) == pytest.approx(60, abs=1)
+    assert rows_of(page, "metric above")["ppl"][0] == "0.1M → 10M"
+
+
+def test_transfer_cards_and_claims_have_words_sentences_and_locators(page):
+    cards = page[page.index("## Transfer cards") :]
+    assert rows_of(cards, "bleu ↑")["gem"][4] == "growing"
+    assert rows_of(cards, "bleu ↑")["emo"][4] == "shrinking"
+    assert rows_of(cards, "ppl ↓")["gem"][4] == "not within these sizes"
+    assert rows_of(cards, "bleu ↑")["gem"][0].startswith("**+20")
+    assert not any("**" in cell for cell in rows_of(cards, "ppl ↓")["gem"])  # in bold is what is established
+    assert '- paper/1: EMO beats GEM ("EMO is the best", section 4); emo against gem' in page
+    assert rows_of(page, "claim | 0.1M")["paper/1, bleu ↑"][4] == "crossing, 0.1M to 1M"
+
+
+def test_forecasts_are_named_and_scored(page, ladder):
+    made = forecast(below(ladder, 1), ("1M", SIZES["1M"]), 3, claims=[CLAIM])
+    assert f"SHA-256 `{made.sha256}`. Methods are chosen by bleu." in page
+    assert rows_of(page, " | predictions")["**bleu**"][0] == "3"
+    assert rows_of(page, "claim | probability")["paper/1, bleu"][2].startswith("−30")
+    later = markdown(below(ladder, 1), forecasts=[made])
+    assert "The rung has not been run." in later
+    assert rows_of(markdown(below(ladder, 1), forecasts=[made]), "claim | probability")["paper/1, bleu"][2] == "–"
+
+
+def test_one_rung_makes_a_page_and_none_is_refused(ladder):
+    page = markdown(below(ladder, 1))
+    assert "Does the lower rung" not in page
+    assert "## Transfer cards" in page
+    with pytest.raises(UsageError, match="run its smallest rung first"):
+        markdown(Ladder("text", "mle", (), {}))
+
+
+def test_texts_are_no_marks():
+    bad = "a|b<c>*"
+    rung = Rung(bad, 10, 1.0, {bad: {bad: {0: 1.0, 1: 2.0}, "mle": {0: 1.0, 1: 3.0}}})
+    page = markdown(Ladder(bad, "mle", (rung,), {bad: True}), [Question(bad, bad, "mle", bad, bad, bad, bad)])
+    assert "a|b" not in page
+    assert "<c>" not in page.replace("\\<c\\>", "")
