@@ -5,7 +5,8 @@ Two questions, each for some pairs of columns:
 - **Fronts.** Both models have all settings. Where both fronts reach the same value of one column, what is the mean
   difference in the other?
 - **Share.** Under the reference setting the objective gains something on maximum likelihood. Where the front of maximum
-  likelihood has the objective's quality, what has it gained there, with nothing trained? The ratio is the share.
+  likelihood has the objective's quality, what has it gained there, with nothing trained? The ratio is the share. Where
+  all of the front is of better quality, its nearest point gains at the least what decoders do: the share is a bound.
 
 The share favours decoders a little: one point of the objective meets the best of all settings. The fronts do not.
 """
@@ -87,12 +88,14 @@ class Gains:
     Args:
         objective: by the objective under the same setting.
         decoders: by the front of the baseline at the objective's value of the other column.
+        at_least: whether that is a bound in some seed, since all of the front is better in the other column.
         families: by the front of each family of decoders alone; those that do not reach it are left out.
         why: what is missing, where there are no gains.
     """
 
     objective: BySeed = field(default_factory=dict)
     decoders: BySeed = field(default_factory=dict)
+    at_least: bool = False
     families: Mapping[str, BySeed] = field(default_factory=dict)
     why: str = ""
 
@@ -148,7 +151,8 @@ def gains_of(pair: Pair) -> Gains:
     goal, start, sign = pair.ours.points[REFERENCE], pair.theirs.points[REFERENCE], pair.ours.y_sign
     objective = {seed: sign * (goal[seed][1] - start[seed][1]) for seed in pair.ours.seeds}
     meets = {seed: goal[seed][0] for seed in goal}
-    front = _values_at(pair.theirs.curves(), meets)
+    nearest = {seed: _nearest(line, meets[seed], pair.theirs.x_sign) for seed, line in pair.theirs.curves().items()}
+    front = _values_at(pair.theirs.curves(), nearest)
     if front is None:
         return Gains(why="the front of the baseline does not reach its quality in every seed")
     families = {}
@@ -156,7 +160,7 @@ def gains_of(pair: Pair) -> Gains:
         alone = _values_at(pair.theirs.only(DECODERS[family]).curves(), meets)
         if alone is not None:
             families[family] = _gain(alone, start, sign)
-    return Gains(objective, _gain(front, start, sign), families)
+    return Gains(objective, _gain(front, start, sign), nearest != meets, families)
 
 
 def share_of(gains: Gains, axes: Axes, column: Sequence[Contrast] = ()) -> Share:
@@ -171,7 +175,7 @@ def share_of(gains: Gains, axes: Axes, column: Sequence[Contrast] = ()) -> Share
     if len(gains.objective) > 1 and sum(gains.objective.values()) > 0:
         share = _ratio(gains.decoders, gains.objective, column)
         families = {name: _ratio(alone, gains.objective, column) for name, alone in gains.families.items()}
-    return Share(axes, gains, share, families, share_verdict(list(gains.objective.values()), share))
+    return Share(axes, gains, share, families, share_verdict(list(gains.objective.values()), share, gains.at_least))
 
 
 def contrast(gains: Gains) -> Contrast | None:
@@ -189,6 +193,19 @@ def _ratio(control: BySeed, effect: BySeed, column: Sequence[Contrast]) -> Inter
 def _gain(values: BySeed, start: Mapping[int, tuple[float, float]], sign: int) -> dict[int, float]:
     """Return what values gain on the baseline's under the reference setting."""
     return {seed: sign * (values[seed] - start[seed][1]) for seed in values}
+
+
+def _nearest(line: Curve, x: float, x_sign: int) -> float:
+    """Return a place, or the worse end of a curve where all of the curve is better in x.
+
+    Args:
+        line: a front.
+        x: the place.
+        x_sign: 1 where a higher x is better.
+    """
+    if x_sign > 0:
+        return max(x, line[0][0])
+    return min(x, line[-1][0])
 
 
 def _values_at(curves: Mapping[int, Curve], places: Mapping[int, float]) -> dict[int, float] | None:

@@ -47,6 +47,7 @@ def _share_content(share: Share) -> dict[str, Any]:
         "gain": _keyed(share.gains.objective),
         "gain_of_decoders": _keyed(share.gains.decoders),
         "share": ratio,
+        "at_least": share.gains.at_least,
         "families": families,
         "verdict": share.verdict,
         "why": share.gains.why,

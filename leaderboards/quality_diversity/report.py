@@ -26,8 +26,9 @@ RULES = (
     "baseline's front has gained where it is of the objective's quality, over that gain; Fieller's 95 % interval over "
     f"seeds. **explained**: the interval is above {EXPLAINED:.0%}. **training adds**: it is below. **no gain**: the "
     "mean gain is not above 0. **not comparable**: the baseline's decoders do not reach the objective's quality in "
-    "every seed. **open**: none of these. The share favours decoders a little, since one point meets the best of all "
-    "settings; the fronts do not.",
+    "every seed, or the share is a bound that explains nothing (all that they reach is of better quality, and gains at "
+    "the least so much). **open**: none of these. The share favours decoders a little, since one point meets the best "
+    "of all settings; the fronts do not.",
     "Fronts: of each model the settings that no other one beats in both columns, by means over seeds; straight lines "
     "between them, nothing beyond. The difference is the objective less its baseline, mean over the range that both "
     "reach, with Student's 95 % interval over seeds. **ahead** and **behind** say on which side of 0 it is, ahead "
@@ -87,7 +88,13 @@ def _conclusion(objective: Objective) -> str:
 def _share_text(share: Share) -> str:
     if share.share is None:
         return ""
-    return f", {_percent(share.share)} by decoders"
+    return f", {_bound(share)}{_percent(share.share)} by decoders"
+
+
+def _bound(share: Share) -> str:
+    if share.gains.at_least:
+        return "at least "
+    return ""
 
 
 def _lacking(section: Section) -> Iterable[str]:
@@ -105,7 +112,7 @@ def _share_cells(objective: Objective, share: Share) -> list[str]:
     if by_seed:
         gain = f"{sum(by_seed.values()) / len(by_seed):+.2f} (n={len(by_seed)})"
     if share.share is not None:
-        ratio = _percent(share.share)
+        ratio = _bound(share) + _percent(share.share)
     return [objective.method, objective.baseline, share.axes.at, share.axes.column, gain, ratio, f"**{share.verdict}**"]
 
 

@@ -2,7 +2,8 @@
 
 Of an objective's gain under one setting, and the share of it that decoders give maximum likelihood:
 
-- `not comparable`: the decoders do not reach the objective's quality with maximum likelihood; nothing is extrapolated.
+- `not comparable`: the decoders do not reach the objective's quality with maximum likelihood, or the share is a bound
+  (all that they reach is of better quality) that explains nothing. Nothing is extrapolated.
 - `no gain`: the mean gain is not above 0, so there is nothing to explain.
 - `explained`: the whole interval of the share is above `EXPLAINED`, as for any control of a claim.
 - `training adds`: the whole interval of the share is below it.
@@ -30,12 +31,13 @@ ShareVerdict = Literal["not comparable", "no gain", "explained", "training adds"
 FrontVerdict = Literal["not comparable", "ahead", "behind", "open"]
 
 
-def share_verdict(gain: Sequence[float], share: Interval | None) -> ShareVerdict:
+def share_verdict(gain: Sequence[float], share: Interval | None, at_least: bool = False) -> ShareVerdict:
     """Return the word for a gain and the share of it that decoders have.
 
     Args:
         gain: of each seed, positive where the objective is better; empty where no seed can be compared.
         share: None with fewer than 2 seeds.
+        at_least: whether the share is a lower bound.
 
     >>> share_verdict([2.0, 2.1, 1.9], Interval(0.2, 0.1, 0.3)), share_verdict([-1.0, -2.0], None)
     ('training adds', 'no gain')
@@ -44,10 +46,12 @@ def share_verdict(gain: Sequence[float], share: Interval | None) -> ShareVerdict
         return "not comparable"
     if sum(gain) <= 0:
         return "no gain"
-    if share is None or share.low is None or share.high is None:
-        return "open"
-    if share.low > EXPLAINED:
+    if share is not None and share.low is not None and share.low > EXPLAINED:
         return "explained"
+    if at_least:
+        return "not comparable"
+    if share is None or share.high is None:
+        return "open"
     if share.high < EXPLAINED:
         return "training adds"
     return "open"

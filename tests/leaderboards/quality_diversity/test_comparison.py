@@ -73,11 +73,30 @@ def test_an_objective_that_gains_nothing_has_no_share() -> None:
 
 
 def test_quality_that_the_decoders_do_not_reach_is_not_comparable() -> None:
-    pair = pair_of(model("far", freer=2.0), MLE, CLAIMED[0])
+    pair = pair_of(model("cautious", freer=-0.3), MLE, CLAIMED[0])
     share = share_of(gains_of(pair), CLAIMED[0])
     assert share.verdict == "not comparable"
     assert "does not reach" in share.gains.why
+
+
+def test_quality_that_is_worse_than_all_of_the_front_gives_a_bound_and_no_word_for_training() -> None:
+    pair = pair_of(model("far", freer=2.0), MLE, CLAIMED[0])
+    share = share_of(gains_of(pair), CLAIMED[0])
+    assert share.gains.at_least
+    assert share.share is not None
+    assert share.share.value == pytest.approx(32 / 80, abs=0.02)  # from the freest setting of maximum likelihood
+    assert share.verdict == "not comparable"
     assert front_difference(pair, CLAIMED[0]).verdict == "not comparable"
+
+
+def test_an_objective_that_a_decoder_beats_in_quality_and_diversity_is_explained() -> None:
+    settings = ("topk=3", "sample")
+    pair = pair_of(model("worse", freer=1.0, fewer=-12, settings=settings), model("mle", settings=settings), CLAIMED[0])
+    share = share_of(gains_of(pair), CLAIMED[0])
+    assert share.gains.at_least
+    assert share.share is not None
+    assert share.share.value > 1
+    assert share.verdict == "explained"
 
 
 def test_fronts_that_overlap_in_some_seeds_only_are_not_comparable() -> None:

@@ -44,7 +44,7 @@ def model(
             if settings is None or setting in settings:
                 by_seed = {}
                 for seed, noise in NOISE.items():
-                    more = freer * (1 + 5 * noise)
+                    more = freer * (1 + noise)
                     by_seed[seed] = columns(freedom(setting) + noise + more, fewer * (1 + noise) + luck * noise)
                 rows[setting] = row(method, setting, by_seed)
     return Model(method, rows)
