@@ -25,7 +25,7 @@ from bench.leaderboards.quality_diversity.decoders import DECODERS, SETTINGS, se
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 
-__all__ = ["Objective", "Section", "models_of", "sections"]
+__all__ = ["Objective", "Section", "cells_of", "models_of", "sections"]
 
 LEAST_FAMILIES = 2
 """Families of decoders that a leaderboard has whole before it is shown."""
@@ -86,6 +86,16 @@ def sections(tables: Sequence[Table]) -> list[Section]:
             if "mle" in models and _whole_families(models["mle"]) >= LEAST_FAMILIES:
                 found.append(_section(table, backbone, models))
     return found
+
+
+def cells_of(found: Sequence[Section]) -> set[str]:
+    """Return the keys of the trained cells that sections speak of: objectives, baselines and maximum likelihood."""
+    methods = {"mle", *rivals_of_decoders(), *map(trained_as_long, rivals_of_decoders())}
+    keys: set[str] = set()
+    for section in found:
+        for method in methods & set(section.models):
+            keys = keys.union(*(row.keys for row in section.models[method].rows.values()))
+    return keys
 
 
 def models_of(rows: Sequence[TableRow]) -> dict[str, Model]:
