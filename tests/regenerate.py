@@ -32,10 +32,11 @@ EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
 DECODING = "bench tradeoff --results docs/decoding_against_training.jsonl"
+FRONTS = CURVES.with_suffix(".svg")
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
-FAMILIES = ("diversity", "sample_perplexity")
+CURVE_METRICS = ("diversity", "sample_perplexity")
 """Metrics that the curves of decoders are made of."""
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are kept."""
@@ -100,7 +101,7 @@ def keep_curves(results: Path, target: Path) -> None:
             record = cell.files.read(cell.path / name)
             scores = json.loads(record)["content"]
             decoding = (scores["of"]["decoding"] or {}).get("name", "")
-            if scores["family"] in FAMILIES and setting_of(decoding) in SETTINGS:
+            if scores["family"] in CURVE_METRICS and setting_of(decoding) in SETTINGS:
                 records[f"{place}/{name}"] = record
     write_kept_board(target, records, {})
 
@@ -123,7 +124,24 @@ def printed(command: str) -> str:
 
 def article() -> str:
     """Return the article on decoding against training, of the kept curves."""
-    return f"{printed(DECODING)}\n\nMade by `{DECODING}`; `make boards` makes it again.\n"
+    picture = f"![fronts of objectives and of maximum likelihood]({FRONTS.name})"
+    return f"{printed(DECODING)}\n\n{picture}\n\nMade by `{DECODING}`; `make boards` makes it again.\n"
+
+
+def fronts() -> str:
+    """Return the picture of the article."""
+    from bench.board.front_drawing import draw_fronts
+    from bench.leaderboards.quality_diversity.section import sections
+    from bench.leaderboards.table import tables
+    from bench.store.store import Store
+
+    return draw_fronts(sections(tables(Store(CURVES), None, "all")[0])).svg
+
+
+def write_article() -> None:
+    """Write the article on decoding against training, and its picture."""
+    ARTICLE.write_text(article(), encoding="utf-8")
+    FRONTS.write_text(fronts(), encoding="utf-8")
 
 
 def claims() -> str:
@@ -200,7 +218,7 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["curves"]:
         keep_curves(Path(sys.argv[2]), CURVES)
-        ARTICLE.write_text(article(), encoding="utf-8")
+        write_article()
         return
     if sys.argv[1:2] == ["keep"]:
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
@@ -208,7 +226,7 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     if CURVES.exists():
-        ARTICLE.write_text(article(), encoding="utf-8")
+        write_article()
 
 
 if __name__ == "__main__":

@@ -20,11 +20,13 @@ from tests.regenerate import (
     BLOCK,
     CLAIMS,
     CURVES,
+    FRONTS,
     PAGE,
     ROOT,
     RUNS,
     article,
     claims,
+    fronts,
     keep,
     on_a_gpu,
     opened,
@@ -73,6 +75,7 @@ def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pyte
     assert ARTICLE.exists() == CURVES.exists()
     if CURVES.exists():
         assert ARTICLE.read_text(encoding="utf-8") == article(), f"{ARTICLE.name} is behind: make boards"
+        assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
 
 
 def test_records_hold_no_weights_and_no_texts() -> None:

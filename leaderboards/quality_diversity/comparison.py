@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.leaderboards.quality_diversity.curves import Axes, Model, Reached, columns_of, reached
-from bench.leaderboards.quality_diversity.decoders import DECODERS, REFERENCE
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.verdicts import FrontVerdict, ShareVerdict, front_verdict, share_verdict
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import Contrast, contrast_of
@@ -157,7 +157,7 @@ def gains_of(pair: Pair) -> Gains:
         return Gains(why="the front of the baseline does not reach its quality in every seed")
     families = {}
     for family in pair.theirs.families():
-        alone = _values_at(pair.theirs.only(DECODERS[family]).curves(), meets)
+        alone = _values_at(pair.theirs.only(FAMILIES[family]).curves(), meets)
         if alone is not None:
             families[family] = _gain(alone, start, sign)
     return Gains(objective, _gain(front, start, sign), nearest != meets, families)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bench.leaderboards.quality_diversity.decoders import DECODERS
+from bench.leaderboards.quality_diversity.decoders import FAMILIES
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.tradeoff import Curve, curve
 from bench.leaderboards.table import metric_name
@@ -99,7 +99,7 @@ class Reached:
 
     def families(self) -> list[str]:
         """Return the families of decoders whose settings are all there."""
-        return [family for family, settings in DECODERS.items() if set(settings) <= set(self.points)]
+        return [family for family, settings in FAMILIES.items() if set(settings) <= set(self.points)]
 
     def _beats(self, one: Point, other: Point) -> bool:
         """Return whether a point is as good as another in both columns and better in one."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["DECODERS", "REFERENCE", "SETTINGS", "asked", "setting_of"]
+__all__ = ["FAMILIES", "REFERENCE", "SETTINGS", "asked", "setting_of"]
 
 REFERENCE = "topk=3"
 """The setting under which an objective's gain is measured: what the tasks of open-ended text decode with."""
 
-DECODERS: Mapping[str, tuple[str, ...]] = {
+FAMILIES: Mapping[str, tuple[str, ...]] = {
     "temperature": ("sample+temperature=0.5", "sample+temperature=0.75", "sample"),
     "topk": (REFERENCE, "topk=20", "topk=100"),
     "nucleus": ("nucleus=0.5", "nucleus=0.8", "nucleus=0.95"),
@@ -34,7 +34,7 @@ DECODERS: Mapping[str, tuple[str, ...]] = {
 }
 """Family -> its settings."""
 
-SETTINGS: tuple[str, ...] = sum(DECODERS.values(), ())
+SETTINGS: tuple[str, ...] = sum(FAMILIES.values(), ())
 
 LENGTH = "+max_new_tokens="
 

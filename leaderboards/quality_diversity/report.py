@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.leaderboards.quality_diversity.comparison import CLAIMED, COMPARED, FrontDifference, Share
 from bench.leaderboards.quality_diversity.curves import Axes
-from bench.leaderboards.quality_diversity.decoders import DECODERS, REFERENCE
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.section import Objective, Section
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.share import EXPLAINED
@@ -67,7 +67,7 @@ def _section(section: Section) -> Iterable[str]:
     for objective in compared:
         yield from (_row(_share_cells(objective, share)) for share in objective.shares)
     yield from ["", "### The same of each family of decoders alone", ""]
-    yield from _table(["objective", "gain in", *DECODERS])
+    yield from _table(["objective", "gain in", *FAMILIES])
     for objective in compared:
         yield from (_row(_family_cells(objective, share)) for share in objective.shares)
     yield from ["", "### Fronts of all decoders", ""]
@@ -118,7 +118,7 @@ def _share_cells(objective: Objective, share: Share) -> list[str]:
 
 def _family_cells(objective: Objective, share: Share) -> list[str]:
     cells = [objective.method, share.axes.column]
-    for family in DECODERS:
+    for family in FAMILIES:
         if family in share.families:
             cells.append(f"{share.families[family].value:.0%}")
         else:
@@ -147,7 +147,7 @@ def _settings() -> Iterable[str]:
     """Yield the decoders."""
     yield from ["## Decoders", ""]
     yield from _table(["family", "settings"])
-    for family, settings in DECODERS.items():
+    for family, settings in FAMILIES.items():
         yield _row([family, ", ".join(f"`{setting}`" for setting in settings)])
 
 

@@ -21,7 +21,7 @@ from bench.leaderboards.quality_diversity.comparison import (
     share_of,
 )
 from bench.leaderboards.quality_diversity.curves import Axes, Model
-from bench.leaderboards.quality_diversity.decoders import DECODERS, SETTINGS, setting_of
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS, setting_of
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 
@@ -101,7 +101,7 @@ def cells_of(found: Sequence[Section]) -> set[str]:
 def models_of(rows: Sequence[TableRow]) -> dict[str, Model]:
     """Return the models of a leaderboard's rows by method; of several of one method, the one with most settings.
 
-    Rows of a decoding that is not in `DECODERS` are passed over.
+    Rows of a decoding that is not in `FAMILIES` are passed over.
     """
     by_cells: dict[tuple[str, frozenset[str]], dict[str, TableRow]] = defaultdict(dict)
     for row in rows:
@@ -118,7 +118,7 @@ def models_of(rows: Sequence[TableRow]) -> dict[str, Model]:
 
 
 def _whole_families(model: Model) -> int:
-    return sum(set(settings) <= set(model.rows) for settings in DECODERS.values())
+    return sum(set(settings) <= set(model.rows) for settings in FAMILIES.values())
 
 
 def _section(table: Table, backbone: str, models: Mapping[str, Model]) -> Section:

@@ -14,7 +14,7 @@ from bench.leaderboards.quality_diversity.comparison import (
     share_of,
 )
 from bench.leaderboards.quality_diversity.curves import Axes, Model
-from bench.leaderboards.quality_diversity.decoders import DECODERS, REFERENCE, SETTINGS
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE, SETTINGS
 from bench.leaderboards.statistics.share import EXPLAINED
 from tests.leaderboards.quality_diversity.worlds import SEEDS, model, row
 
@@ -29,7 +29,7 @@ def test_an_objective_that_is_maximum_likelihood_at_another_temperature_has_shar
     assert share.share.value == pytest.approx(1.0, abs=1e-9)
     assert share.share.low == pytest.approx(1.0, abs=1e-6)
     assert share.verdict == "explained"
-    assert {name: part.value for name, part in share.families.items()} == pytest.approx(dict.fromkeys(DECODERS, 1.0))
+    assert {name: part.value for name, part in share.families.items()} == pytest.approx(dict.fromkeys(FAMILIES, 1.0))
 
 
 @pytest.mark.parametrize("axes", COMPARED)

@@ -8,7 +8,7 @@ import pytest
 
 from bench.config.decoding import parse
 from bench.leaderboards.quality_diversity.curves import Axes, Model, Reached, columns_of, reached
-from bench.leaderboards.quality_diversity.decoders import DECODERS, REFERENCE, SETTINGS, asked, setting_of
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE, SETTINGS, asked, setting_of
 from bench.leaderboards.row import Value
 from tests.leaderboards.quality_diversity.worlds import model, row
 
@@ -16,7 +16,7 @@ AXES = Axes("sample-ppl", "self-bleu-2")
 
 
 def test_every_family_has_the_same_number_of_settings_and_no_setting_stands_twice() -> None:
-    assert len({len(settings) for settings in DECODERS.values()}) == 1
+    assert len({len(settings) for settings in FAMILIES.values()}) == 1
     assert len(set(SETTINGS)) == len(SETTINGS)
     assert REFERENCE in SETTINGS
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.board.front_drawing import draw_fronts
+from bench.errors import MissingError
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.content import content
-from bench.leaderboards.quality_diversity.decoders import DECODERS, SETTINGS
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
 from bench.leaderboards.quality_diversity.report import report
 from bench.leaderboards.quality_diversity.section import Section, cells_of, models_of, sections
 from bench.leaderboards.table import tables
@@ -19,7 +21,7 @@ from tests import regenerate
 from tests.leaderboards.quality_diversity.records import store_models
 from tests.leaderboards.quality_diversity.worlds import model
 
-STORED = (*DECODERS["topk"], *DECODERS["min_p"])
+STORED = (*FAMILIES["topk"], *FAMILIES["min_p"])
 """Two families are enough to be shown."""
 
 
@@ -72,13 +74,13 @@ def test_cells_are_those_of_objectives_and_baselines(results: Path, found: Seque
 
 
 def test_a_leaderboard_without_families_of_decoders_is_not_shown(tmp_path: Path) -> None:
-    store_models(tmp_path, model("mle", settings=DECODERS["topk"]), model("ul_token", settings=DECODERS["topk"]))
+    store_models(tmp_path, model("mle", settings=FAMILIES["topk"]), model("ul_token", settings=FAMILIES["topk"]))
     assert list(of(tmp_path)) == []
     assert "two families of decoders" in report([])
 
 
 def test_of_several_models_of_a_method_the_one_with_most_settings_is_compared() -> None:
-    whole, part = model("mle"), model("mle", freer=1.0, settings=DECODERS["topk"])
+    whole, part = model("mle"), model("mle", freer=1.0, settings=FAMILIES["topk"])
     for row in part.rows.values():
         row.keys = {"another"}
     found = models_of([*part.rows.values(), *whole.rows.values()])
@@ -94,6 +96,15 @@ def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> N
     assert all(f"`{setting}`" in text for setting in SETTINGS)
 
 
+def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point(found: Sequence[Section]) -> None:
+    drawn = draw_fronts(found).svg
+    assert "ul_token beside mle" in drawn
+    assert "f2softmax beside mle" in drawn
+    assert drawn.count("<circle") == 2 * 2 * len(STORED)
+    with pytest.raises(MissingError, match="tradeoff --run"):
+        draw_fronts([])
+
+
 def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> None:
     (section,) = content(found)
     by_method = {one["method"]: one for one in section["objectives"]}
@@ -107,8 +118,8 @@ def test_the_article_of_kept_curves_is_that_of_the_store(
     results: Path, found: Sequence[Section], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("diversity", "sample_perplexity"):
-        assert name in regenerate.FAMILIES
-    monkeypatch.setattr(regenerate, "FAMILIES", ("x",))  # the family of records made by hand
+        assert name in regenerate.CURVE_METRICS
+    monkeypatch.setattr(regenerate, "CURVE_METRICS", ("x",))  # the family of records made by hand
     kept = tmp_path / "kept.jsonl"
     regenerate.keep_curves(results, kept)
     assert report(of(kept)) == report(found)

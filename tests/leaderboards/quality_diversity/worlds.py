@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bench.leaderboards.quality_diversity.curves import Model
-from bench.leaderboards.quality_diversity.decoders import DECODERS, REFERENCE
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.row import TableRow, Value
 
 SEEDS = (0, 1, 2)
@@ -15,7 +15,7 @@ NOISE = {0: 0.0, 1: 0.02, 2: -0.02}
 
 def freedom(setting: str) -> float:
     """How free a setting is: 0.1, 0.5 and 0.9 in each family, as its settings go from cautious to free."""
-    for settings in DECODERS.values():
+    for settings in FAMILIES.values():
         if setting in settings:
             return 0.1 + 0.4 * settings.index(setting)
     raise ValueError(setting)
@@ -39,7 +39,7 @@ def model(
 ) -> Model:
     """A model that writes freer than maximum likelihood under each setting, and repeats less, one seed by luck."""
     rows = {}
-    for family in DECODERS.values():
+    for family in FAMILIES.values():
         for setting in family:
             if settings is None or setting in settings:
                 by_seed = {}
