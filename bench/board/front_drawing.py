@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench.board.svg import COLOURS, Axis, Canvas, Drawing
 from bench.errors import MissingError
 from bench.leaderboards.quality_diversity.comparison import CLAIMED
-from bench.leaderboards.quality_diversity.curves import Axes, Reached
+from bench.leaderboards.quality_diversity.curves import Axes, Reached, axis_name
 from bench.leaderboards.quality_diversity.section import Objective, Section
 
 __all__ = ["draw_fronts"]
@@ -40,14 +40,17 @@ def _panel(canvas: Canvas, top: float, section: Section, objective: Objective, a
     across = Axis.around([x for x, _ in places], LEFT, WIDTH - RIGHT)
     upwards = Axis.around([y for _, y in places], top + PANEL - 50, top + 45)
     canvas.text(10, top + 18, f"{objective.method} beside {objective.baseline}: {section.table.title}", bold=True)
-    canvas.text(10, top + 34, f"{axes.column}, lines are fronts", size=11)
+    canvas.text(10, top + 34, f"{axis_name(axes.column)}, lines are fronts", size=11)
     canvas.across(across, top + PANEL - 50)
     canvas.upwards(upwards, LEFT)
-    canvas.text((LEFT + WIDTH - RIGHT) / 2, top + PANEL - 12, axes.at, anchor="middle")
+    canvas.text((LEFT + WIDTH - RIGHT) / 2, top + PANEL - 12, axis_name(axes.at), anchor="middle")
     for (found, front), name, colour in zip(means, (objective.baseline, objective.method), (THEIRS, OURS), strict=True):
         for setting, (x, y) in found.items():
             canvas.dot(
-                across.at(x), upwards.at(y), colour, f"{name} {setting}: {axes.at} {x:.2f}, {axes.column} {y:.2f}"
+                across.at(x),
+                upwards.at(y),
+                colour,
+                f"{name} {setting}: {axis_name(axes.at)} {x:.2f}, {axis_name(axes.column)} {y:.2f}",
             )
         line = sorted(found[setting] for setting in front)
         canvas.line([(across.at(x), upwards.at(y)) for x, y in line], colour, 2)

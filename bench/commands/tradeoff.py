@@ -24,7 +24,7 @@ METRIC = "sample_perplexity"
 """The family of the quality column, which tasks do not ask for by themselves."""
 PASSES = 1.4
 """Times that a model reads for a token, on average over all settings: contrastive search reads its candidates."""
-TOKENS_A_SECOND = 2000
+TOKENS_A_SECOND = 2500
 """That a model of the small preset reads on one core, with the scoring of its texts."""
 
 

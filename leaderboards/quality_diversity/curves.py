@@ -3,10 +3,13 @@
 A setting is on the front if no other setting of the same model is as good in both columns and better in one. That is
 decided by means over seeds, so that the noise of one seed does not choose. The front of a seed goes through the points
 that this seed has under these settings; between them it is a straight line, and beyond them there is nothing.
+
+Decoders move a perplexity by factors, from 20 to 900 for one model. So its logarithm, nats a token, is on the axes.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +21,10 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.tradeoff import Curve, curve
 from bench.leaderboards.table import metric_name
 
-__all__ = ["Axes", "Model", "Points", "Reached", "columns_of", "reached"]
+__all__ = ["Axes", "Model", "Points", "Reached", "axis_name", "columns_of", "reached"]
+
+LOGARITHMS = ("sample-ppl",)
+"""Metrics whose logarithm stands on the axes."""
 
 Point = tuple[float, float]
 Points = Mapping[str, Mapping[int, Point]]
@@ -132,12 +138,31 @@ def reached(model: Model, axes: Axes) -> Reached:
         if x is None or y is None:
             continue
         signs.add((_sign(x, axes.at), _sign(y, axes.column)))
-        points[setting] = {seed: (x.by_seed[seed], y.by_seed[seed]) for seed in x.by_seed if seed in y.by_seed}
+        xs, ys = _numbers(x, axes.at), _numbers(y, axes.column)
+        points[setting] = {seed: (xs[seed], ys[seed]) for seed in xs if seed in ys}
     if not points:
         return Reached({}, 1, 1)
     ((x_sign, y_sign),) = signs
     shared = set.intersection(*(set(some) for some in points.values()))
     return Reached(points, x_sign, y_sign).at_seeds(shared)
+
+
+def axis_name(metric: str) -> str:
+    """Return what an axis is called.
+
+    >>> axis_name("sample-ppl"), axis_name("self-bleu-2")
+    ('log sample-ppl', 'self-bleu-2')
+    """
+    if metric in LOGARITHMS:
+        return f"log {metric}"
+    return metric
+
+
+def _numbers(value: Value, column: str) -> Mapping[int, float]:
+    """Return the numbers of a column on an axis, by seed."""
+    if metric_name(column) in LOGARITHMS:
+        return {seed: math.log(number) for seed, number in value.by_seed.items()}
+    return value.by_seed
 
 
 def _sign(value: Value, column: str) -> int:

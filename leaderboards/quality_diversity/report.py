@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bench.leaderboards.quality_diversity.comparison import CLAIMED, COMPARED, FrontDifference, Share
-from bench.leaderboards.quality_diversity.curves import Axes
+from bench.leaderboards.quality_diversity.curves import Axes, axis_name
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.section import Objective, Section
 from bench.leaderboards.statistics.intervals import Interval
@@ -36,7 +36,8 @@ RULES = (
 )
 COLUMNS = {
     "self-bleu-2": "how much the texts say the same, lower is more diverse",
-    "sample-ppl": "perplexity of the texts under a bigram model of human text, lower is more fluent",
+    "sample-ppl": "perplexity of the texts under a bigram model of human text, lower is more fluent; curves "
+    "have its logarithm",
     "seq-rep-4": "share of repeated 4-grams within a text, lower is less",
 }
 
@@ -71,7 +72,7 @@ def _section(section: Section) -> Iterable[str]:
     for objective in compared:
         yield from (_row(_family_cells(objective, share)) for share in objective.shares)
     yield from ["", "### Fronts of all decoders", ""]
-    yield from _table(["objective", "beside", *(f"{axes.column} at equal {axes.at}" for axes in COMPARED)])
+    yield from _table(["objective", "beside", *(f"{axis_name(axes.column)} at equal {axes.at}" for axes in COMPARED)])
     for objective in compared:
         yield _row([objective.method, objective.baseline, *map(_front_cell, objective.fronts)])
     yield from ["", f"### Settings on the front of {_named(CLAIMED[0])}", ""]

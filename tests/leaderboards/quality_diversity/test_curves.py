@@ -65,6 +65,11 @@ def test_a_conflict_and_a_column_that_is_not_there_give_no_point() -> None:
     assert reached(Model("mle", {}), AXES).points == {}
 
 
+def test_a_perplexity_stands_on_an_axis_as_its_logarithm() -> None:
+    found = reached(model("mle"), AXES).points[REFERENCE][0]
+    assert found == pytest.approx((3 + 4 * 0.1, 60 - 40 * 0.1))
+
+
 def test_columns_of_unlike_signatures_are_never_mixed() -> None:
     rows = [row("mle", "sample", {0: {"sample-ppl [tokens:a]": 1.0, "self-bleu-2": 1.0}}) for _ in range(2)]
     rows.append(row("mle", "sample", {0: {"sample-ppl [tokens:b]": 1.0, "self-bleu-2": 1.0}}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from bench.leaderboards.quality_diversity.curves import Model
@@ -24,7 +25,7 @@ def freedom(setting: str) -> float:
 def columns(free: float, fewer: float = 0.0) -> dict[str, float]:
     """The values of a model that writes so freely; `fewer` is what it repeats less at the same quality."""
     return {
-        "sample-ppl": 10 + 40 * free,
+        "sample-ppl": math.exp(3 + 4 * free),
         "self-bleu-2": 60 - 40 * free - fewer,
         "seq-rep-4": 40 - 20 * free - fewer,
     }
