@@ -78,7 +78,7 @@ def sample_perplexity(texts: Texts, references: Texts) -> float | None:
         references: token ids of the true texts.
 
     >>> round(sample_perplexity([[1, 2]], [[1, 2, 1, 2]]), 6)  # 1 / sqrt(4/9 * 22/27)
-    1.661726
+    1.661735
     """
     return _column(texts, references, "").value
 
