@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.leaderboards.row import TableRow
-from bench.models import METHODS
+from bench.models import DECODERS, METHODS
 
 DIVERSITY = "self-bleu-2"
 """The column a matched control meets: at n = 480 texts one-gram overlap is the same for everybody."""
@@ -20,6 +20,26 @@ def controlled_by(method: str) -> list[str]:
     if method in METHODS and not METHODS[method].baseline:
         return []
     return [name for name, entry in METHODS.items() if method in entry.controls]
+
+
+def rivals_of_decoders() -> list[str]:
+    """Return the methods that say they cure repetition or blandness: a decoder alone may do what they do.
+
+    >>> rivals_of_decoders()[:2]
+    ['face', 'ul_token']
+    """
+    return [name for name, entry in METHODS.items() if set(DECODERS) <= set(entry.controls)]
+
+
+def trained_as_long(method: str) -> str:
+    """Return the maximum-likelihood model to compare a method with: the one that was trained for as many steps.
+
+    >>> trained_as_long("ul_token"), trained_as_long("face")
+    ('mle', 'mle.continued')
+    """
+    if "mle.continued" in METHODS[method].controls:
+        return "mle.continued"
+    return "mle"
 
 
 def reads_exemplars(method: str) -> bool:

@@ -158,6 +158,15 @@ METRICS: dict[str, MetricEntry] = {
         gold=(),
         inputs="continuations",
     ),
+    "sample_perplexity": MetricEntry(
+        "bench.metrics.likelihood.sample_perplexity:sample_perplexity_scores",
+        "perplexity of continuations under a bigram model of the true ones",
+        "Caccia et al. 2020; Witten and Bell 1991",
+        columns=("-sample-ppl",),
+        kind="generation",
+        gold=(),
+        inputs="continuations",
+    ),
     "entity_precision": MetricEntry(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; None for lower-case text",

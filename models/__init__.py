@@ -211,4 +211,4 @@ GROUPS = ("papers", "modern")
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""
 
-__all__ = ["ALIASES", "GROUPS", "METHODS", "MethodEntry"]
+__all__ = ["ALIASES", "DECODERS", "GROUPS", "METHODS", "MethodEntry"]

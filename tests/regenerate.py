@@ -2,6 +2,7 @@
 
     python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
+    python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
 
@@ -28,9 +29,15 @@ CLAIMS = ROOT / "leaderboards" / "claims.md"
 SAMPLE = "first-screen"
 """What `make run` makes of built-in rows: the last on the page."""
 EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
+CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
+ARTICLE = CURVES.with_suffix(".md")
+DECODING = "bench tradeoff --results docs/decoding_against_training.jsonl"
+FRONTS = CURVES.with_suffix(".svg")
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
+CURVE_METRICS = ("diversity", "sample_perplexity")
+"""Metrics that the curves of decoders are made of."""
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are kept."""
 COLUMNS = "150"
@@ -67,15 +74,74 @@ def keep(results: Path, target: Path) -> None:
     write_kept_board(target, records, sums)
 
 
+def keep_curves(results: Path, target: Path) -> None:
+    """Keep what the section of `bench tradeoff` is made of: of its cells the training, and scores under decoders.
+
+    Sums are left out, since the section reads none.
+
+    Args:
+        results: a results folder.
+        target: the file of records to write.
+    """
+    from bench.leaderboards.quality_diversity.decoders import SETTINGS, setting_of
+    from bench.leaderboards.quality_diversity.section import cells_of, sections
+    from bench.leaderboards.table import tables
+    from bench.store.kept_board import write_kept_board
+    from bench.store.store import Store
+
+    store = Store(results)
+    keys = cells_of(sections(tables(store, None, "all")[0]))
+    records: dict[str, bytes] = {}
+    for cell in store.cells():
+        if cell.path.name not in keys:
+            continue
+        place = cell.path.relative_to(results).as_posix()
+        records[f"{place}/trained.json"] = cell.files.read(cell.path / "trained.json")
+        for name in cell.names("scores-*.json"):
+            record = cell.files.read(cell.path / name)
+            scores = json.loads(record)["content"]
+            decoding = (scores["of"]["decoding"] or {}).get("name", "")
+            if scores["family"] in CURVE_METRICS and setting_of(decoding) in SETTINGS:
+                records[f"{place}/{name}"] = record
+    write_kept_board(target, records, {})
+
+
 def shown(command: str) -> str:
     """Return what a command prints, as it stands in README.md."""
+    text = printed(command)
+    return f"\n{text}\n\n" if "markdown" in command else f"```\n{text}\n```\n"
+
+
+def printed(command: str) -> str:
+    """Return what a command prints, without white space at the ends of its lines."""
     from bench.cli import main
 
     out = io.StringIO()
     with redirect_stdout(out):
         assert main(command.split()[1:]) == 0, command
-    text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip()
-    return f"\n{text}\n\n" if "markdown" in command else f"```\n{text}\n```\n"
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip()
+
+
+def article() -> str:
+    """Return the article on decoding against training, of the kept curves."""
+    picture = f"![fronts of objectives and of maximum likelihood]({FRONTS.name})"
+    return f"{printed(DECODING)}\n\n{picture}\n\nMade by `{DECODING}`; `make boards` makes it again.\n"
+
+
+def fronts() -> str:
+    """Return the picture of the article."""
+    from bench.board.front_drawing import draw_fronts
+    from bench.leaderboards.quality_diversity.section import sections
+    from bench.leaderboards.table import tables
+    from bench.store.store import Store
+
+    return draw_fronts(sections(tables(Store(CURVES), None, "all")[0])).svg
+
+
+def write_article() -> None:
+    """Write the article on decoding against training, and its picture."""
+    ARTICLE.write_text(article(), encoding="utf-8")
+    FRONTS.write_text(fronts(), encoding="utf-8")
 
 
 def claims() -> str:
@@ -150,11 +216,17 @@ def main() -> None:
 
         kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
+    if sys.argv[1:2] == ["curves"]:
+        keep_curves(Path(sys.argv[2]), CURVES)
+        write_article()
+        return
     if sys.argv[1:2] == ["keep"]:
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
+    if CURVES.exists():
+        write_article()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,24 @@ from bench.cli import main
 from bench.config.arguments import RunArguments
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
-from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, on_a_gpu, opened, page, survivals
+from tests.regenerate import (
+    ARTICLE,
+    BLOCK,
+    CLAIMS,
+    CURVES,
+    FRONTS,
+    PAGE,
+    ROOT,
+    RUNS,
+    article,
+    claims,
+    fronts,
+    keep,
+    on_a_gpu,
+    opened,
+    page,
+    survivals,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
@@ -51,6 +68,14 @@ def test_the_committed_page_is_made_of_the_committed_records() -> None:
 def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert CLAIMS.read_text(encoding="utf-8") == claims(), "leaderboards/claims.md is behind: make boards"
+
+
+def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert ARTICLE.exists() == CURVES.exists()
+    if CURVES.exists():
+        assert ARTICLE.read_text(encoding="utf-8") == article(), f"{ARTICLE.name} is behind: make boards"
+        assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
 
 
 def test_records_hold_no_weights_and_no_texts() -> None:

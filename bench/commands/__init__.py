@@ -58,6 +58,7 @@ COMMANDS = {
     "reproduce": Command(
         "bench.commands.reproduce", "a paper's table or figure from our cells, with verdicts", makes_models=True
     ),
+    "tradeoff": Command("bench.commands.tradeoff", "what training buys that a decoder does not give for free"),
     "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
     "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
     "human": Command("bench.commands.human", "a study for people, and what they answered"),

@@ -14,7 +14,7 @@ from bench.store.store import CellFolder, Store
 
 PROVENANCE = {"host": "somewhere"}
 NO_DIRECTION = ("rank/",)
-LOWER_IS_BETTER = ("ppl/", "kld")
+LOWER_IS_BETTER = ("ppl/", "kld", "sample-ppl", "self-bleu", "seq-rep")
 
 
 def leaderboards_of(store: Store, **options: Any) -> Leaderboards:

@@ -41,6 +41,7 @@ from tests.metrics.family_tokens import (
     matrix_rank_case,
     ngram_diversity_case,
     perplexity_case,
+    sample_perplexity_case,
 )
 
 
@@ -289,6 +290,7 @@ CASES: Mapping[str, Case] = {
     "diversity": diversity_case(),
     "frequency_groups": frequency_groups_case(),
     "ngram_diversity": ngram_diversity_case(),
+    "sample_perplexity": sample_perplexity_case(),
     "entity_precision": entity_precision_case(),
     "copying": copying_case(),
     "factcc": verdict_case("factcc", "FACTCC", documents, lambda *given: sum(factcc(*given), [])),

@@ -11,7 +11,7 @@ from bench.metrics.columns import expand
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, ngram_diversity, repetition, self_bleu
 from bench.metrics.diversity.distinct import DEFINITIONS as DISTINCT
 from bench.metrics.diversity.frequency_groups import GROUPS, frequency_groups, group_of_tokens
-from bench.metrics.likelihood import cache_accuracy, cache_hits, perplexity
+from bench.metrics.likelihood import cache_accuracy, cache_hits, perplexity, sample_perplexity
 from bench.metrics.likelihood.matrix_rank import PRECISIONS, rank_of, singular_values
 from tests.metrics.family_case import GOLD, ROWS, Case
 from tests.metrics.family_rows import (
@@ -157,3 +157,11 @@ def ngram_diversity_case() -> Case:
 
     names = ("ngram-diversity", "simctg-diversity", "simctg-diversity/paper")
     return Case(ROWS, GOLD, functions, empty={name + end: None for end in ("", "/tokens") for name in names})
+
+
+def sample_perplexity_case() -> Case:
+    def functions(rows: Rows, gold: Gold) -> Values:
+        texts, true = texts_of(rows, "token_ids"), texts_of(rows, "reference_ids")
+        return {"sample-ppl": sample_perplexity.sample_perplexity(texts, true)}
+
+    return Case(ROWS, GOLD, functions, empty={"sample-ppl": None}, doubled=frozenset({"sample-ppl"}))

@@ -1,0 +1,1 @@
+"""Quality against diversity: what an objective buys beside what decoders alone do for maximum likelihood."""

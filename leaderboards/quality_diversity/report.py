@@ -1,0 +1,171 @@
+"""Report: the section as Markdown, which a terminal reads as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bench.leaderboards.quality_diversity.comparison import CLAIMED, COMPARED, FrontDifference, Share
+from bench.leaderboards.quality_diversity.curves import Axes, axis_name
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
+from bench.leaderboards.quality_diversity.section import Objective, Section
+from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.share import EXPLAINED
+from bench.leaderboards.statistics.tradeoff import shown
+
+__all__ = ["report"]
+
+TITLE = "# Decoding against training"
+QUESTION = (
+    "Some objectives say that they cure repetition or blandness. A decoder may do the same for a model of maximum "
+    "likelihood, and costs nothing to train. Here both write under the same decoders, with as many settings of each "
+    "family, and are compared where they are equal in quality or in diversity: what does training buy that decoding "
+    "does not?"
+)
+RULES = (
+    f"Gain: what an objective has on its baseline under `{REFERENCE}`, positive where it is better. Share: what the "
+    "baseline's front has gained where it is of the objective's quality, over that gain; Fieller's 95 % interval over "
+    f"seeds. **explained**: the interval is above {EXPLAINED:.0%}. **training adds**: it is below. **no gain**: the "
+    "mean gain is not above 0. **not comparable**: the baseline's decoders do not reach the objective's quality in "
+    "every seed, or the share is a bound that explains nothing (all that they reach is of better quality, and gains at "
+    "the least so much). **open**: none of these. The share favours decoders a little, since one point meets the best "
+    "of all settings; the fronts do not.",
+    "Fronts: of each model the settings that no other one beats in both columns, by means over seeds; straight lines "
+    "between them, nothing beyond. The difference is the objective less its baseline, mean over the range that both "
+    "reach, with Student's 95 % interval over seeds. **ahead** and **behind** say on which side of 0 it is, ahead "
+    "where the objective is better. No interval is corrected for the number of lines.",
+)
+COLUMNS = {
+    "self-bleu-2": "how much the texts say the same, lower is more diverse",
+    "sample-ppl": "perplexity of the texts under a bigram model of human text, lower is more fluent; curves "
+    "have its logarithm",
+    "seq-rep-4": "share of repeated 4-grams within a text, lower is less",
+}
+
+
+def report(found: Sequence[Section]) -> str:
+    """Return all sections, or that there is none."""
+    lines = [TITLE, "", QUESTION, ""]
+    if not found:
+        lines.append("No leaderboard has maximum likelihood under two families of decoders: bench tradeoff --run.")
+        return "\n".join(lines)
+    lines += [f"- `{name}`: {what}" for name, what in COLUMNS.items()]
+    for section in found:
+        lines += ["", *_section(section)]
+    return "\n".join([*lines, "", "## Rules", "", RULES[0], "", RULES[1], "", *_settings()])
+
+
+def _section(section: Section) -> Iterable[str]:
+    """Yield the lines of one leaderboard."""
+    compared = [objective for objective in section.objectives if not objective.why]
+    yield f"## {section.table.title} · {section.backbone}"
+    yield ""
+    if section.table.watermark:
+        yield f"*{section.table.watermark}*\n"
+    yield from map(_conclusion, compared)
+    yield from _lacking(section)
+    yield from ["", f"### What a decoder gives for free, of the gain under `{REFERENCE}`", ""]
+    yield from _table(["objective", "beside", "at equal", "gain in", "gain", "share of decoders", "says"])
+    for objective in compared:
+        yield from (_row(_share_cells(objective, share)) for share in objective.shares)
+    yield from ["", "### The same of each family of decoders alone", ""]
+    yield from _table(["objective", "gain in", *FAMILIES])
+    for objective in compared:
+        yield from (_row(_family_cells(objective, share)) for share in objective.shares)
+    yield from ["", "### Fronts of all decoders", ""]
+    yield from _table(["objective", "beside", *(f"{axis_name(axes.column)} at equal {axes.at}" for axes in COMPARED)])
+    for objective in compared:
+        yield _row([objective.method, objective.baseline, *map(_front_cell, objective.fronts)])
+    yield from ["", f"### Settings on the front of {_named(CLAIMED[0])}", ""]
+    yield from _fronts(section)
+
+
+def _conclusion(objective: Objective) -> str:
+    """Return what is said of an objective in one line."""
+    parts = [f"{share.axes.column} {share.verdict}{_share_text(share)}" for share in objective.shares]
+    fronts = [f"{front.axes.column} at equal {front.axes.at} {front.verdict}" for front in objective.fronts]
+    return f"- **{objective.method}** beside {objective.baseline}: {'; '.join(parts)}. Fronts: {', '.join(fronts)}."
+
+
+def _share_text(share: Share) -> str:
+    if share.share is None:
+        return ""
+    return f", {_bound(share)}{_percent(share.share)} by decoders"
+
+
+def _bound(share: Share) -> str:
+    if share.gains.at_least:
+        return "at least "
+    return ""
+
+
+def _lacking(section: Section) -> Iterable[str]:
+    """Yield what is not there."""
+    for objective in section.objectives:
+        if objective.why:
+            yield f"- {objective.method}: {objective.why}"
+    if section.missing:
+        yield f"- Settings that some model lacks, left out of its pair: {', '.join(section.missing)}"
+
+
+def _share_cells(objective: Objective, share: Share) -> list[str]:
+    gain, ratio = "-", share.gains.why or "-"
+    by_seed = share.gains.objective
+    if by_seed:
+        gain = f"{sum(by_seed.values()) / len(by_seed):+.2f} (n={len(by_seed)})"
+    if share.share is not None:
+        ratio = _bound(share) + _percent(share.share)
+    return [objective.method, objective.baseline, share.axes.at, share.axes.column, gain, ratio, f"**{share.verdict}**"]
+
+
+def _family_cells(objective: Objective, share: Share) -> list[str]:
+    cells = [objective.method, share.axes.column]
+    for family in FAMILIES:
+        if family in share.families:
+            cells.append(f"{share.families[family].value:.0%}")
+        else:
+            cells.append("-")
+    return cells
+
+
+def _front_cell(front: FrontDifference) -> str:
+    if front.tradeoff.difference is None:
+        return f"**{front.verdict}**"
+    return f"{shown(front.tradeoff.difference)} **{front.verdict}**"
+
+
+def _fronts(section: Section) -> Iterable[str]:
+    """Yield which settings are on the front of every compared model."""
+    yield from _table(["objective", "its front", "beside", "the front beside it"])
+    for objective in section.objectives:
+        if objective.why:
+            continue
+        pair = objective.pairs[CLAIMED[0]]
+        fronts = [", ".join(side.front) for side in (pair.ours, pair.theirs)]
+        yield _row([objective.method, fronts[0], objective.baseline, fronts[1]])
+
+
+def _settings() -> Iterable[str]:
+    """Yield the decoders."""
+    yield from ["## Decoders", ""]
+    yield from _table(["family", "settings"])
+    for family, settings in FAMILIES.items():
+        yield _row([family, ", ".join(f"`{setting}`" for setting in settings)])
+
+
+def _percent(share: Interval) -> str:
+    if share.low is None or share.high is None:
+        return f"{share.value:.0%}, no interval"
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
+
+
+def _named(axes: Axes) -> str:
+    return f"{axes.column} and {axes.at}"
+
+
+def _table(names: Sequence[str]) -> Iterable[str]:
+    yield _row(names)
+    yield "|" + "---|" * len(names)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,126 @@
+"""Section: from stored records to what is said of every objective, and to the article."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bench.board.front_drawing import draw_fronts
+from bench.errors import MissingError
+from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
+from bench.leaderboards.quality_diversity.content import content
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
+from bench.leaderboards.quality_diversity.report import report
+from bench.leaderboards.quality_diversity.section import Section, cells_of, models_of, sections
+from bench.leaderboards.table import tables
+from bench.models import METHODS
+from bench.store.store import Store
+from tests import regenerate
+from tests.leaderboards.quality_diversity.records import store_models
+from tests.leaderboards.quality_diversity.worlds import model
+
+STORED = (*FAMILIES["topk"], *FAMILIES["min_p"])
+"""Two families are enough to be shown."""
+
+
+MODELS = (("mle", 0.0, 0.0), ("ul_token", 0.3, 0.0), ("f2softmax", 0.3, 12.0), ("face", 0.0, 0.0), ("trime", 0.0, 0.0))
+"""Method, how much freer it writes, and what it repeats less."""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two objectives with their baseline, one whose baseline was not run, and one that is no rival."""
+    root = tmp_path_factory.mktemp("curves") / "results"
+    for method, freer, fewer in MODELS:
+        store_models(root, model(method, freer, fewer, STORED))
+    return root
+
+
+def of(results: Path) -> Sequence[Section]:
+    return sections(tables(Store(results), None, "all")[0])
+
+
+@pytest.fixture(scope="module")
+def found(results: Path) -> Sequence[Section]:
+    """The sections of that store."""
+    return of(results)
+
+
+def test_objectives_that_a_decoder_might_replace_are_those_that_declare_it() -> None:
+    found = rivals_of_decoders()
+    assert {"face", "ul_token", "ul_seq", "ul_token_seq", "f2softmax"} <= set(found)
+    assert not {"mle", "trime", "histalign", "adadec"} & set(found)
+    assert {trained_as_long(name) for name in found} <= {"mle", "mle.continued"}
+    assert all(trained_as_long(name) == "mle" for name in found if "mle.continued" not in METHODS[name].controls)
+
+
+def test_every_objective_has_its_words_or_the_reason_that_there_are_none(found: Sequence[Section]) -> None:
+    (section,) = found
+    words = {one.method: [share.verdict for share in one.shares] for one in section.objectives}
+    assert words["ul_token"] == ["explained", "explained"]
+    assert words["f2softmax"] == ["training adds", "training adds"]
+    reasons = {one.method: one.why for one in section.objectives if one.why}
+    assert reasons["face"] == "not run: mle.continued"
+    assert reasons["ul_seq"] == "not run: ul_seq, mle.continued"
+    assert set(section.missing) == set(SETTINGS) - set(STORED)
+
+
+def test_cells_are_those_of_objectives_and_baselines(results: Path, found: Sequence[Section]) -> None:
+    keys = cells_of(found)
+    spoken_of = {cell.path.parts[-2] for cell in Store(results).cells() if cell.path.name in keys}
+    assert spoken_of == {"mle", "ul_token", "f2softmax", "face"}
+
+
+def test_a_leaderboard_without_families_of_decoders_is_not_shown(tmp_path: Path) -> None:
+    store_models(tmp_path, model("mle", settings=FAMILIES["topk"]), model("ul_token", settings=FAMILIES["topk"]))
+    assert list(of(tmp_path)) == []
+    assert "two families of decoders" in report([])
+
+
+def test_of_several_models_of_a_method_the_one_with_most_settings_is_compared() -> None:
+    whole, part = model("mle"), model("mle", freer=1.0, settings=FAMILIES["topk"])
+    for row in part.rows.values():
+        row.keys = {"another"}
+    found = models_of([*part.rows.values(), *whole.rows.values()])
+    assert list(found["mle"].rows) == list(SETTINGS)
+    assert found["mle"].rows == whole.rows
+
+
+def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> None:
+    text = report(found)
+    assert "- **f2softmax** beside mle: self-bleu-2 training adds, 50% (" in text
+    assert "| ul_token | mle | sample-ppl | self-bleu-2 | +12.00 (n=3) | 100% (100% to 100%) | **explained** |" in text
+    assert "- ul_seq: not run: ul_seq, mle.continued" in text
+    assert all(f"`{setting}`" in text for setting in SETTINGS)
+
+
+def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point(found: Sequence[Section]) -> None:
+    drawn = draw_fronts(found).svg
+    assert "ul_token beside mle" in drawn
+    assert "f2softmax beside mle" in drawn
+    assert drawn.count("<circle") == 2 * 2 * len(STORED)
+    with pytest.raises(MissingError, match="tradeoff --run"):
+        draw_fronts([])
+
+
+def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> None:
+    (section,) = content(found)
+    by_method = {one["method"]: one for one in section["objectives"]}
+    share = by_method["f2softmax"]["shares"][0]
+    assert list(share["gain"]) == list(share["gain_of_decoders"]) == ["0", "1", "2"]
+    assert share["share"]["value"] == pytest.approx(0.5)
+    assert list(share["families"]) == ["topk", "min_p"]
+
+
+def test_the_article_of_kept_curves_is_that_of_the_store(
+    results: Path, found: Sequence[Section], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("diversity", "sample_perplexity"):
+        assert name in regenerate.CURVE_METRICS
+    monkeypatch.setattr(regenerate, "CURVE_METRICS", ("x",))  # the family of records made by hand
+    kept = tmp_path / "kept.jsonl"
+    regenerate.keep_curves(results, kept)
+    assert report(of(kept)) == report(found)
+    assert b'"trime"' not in kept.read_bytes()
