@@ -13,9 +13,10 @@ import pytest
 from bench.cells.plan import make_plan
 from bench.cli import main
 from bench.config.arguments import RunArguments
+from bench.store.keep import keep
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
-from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, keep, on_a_gpu, opened, page, survivals
+from tests.regenerate import BLOCK, CLAIMS, PAGE, ROOT, RUNS, claims, on_a_gpu, opened, page, survivals
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
