@@ -66,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
 
     asked = asked_of(given)
     with stopped_after(60 * given.minutes), Progress(given.quiet) as progress:
-        decision = decided(asked, progress)
+        decision = decided(asked, progress, estimate=given.estimate)
         write_styled(decision_text(asked, decision) + "\n")
         if given.estimate:
             return 0

@@ -68,8 +68,13 @@ def place_of(asked: Asked, what: str) -> Path:
     return Path(asked.results) / FOLDER / f"{asked.task}-{asked.key}.{what}.json"
 
 
-def decided(asked: Asked, progress: Progress) -> Decision:
+def decided(asked: Asked, progress: Progress, *, estimate: bool = False) -> Decision:
     """Return what was decided for a ladder before; where nothing was, time a cell of each rung and decide.
+
+    Args:
+        asked: the ladder.
+        progress: told what happens.
+        estimate: nothing will be run: what is decided is not kept, since the machine may be busier than it will be.
 
     Raises:
         UsageError: methods, rungs or the budget cannot be.
@@ -84,7 +89,8 @@ def decided(asked: Asked, progress: Progress) -> Decision:
                 f"'{path}' should hold what a ladder runs; it cannot be read ({error}). Remove it, and it is made again"
             ) from error
     decision = decide(asked, progress)
-    write_atomic(path, json.dumps(decision.as_dict(), indent=1).encode())
+    if not estimate:
+        write_atomic(path, f"{json.dumps(decision.as_dict(), indent=1)}\n".encode())
     return decision
 
 

@@ -1,0 +1,239 @@
+"""`bench ladder` from end to end: two tiny rungs, two methods, two seeds."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.base.signals import Stopped
+from bench.errors import MissingError
+from bench.ladder import climb, decision, forecasts, timing
+from bench.ladder.reading import stored_ladder
+from bench.ladder.sizes import size_near
+from bench.leaderboards.ladder.scores import Ladder
+from bench.store.store import CellFolder, Store
+from tests.conftest import call, forget_data
+
+SIZES = (0.013, 0.05)
+SETS = ("backbone.vocabulary=300", "backbone.context=160", "trainer.batch_size=8", "evaluation.batch_size=8")
+SIGUSR1 = 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """A ladder that was run.
+
+    Args:
+        words: of the command, without what it should do.
+        results: its store.
+        out: what it printed.
+        forecast: the arguments of each forecast that was asked for.
+    """
+
+    words: tuple[str, ...]
+    results: Path
+    out: str
+    forecast: Sequence[tuple[Any, ...]]
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return Store(self.results)
+
+
+def write_text(folder: Path) -> None:
+    """Write a small text with all three splits, 40 words a line."""
+    draws = random.Random(0)
+    words = ["sea", "ship", "wind", "sail", "star", "gull", "rope", "mast", "wave", "port"]
+    folder.mkdir(parents=True)
+    for split, lines in {"train": 48, "valid": 8, "test": 8}.items():
+        rows = [" ".join(draws.choices(words, k=40)) for _ in range(lines)]
+        (folder / f"{split}.txt").write_text("\n".join(rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A whole ladder, stopped by a signal before its second rung and gone on with."""
+    folder = tmp_path_factory.mktemp("ladder")
+    write_text(folder / "text")
+    asked: list[tuple[Any, ...]] = []
+
+    def write(path: Path, ladder: Ladder, rung: tuple[str, int], *, seeds: int, methods: Sequence[str]) -> str:
+        asked.append((path, ladder, rung, seeds, tuple(methods)))
+        path.write_text("{}", encoding="utf-8")
+        return "a hash"
+
+    words = ("ladder", "--task", "text", "--methods", "trime", "--sizes", "0.013M,0.05M", "--seeds", "2")
+    words += ("--epochs", "0.5,0.34", "--results", str(folder / "results"))
+    words += ("--set", f"task.path={folder / 'text'}", *SETS)
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        patch.setattr(timing, "STEPS", 2)
+        patch.setattr(forecasts, "WRITER", write)
+        patch.setattr(climb, "run_rung", stopping(climb.run_rung, size_near(SIZES[1]).name))
+        stopped = call(*words, "--keep", str(folder / "kept.jsonl"))
+        assert stopped.code == 75, stopped.err
+        assert "run the same command again to go on" in stopped.err
+        lower = files_of(folder / "results")
+        assert len(list(Store(folder / "kept.jsonl").cells())) == 6, "two rates and another seed of two methods"
+        patch.undo()
+        forget_data(patch, folder / "no-cache")
+        patch.setattr(decision, "timed", None)  # what was decided is not measured again
+        ended = call(*words, "--keep", str(folder / "kept.jsonl"))
+        assert ended.code == 0, ended.err
+        now = files_of(folder / "results")
+        assert {path: now[path] for path in lower} == lower
+        yield Run(words, folder / "results", ended.out, asked)
+
+
+def stopping(run_rung: Any, name: str) -> Any:
+    """Run rungs until one of a name, where a signal comes."""
+
+    def run(asked: Any, rung: Any, *others: Any) -> Any:
+        if rung.size.name == name:
+            raise Stopped(SIGUSR1)
+        return run_rung(asked, rung, *others)
+
+    return run
+
+
+def files_of(results: Path) -> dict[Path, bytes]:
+    """Every file of a store."""
+    return {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+
+
+def cells_of(run: Run, millions: float) -> list[tuple[CellFolder, dict[str, Any]]]:
+    """The cells of one size with their records."""
+    found = []
+    for cell in run.store.cells():
+        record = cell.trained()
+        assert record is not None
+        if record["config"]["backbone_options"]["width"] == size_near(millions).width:
+            found.append((cell, record))
+    return found
+
+
+def test_every_rung_has_two_rates_of_every_method_and_all_seeds_of_the_better(ladder: Run) -> None:
+    for millions in SIZES:
+        cells = cells_of(ladder, millions)
+        assert len(cells) == 6
+        for method in ("mle", "trime"):
+            mine = [(cell, record) for cell, record in cells if record["config"]["method"] == method]
+            rates = {record["config"]["trainer"]["lr"] for _, record in mine}
+            assert len(rates) == 2
+            assert max(rates) == pytest.approx(4 * min(rates))
+            picked = [record["config"] for cell, record in mine if cell.grids()]
+            assert {config["seed"] for config in picked} == {0, 1}
+            assert len({config["trainer"]["lr"] for config in picked}) == 1
+            (grid,) = next(cell.grids() for cell, _ in mine if cell.grids())
+            best = min(grid["tried"], key=lambda tried: float(tried["nll"]))
+            assert best["sets"] == [f"{method}:optim.lr={picked[0]['trainer']['lr']}"]
+
+
+def test_what_is_run_is_printed_and_never_more_than_four_epochs(ladder: Run) -> None:
+    kept = json.loads(next((ladder.results / "ladder").glob("*.plan.json")).read_text(encoding="utf-8"))
+    assert kept["methods"] == ["mle", "trime"]
+    assert [rung["steps"] for rung in kept["rungs"]] == [3, 2]
+    assert all(rung["steps"] * rung["batch_size"] <= 4 * rung["rows"] for rung in kept["rungs"])
+    assert "0.013M      12,768     32       1      1      3    0.50" in ladder.out
+    assert "methods: mle, trime; seeds 0 to 1" in ladder.out
+    assert "hours with --jobs 1" in ladder.out
+
+
+def test_the_cells_are_those_of_a_bench_run(ladder: Run) -> None:
+    size = size_near(SIZES[1])
+    cells = cells_of(ladder, SIZES[1])
+    picked = [record for cell, record in cells if cell.grids() and record["config"]["method"] == "trime"]
+    sets = list(ladder.words[ladder.words.index("--set") + 1 :])
+    sets += [*size.sets, f"trainer.steps={picked[0]['config']['trainer']['steps']}"]
+    before = files_of(ladder.results)
+    ended = call(
+        "run", "--task", "text", "--method", "trime", "--backbone", "small-causal", "--seeds", "0,1", "--json",
+        "--results", str(ladder.results), "--set", *sets, f"optim.lr={picked[0]['config']['trainer']['lr']}",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert len(json.loads(ended.out)["stored"]) == 2
+    assert {path: content for path, content in files_of(ladder.results).items() if path in before} == before
+    assert len(list(ladder.store.cells())) == 12
+
+
+def test_a_forecast_is_asked_for_before_an_upper_rung_and_once(ladder: Run) -> None:
+    ((path, below, rung, seeds, methods),) = ladder.forecast
+    assert path.parent == ladder.results / "ladder"
+    assert path.name.endswith(".forecast-0.05M.json")
+    assert [each.name for each in below.rungs] == ["0.013M"]
+    assert rung == ("0.05M", size_near(0.05).parameters)
+    assert (seeds, methods) == (2, ("mle", "trime"))
+
+
+def test_no_forecast_of_a_rung_that_is_begun(ladder: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (ladder.results / "ladder").glob("*.forecast-*"):
+        path.unlink()
+    monkeypatch.setattr(forecasts, "WRITER", lambda *given, **more: pytest.fail("it was asked for"))
+    ended = call(*ladder.words)
+    assert ended.code == 0, ended.err
+    assert "rung 0.05M: no forecast is written, since cells of this size are trained already" in ended.err
+
+
+def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> None:
+    found = stored_ladder(ladder.store, "text")
+    assert [rung.name for rung in found.ladder.rungs] == ["0.013M", "0.05M"]
+    assert [rung.parameters for rung in found.ladder.rungs] == [size_near(each).parameters for each in SIZES]
+    assert [rung.epochs for rung in found.ladder.rungs] == [0.5, pytest.approx(1 / 3)]
+    assert found.ladder.higher_is_better["ppl/token"] is False
+    assert found.ladder.higher_is_better["distinct-1"] is True
+    for rung in found.ladder.rungs:
+        seeds = {method: set(by_seed) for method, by_seed in rung.of("ppl/token").items()}
+        assert seeds == {"mle": {0, 1}, "trime": {0, 1}}
+    assert stored_ladder(Store(ladder.results.parent / "kept.jsonl"), "text") == found
+    ended = call("ladder", "--task", "text", "--report", "--results", str(ladder.results.parent / "kept.jsonl"))
+    assert ended.code == 0, ended.err
+    assert "ppl/token" in ended.out
+    assert ended.out in ladder.out
+
+
+def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> None:
+    board = tmp_path / "some.jsonl"
+    lost = next(cell for cell, record in cells_of(ladder, SIZES[1]) if cell.grids() and record["config"]["seed"] == 1)
+    name = lost.path / "trained.json"
+    content = name.read_bytes()
+    name.unlink()
+    try:
+        climb.keep(ladder.results, board)
+    finally:
+        name.write_bytes(content)
+    found = stored_ladder(Store(board), "text")
+    assert [rung.name for rung in found.ladder.rungs] == ["0.013M"]
+    assert "rung 0.05M is left out: it is not whole" in found.notes[0]
+
+
+def test_a_store_without_a_ladder_says_what_makes_one(tiny_store: Path) -> None:
+    with pytest.raises(MissingError, match="has no cell of a ladder of text; bench ladder --task text runs one"):
+        stored_ladder(Store(tiny_store), "text")
+
+
+def test_an_estimate_keeps_nothing_and_a_budget_drops_the_last_method(
+    ladder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = timing.Timing(step_s=360.0, evaluation_s=0.0, step_tokens=1000.0)
+    monkeypatch.setattr(decision, "timed", lambda *given: slow)
+    place = ladder.words.index("--results") + 1
+    words = [*ladder.words[:place], str(tmp_path / "results"), *ladder.words[place + 1 :]]
+    ended = call(*words, "--estimate", "--methods", "face", "--budget", "3.5h")
+    assert ended.code == 0, ended.err
+    assert "methods: mle, trime; seeds 0 to 1" in ended.out
+    assert "left out: face is dropped by --budget 3.5h: it adds 0.60 hours" in ended.out
+    assert "about 3.00 hours with --jobs 1" in ended.out, "2 methods, 3 cells each, of 3 and of 2 steps"
+    assert not (tmp_path / "results").exists()
+
+
+def test_minutes_end_a_slice_with_75(ladder: Run) -> None:
+    ended = call(*ladder.words, "--minutes", "0.0001")
+    assert ended.code == 75
+    assert "run the same command again to go on" in ended.err
