@@ -42,6 +42,9 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--report", action="store_true", help="print the scores of the whole rungs of --results, then end"
     )
+    group.add_argument(
+        "--output", type=Path, metavar="FILE", help="of --report, such as ladder.md; a picture beside it"
+    )
     group.add_argument("--minutes", type=seconds, default=0.0, metavar="M", help="stop with 75 after so many; 0: never")
     group.add_argument("--jobs", type=positive, default=1, metavar="N", help="cells worked on at once; default 1")
     group.add_argument(
@@ -58,7 +61,9 @@ def run(given: argparse.Namespace) -> int:
     if given.report and given.estimate:
         raise UsageError("--report reads what was run, --estimate says what would be; give one of them")
     if given.report:
-        return report(Path(given.results), given.task)
+        return report(given)
+    if given.output:
+        raise UsageError("--output goes with --report")
     from bench.cells.progress import Progress
     from bench.ladder.climb import climb
     from bench.ladder.decision import decided
@@ -71,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
         if given.estimate:
             return 0
         code = climb(asked, decision, progress, given.keep)
-    return code or report(Path(given.results), given.task)
+    return code or report(given)
 
 
 def asked_of(given: argparse.Namespace) -> Asked:
@@ -109,14 +114,19 @@ def asked_of(given: argparse.Namespace) -> Asked:
     )
 
 
-def report(results: Path, task: str) -> int:
-    """Print the scores of the whole rungs of a store or kept board; return 0, or 1 where files are damaged."""
+def report(given: argparse.Namespace) -> int:
+    """Print or write what a store or kept board says of a ladder; return 0, or 1 where files are damaged."""
     from bench.cli_options import say_damaged
     from bench.ladder.reading import stored_ladder
-    from bench.ladder.text import scores_text
+    from bench.ladder.report import report_text, write_report
     from bench.store.store import Store
 
+    results = Path(given.results)
     store = Store(results)
-    stored = stored_ladder(store, task)
-    write_styled("\n".join(["", scores_text(stored.ladder), "", *stored.notes]).rstrip() + "\n")
+    stored = stored_ladder(store, given.task)
+    if given.output:
+        picture = write_report(stored, results, given.output)
+        print(f"wrote {given.output} and {picture}")
+    else:
+        write_styled(report_text(stored, results))
     return say_damaged(store)

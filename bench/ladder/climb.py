@@ -13,6 +13,7 @@ from bench.cells.search.search import run_search
 from bench.ladder.asked import Asked
 from bench.ladder.decision import Decision
 from bench.ladder.forecasts import forecast_rung
+from bench.ladder.report import keep_forecasts
 from bench.ladder.rungs import PlannedRung
 from bench.store.keep import keep
 
@@ -37,7 +38,7 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
     try:
         for number, rung in enumerate(decision.rungs):
             if number:
-                progress.say(forecast_rung(asked, rung, decision.methods))
+                forecast_rung(asked, rung, decision.methods, progress)
             outcome = run_rung(asked, rung, decision.methods, progress)
             if outcome.failed:
                 say_failed(outcome)
@@ -63,7 +64,8 @@ def say_failed(outcome: Outcome) -> None:
 
 
 def keep_board(asked: Asked, kept: Path | None) -> None:
-    """Keep the store as a board, if one is wanted and there is a store."""
+    """Keep the store as a board with its forecasts, if one is wanted and there is a store."""
     results = Path(asked.results)
     if kept is not None and results.is_dir():
         keep(results, kept)
+        keep_forecasts(results, kept)

@@ -11,7 +11,7 @@ from bench.leaderboards.statistics.baseline import BASELINE
 __all__ = ["EQUAL_GRADIENTS", "MOST", "chosen_methods"]
 
 MOST = 12
-EQUAL_GRADIENTS: tuple[frozenset[str], ...] = (frozenset({"tailr.dft", "tailr.mixce", "tailr.power"}),)
+EQUAL_GRADIENTS: tuple[frozenset[str], ...] = (frozenset({"tailr.power", "tailr.dft"}),)
 """Methods whose gradients are the same: in a ladder they would be one method under several names."""
 
 

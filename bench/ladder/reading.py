@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from bench.errors import MissingError, UsageError
 from bench.ladder.sizes import BACKBONE, parameters_of, rung_name
+from bench.leaderboards.claim.claim_files import names, read
+from bench.leaderboards.ladder.claims import claim_questions
 from bench.leaderboards.ladder.scores import Ladder, Rung
+from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import Table, tables
@@ -31,7 +34,12 @@ class StoredLadder:
     """
 
     ladder: Ladder
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
+
+    @property
+    def claims(self) -> list[Question]:
+        """What papers say of its methods."""
+        return claim_questions(map(read, names()), self.ladder)
 
 
 def stored_ladder(store: Store, task: str) -> StoredLadder:

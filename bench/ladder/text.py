@@ -1,17 +1,15 @@
-"""Text: what is decided of a ladder, and its scores, as plain tables."""
+"""Text: what a ladder runs, and how long it takes, for people."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bench.ladder.asked import Asked
 from bench.ladder.decision import Decision
 from bench.ladder.rungs import PlannedRung
-from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.statistics.baseline import BASELINE
 
-__all__ = ["decision_text", "scores_text"]
+__all__ = ["decision_text"]
 
 RUNG_COLUMNS = (
     "rung",
@@ -76,23 +74,3 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
         cells = [text.rjust(width) for text, width in zip(rest, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
     return lines
-
-
-def scores_text(ladder: Ladder) -> str:
-    """Return the mean over seeds of every metric, a table each: a line a method, a column a rung."""
-    heads = [f"{rung.name} ({rung.parameters:,} parameters, {rung.epochs:.2f} epochs)" for rung in ladder.rungs]
-    parts = [f"ladder of {ladder.task}: {'; '.join(heads)}"]
-    for metric in ladder.metrics:
-        way = "lower is better"
-        if ladder.higher_is_better[metric]:
-            way = "higher is better"
-        rows = [(metric, *(rung.name for rung in ladder.rungs))]
-        by_rung = [means(rung.of(metric)) for rung in ladder.rungs]
-        rows += [(method, *(shown.get(method, "") for shown in by_rung)) for method in ladder.methods]
-        parts.append("\n".join([*columns(rows), f"({way}; means over seeds)"]))
-    return "\n\n".join(parts)
-
-
-def means(values: Mapping[str, Mapping[int, float]]) -> dict[str, str]:
-    """Return the mean over seeds by method, as it is shown."""
-    return {method: f"{statistics.fmean(by_seed.values()):.4g}" for method, by_seed in values.items()}

@@ -37,6 +37,7 @@ Bench = Callable[..., Ended]
         (["--methods", "mle"], "a ladder compares mle with other methods; --methods has none"),
         (["--methods", "seq2seq,lead"], "seq2seq has a backbone of its own, bilstm"),
         (["--report", "--estimate"], "give one of them"),
+        (["--output", "ladder.md"], "--output goes with --report"),
     ],
 )
 def test_wrong_arguments_are_one_clear_line(bench: Bench, tmp_path: Path, typed: list[str], message: str) -> None:

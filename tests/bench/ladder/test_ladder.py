@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ import pytest
 
 from bench.base.signals import Stopped
 from bench.errors import MissingError
-from bench.ladder import climb, decision, forecasts, timing
+from bench.ladder import climb, decision, timing
 from bench.ladder.reading import stored_ladder
 from bench.ladder.sizes import size_near
-from bench.leaderboards.ladder.scores import Ladder
+from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.store.store import CellFolder, Store
 from tests.conftest import call, forget_data
 
@@ -33,13 +33,11 @@ class Run:
         words: of the command, without what it should do.
         results: its store.
         out: what it printed.
-        forecast: the arguments of each forecast that was asked for.
     """
 
     words: tuple[str, ...]
     results: Path
     out: str
-    forecast: Sequence[tuple[Any, ...]]
 
     @property
     def store(self) -> Store:
@@ -62,20 +60,12 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """A whole ladder, stopped by a signal before its second rung and gone on with."""
     folder = tmp_path_factory.mktemp("ladder")
     write_text(folder / "text")
-    asked: list[tuple[Any, ...]] = []
-
-    def write(path: Path, ladder: Ladder, rung: tuple[str, int], *, seeds: int, methods: Sequence[str]) -> str:
-        asked.append((path, ladder, rung, seeds, tuple(methods)))
-        path.write_text("{}", encoding="utf-8")
-        return "a hash"
-
     words = ("ladder", "--task", "text", "--methods", "trime", "--sizes", "0.013M,0.05M", "--seeds", "2")
     words += ("--epochs", "0.5,0.34", "--results", str(folder / "results"))
     words += ("--set", f"task.path={folder / 'text'}", *SETS)
     with pytest.MonkeyPatch.context() as patch:
         forget_data(patch, folder / "no-cache")
         patch.setattr(timing, "STEPS", 2)
-        patch.setattr(forecasts, "WRITER", write)
         patch.setattr(climb, "run_rung", stopping(climb.run_rung, size_near(SIZES[1]).name))
         stopped = call(*words, "--keep", str(folder / "kept.jsonl"))
         assert stopped.code == 75, stopped.err
@@ -89,7 +79,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         assert ended.code == 0, ended.err
         now = files_of(folder / "results")
         assert {path: now[path] for path in lower} == lower
-        yield Run(words, folder / "results", ended.out, asked)
+        yield Run(words, folder / "results", ended.out)
 
 
 def stopping(run_rung: Any, name: str) -> Any:
@@ -163,21 +153,26 @@ def test_the_cells_are_those_of_a_bench_run(ladder: Run) -> None:
     assert len(list(ladder.store.cells())) == 12
 
 
-def test_a_forecast_is_asked_for_before_an_upper_rung_and_once(ladder: Run) -> None:
-    ((path, below, rung, seeds, methods),) = ladder.forecast
-    assert path.parent == ladder.results / "ladder"
+def test_a_forecast_is_written_before_an_upper_rung_and_kept(ladder: Run) -> None:
+    (path,) = (ladder.results / "ladder").glob("*.forecast-*.json")
     assert path.name.endswith(".forecast-0.05M.json")
-    assert [each.name for each in below.rungs] == ["0.013M"]
-    assert rung == ("0.05M", size_near(0.05).parameters)
-    assert (seeds, methods) == (2, ("mle", "trime"))
+    made = read_forecast(path)
+    assert (made.rung, made.parameters, made.seeds) == ("0.05M", size_near(0.05).parameters, 2)
+    assert made.below == ("0.013M",)
+    assert {prediction.metric for prediction in made.predictions} >= {"ppl/token", "distinct-1"}
+    assert (ladder.results.parent / "kept.forecast-0.05M.json").read_bytes() == path.read_bytes()
 
 
-def test_no_forecast_of_a_rung_that_is_begun(ladder: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (ladder.results / "ladder").glob("*.forecast-*"):
-        path.unlink()
-    monkeypatch.setattr(forecasts, "WRITER", lambda *given, **more: pytest.fail("it was asked for"))
-    ended = call(*ladder.words)
-    assert ended.code == 0, ended.err
+def test_no_forecast_of_a_rung_that_is_begun(ladder: Run) -> None:
+    (path,) = (ladder.results / "ladder").glob("*.forecast-*")
+    content = path.read_bytes()
+    path.unlink()
+    try:
+        ended = call(*ladder.words)
+        assert ended.code == 0, ended.err
+        assert not path.exists()
+    finally:
+        path.write_bytes(content)
     assert "rung 0.05M: no forecast is written, since cells of this size are trained already" in ended.err
 
 
@@ -194,8 +189,18 @@ def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> 
     assert stored_ladder(Store(ladder.results.parent / "kept.jsonl"), "text") == found
     ended = call("ladder", "--task", "text", "--report", "--results", str(ladder.results.parent / "kept.jsonl"))
     assert ended.code == 0, ended.err
-    assert "ppl/token" in ended.out
+    assert "# Ladder of text" in ended.out
+    assert "### 0.05M from 0.013M" in ended.out
     assert ended.out in ladder.out
+
+
+def test_the_page_and_its_picture_are_written(ladder: Run, tmp_path: Path) -> None:
+    page = tmp_path / "ladder.md"
+    ended = call("ladder", "--task", "text", "--report", "--results", str(ladder.results), "--output", str(page))
+    assert ended.code == 0, ended.err
+    assert ended.out == f"wrote {page} and {tmp_path / 'ladder.svg'}\n"
+    assert page.read_text(encoding="utf-8") in ladder.out
+    assert (tmp_path / "ladder.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> None:
