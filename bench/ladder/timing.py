@@ -53,7 +53,8 @@ class Timing:
 class StepTimes(Progress):
     """A progress that notes when steps ended.
 
-    The first step is left out: it has the start of the training in it.
+    Args:
+        quiet: as of a progress.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -67,7 +68,7 @@ class StepTimes(Progress):
 
     @property
     def step_s(self) -> float | None:
-        """Seconds of a step, None where fewer than two ended."""
+        """Seconds of a step behind the first, which has the start in it; None where fewer than two ended."""
         if len(self.ends) < 2:
             return None
         (first, begun), (last, ended) = self.ends[0], self.ends[-1]
@@ -85,7 +86,8 @@ def timed(asked: Asked, rung: PlannedRung, progress: Progress) -> Timing:
     with tempfile.TemporaryDirectory() as results:
         alone = replace(asked, results=results, jobs=1)
         arguments = replace(short.arguments(alone, [BASELINE]), seeds=(0,))
-        with StepTimes(progress.quiet) as times:
+        times = StepTimes(progress.quiet)
+        with times:
             plan = make_plan(arguments, on_rows=progress.rows)
             begun = time.monotonic()
             outcome = executed(plan, arguments, times)
