@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,7 @@ class StoredLadder:
 
 
 def stored_ladder(store: Store, task: str) -> StoredLadder:
-    """Return the whole rungs of a task: those that have every method on every seed.
-
-    A method that diverged on any rung is left out of all.
+    """Return the whole rungs of a task: those with every method on every seed, but for methods that diverged there.
 
     Args:
         store: read only.
@@ -55,27 +53,32 @@ def stored_ladder(store: Store, task: str) -> StoredLadder:
         MissingError: there is no whole rung with the baseline.
         UsageError: a rung has two rows of one method.
     """
-    table = ladder_table(store, task)
-    by_shape = rows_by_shape(table)
-    diverged = {row.method for rows in by_shape.values() for row in rows.values() if row.diverged}
-    methods = {method for rows in by_shape.values() for method in rows} - diverged
+    table, trainings = ladder_table(store, task), training_records(store, task)
+    by_shape, diverged = rows_by_shape(table), diverged_by_shape(trainings)
+    methods = sorted({method for rows in by_shape.values() for method in rows})
     seeds = {seed for rows in by_shape.values() for row in rows.values() for seed in row.seeds}
-    notes = [f"{method} is left out: it diverged" for method in sorted(diverged)]
-    trainings = training_records(store, task)
+    notes: list[str] = []
     rungs: list[Rung] = []
     for shape, rows in sorted(by_shape.items(), key=lambda item: parameters_of(*item[0])):
-        lacking = [method for method in sorted(methods) if method not in rows or rows[method].seeds != seeds]
-        if lacking:
-            notes.append(f"rung {rung_name(*shape)} is left out: it is not whole, {', '.join(lacking)} lacks seeds")
-            continue
-        kept = {method: rows[method] for method in sorted(methods)}
-        rungs.append(rung_of(shape, kept, seeds, table.columns, trainings))
-    if not rungs or BASELINE not in methods:
-        raise MissingError(
-            f"'{store.root}' has no whole rung of a ladder of {task}{''.join(f'; {note}' for note in notes)}; bench "
-            f"ladder --task {task} runs one"
-        )
+        whole = {method: rows[method] for method in methods if method in rows and is_whole(rows[method], seeds)}
+        without = [method for method in methods if method not in whole]
+        gone = [method for method in without if method in diverged.get(shape, ())]
+        name = rung_name(*shape)
+        notes += [f"{method} is left out of rung {name}: it diverged there" for method in gone]
+        if len(gone) < len(without) or BASELINE not in whole:
+            lacking = ", ".join(method for method in without if method not in gone)
+            notes.append(f"rung {name} is left out: it is not whole, seeds are missing of {lacking or BASELINE}")
+        else:
+            rungs.append(rung_of(shape, whole, seeds, table.columns, trainings))
+    if not rungs:
+        said = "; ".join(["", *notes])
+        raise MissingError(f"'{store.root}' has no whole rung of a ladder of {task}{said}; bench ladder runs them")
     return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(table)), notes)
+
+
+def is_whole(row: TableRow, seeds: Set[int]) -> bool:
+    """Return whether a row has a number on every seed."""
+    return not row.diverged and row.seeds == seeds
 
 
 def ladder_table(store: Store, task: str) -> Table:
@@ -121,10 +124,25 @@ def training_records(store: Store, task: str) -> dict[str, Mapping[str, Any]]:
     return {cell.trained["key"]: cell.trained for cell in read_cells(store, {task}) if cell.trained is not None}
 
 
+def diverged_by_shape(trainings: Mapping[str, Mapping[str, Any]]) -> dict[Shape, set[str]]:
+    """Return the methods of which a cell diverged, by the shape of its model.
+
+    Args:
+        trainings: records by key.
+    """
+    found: dict[Shape, set[str]] = {}
+    for record in trainings.values():
+        config = record["config"]
+        if record["status"] == "diverged" and config["backbone"] == BACKBONE:
+            options = config["backbone_options"]
+            found.setdefault((options["width"], options["layers"]), set()).add(config["method"])
+    return found
+
+
 def rung_of(
     shape: Shape,
     rows: Mapping[str, TableRow],
-    seeds: set[int],
+    seeds: Set[int],
     columns: Sequence[str],
     trainings: Mapping[str, Mapping[str, Any]],
 ) -> Rung:
@@ -145,7 +163,7 @@ def rung_of(
     return Rung(rung_name(*shape), parameters_of(*shape), epochs, with_values)
 
 
-def values_of(column: str, rows: Mapping[str, TableRow], seeds: set[int]) -> dict[str, dict[int, float]]:
+def values_of(column: str, rows: Mapping[str, TableRow], seeds: Set[int]) -> dict[str, dict[int, float]]:
     """Return the values of a column by method and seed, of the methods that have it on every seed."""
     found = {}
     for method, row in rows.items():

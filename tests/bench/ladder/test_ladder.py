@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,19 +206,35 @@ def test_the_page_and_its_picture_are_written(ladder: Run, tmp_path: Path) -> No
     assert (tmp_path / "ladder.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def picked_cell(run: Run, millions: float, method: str, seed: int) -> CellFolder:
+    """The picked cell of a method and seed on one rung."""
+    for cell, record in cells_of(run, millions):
+        config = record["config"]
+        if cell.grids() and (config["method"], config["seed"]) == (method, seed):
+            return cell
+    raise AssertionError("there is none")
+
+
 def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> None:
-    board = tmp_path / "some.jsonl"
-    lost = next(cell for cell, record in cells_of(ladder, SIZES[1]) if cell.grids() and record["config"]["seed"] == 1)
-    name = lost.path / "trained.json"
-    content = name.read_bytes()
-    name.unlink()
-    try:
-        climb.keep(ladder.results, board)
-    finally:
-        name.write_bytes(content)
-    found = stored_ladder(Store(board), "text")
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    lost = picked_cell(ladder, SIZES[1], "trime", 1).path.relative_to(ladder.results)
+    shutil.rmtree(results / lost)
+    found = stored_ladder(Store(results), "text")
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M"]
-    assert "rung 0.05M is left out: it is not whole" in found.notes[0]
+    assert found.notes == ["rung 0.05M is left out: it is not whole, seeds are missing of trime"]
+
+
+def test_a_method_that_diverged_is_left_out_where_it_did(ladder: Run, tmp_path: Path) -> None:
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    place = picked_cell(ladder, SIZES[1], "trime", 1).path.relative_to(ladder.results)
+    cell = Store(results).cell(*place.parts)
+    record = cell.trained()
+    assert record is not None
+    shutil.rmtree(results / place)
+    cell.write_trained({**record, "status": "diverged"}, {})
+    found = stored_ladder(Store(results), "text")
+    assert [sorted(rung.of("ppl/token")) for rung in found.ladder.rungs] == [["mle", "trime"], ["mle"]]
+    assert found.notes == ["trime is left out of rung 0.05M: it diverged there"]
 
 
 def test_a_store_without_a_ladder_says_what_makes_one(tiny_store: Path) -> None:
