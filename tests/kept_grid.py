@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli import main as bench
+from bench.store.keep import keep
 from bench.store.store import Store
 from tests.paper_rows import TRY_AGAIN, slice_of
-from tests.regenerate import RUNS, keep
+from tests.regenerate import RUNS
 
 KEPT = RUNS / "grid.jsonl"
 METHODS = ("--method", "papers,unigram,bigram,mle.untrained,seq2seq.untrained")

@@ -38,40 +38,7 @@ SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
 CURVE_METRICS = ("diversity", "sample_perplexity")
 """Metrics that the curves of decoders are made of."""
-RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
-"""Names of the records that are kept."""
 COLUMNS = "150"
-
-
-def keep(results: Path, target: Path) -> None:
-    """Keep the records and sums of a store's trained cells, in place of those kept before.
-
-    Args:
-        results: a results folder, or a kept board.
-        target: the file of records to write.
-
-    Raises:
-        StoreError: a record is damaged; nothing is written.
-    """
-    from bench.store.kept_board import write_kept_board
-    from bench.store.store import Store
-
-    records: dict[str, bytes] = {}
-    sums: dict[str, bytes] = {}
-    for cell in Store(results).cells():
-        if cell.trained() is None:
-            continue
-        place = cell.path.relative_to(results).as_posix()
-        cell.grids()
-        for scores in cell.all_scores():
-            digest = scores.get("items")
-            if digest is not None and cell.sums(digest):
-                path = cell.sums_path(digest)
-                sums[path.name] = cell.files.read(path)
-        for pattern in RECORDS:
-            for name in cell.names(pattern):
-                records[f"{place}/{name}"] = cell.files.read(cell.path / name)
-    write_kept_board(target, records, sums)
 
 
 def keep_curves(results: Path, target: Path) -> None:
@@ -221,6 +188,8 @@ def main() -> None:
         write_article()
         return
     if sys.argv[1:2] == ["keep"]:
+        from bench.store.keep import keep
+
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

@@ -41,6 +41,8 @@ ALLOWED = {
     "bench.queue.protocol": ("bench.queue.protocol", *GROUND),
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
+    "bench.ladder": ("bench.ladder", "bench.board", "bench.cost", "bench.cells", "bench.config", "bench.store")
+    + ("bench.leaderboards", "bench.tasks", *GROUND),
     "bench.engines": ("bench.engines", "bench.queue", "bench.cells", "bench.processes", "bench.config", "bench.store")
     + GROUND,
     "bench.queue": ("bench.queue", "bench.cells", "bench.generation", "bench.processes", "bench.config")

@@ -13,6 +13,7 @@ import pytest
 from bench.cells.plan import make_plan
 from bench.cli import main
 from bench.config.arguments import RunArguments
+from bench.store.keep import keep
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
 from tests.regenerate import (
@@ -27,7 +28,6 @@ from tests.regenerate import (
     article,
     claims,
     fronts,
-    keep,
     on_a_gpu,
     opened,
     page,

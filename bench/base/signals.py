@@ -30,6 +30,7 @@ __all__ = [
     "restore_handlers",
     "signal_handlers",
     "stop_if_asked",
+    "stopped_after",
     "told_to",
 ]
 
@@ -151,6 +152,25 @@ def told_to(tell: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         restore_handlers(handlers)
+
+
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Stop the work inside after some seconds, as a scheduler does: the program ends with 75, to be tried again.
+
+    Args:
+        seconds: until SIGUSR1 comes; 0 for never.
+    """
+    if not seconds:
+        yield
+        return
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def together_s() -> float:

@@ -36,6 +36,7 @@ class Command:
 
 COMMANDS = {
     "run": Command("bench.commands.run", "train, evaluate and score what is missing", makes_models=True),
+    "ladder": Command("bench.commands.ladder", "the same methods on models of growing size", makes_models=True),
     "plan": Command("bench.commands.plan", "what is missing, as a file for bench work"),
     "work": Command("bench.commands.work", "be one of many workers of a plan"),
     "write": Command("bench.commands.write", "let a trained cell write for one source", makes_models=True),

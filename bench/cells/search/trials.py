@@ -84,11 +84,16 @@ class Trials(Search):
         return seeds[:1]
 
     def starts_from(self, method: Method) -> list[str]:
-        """Return the methods it is fine-tuned from, the oldest first, and that of its second model."""
-        names = [older.trained_name for older in reversed(ancestors(method))]
-        if second := second_of(method):
-            names.append(second.trained_name)
-        return names
+        """Return the methods whose chosen settings its parents have."""
+        return trained_before(method)
+
+
+def trained_before(method: Method) -> list[str]:
+    """Return the methods that a method is fine-tuned from, the oldest first, and that of its second model."""
+    names = [older.trained_name for older in reversed(ancestors(method))]
+    if second := second_of(method):
+        names.append(second.trained_name)
+    return names
 
 
 def space_of(method: Method, config: CellConfig) -> Space:

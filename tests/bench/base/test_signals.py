@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import pytest
 
@@ -15,6 +16,7 @@ from bench.base.signals import (
     between_steps,
     handled,
     interrupts_get_out,
+    stopped_after,
     told_to,
 )
 from bench.cli import main
@@ -199,3 +201,18 @@ def test_a_function_is_told_of_a_signal_in_place_of_what_was_done_with_it(number
             return signal.getsignal(number) is handler, told
 
     assert in_child(told_of_three) == [True, [number, number]]
+
+
+def test_work_is_stopped_after_its_time():
+    with pytest.raises(Stopped) as stopped, handled(), stopped_after(0.05):
+        time.sleep(30)
+    assert stopped.value.exit_code == 75
+
+
+def test_work_that_ends_before_its_time_is_not_stopped():
+    with handled():
+        with stopped_after(0.2):
+            pass
+        with stopped_after(0):
+            pass
+        time.sleep(0.3)

@@ -14,12 +14,13 @@ from bench.base.keys import canonical, sha256
 from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, mean
 from bench.store.checkpoints import load_verified, stored_tensor
+from bench.store.keep import keep
 from bench.store.kept_board import KeptBoard, is_kept_board, sums_path, write_kept_board
 from bench.store.store import Store, cell_at, cells_below
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, SCORES, TRAINED
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
-from tests.regenerate import keep, opened
+from tests.regenerate import opened
 
 METHODS = ("mle", "trime")
 GRID = {"tried": [{"trainer.lr": 0.1}]}

@@ -1,0 +1,71 @@
+"""Climb: the rungs of a ladder one after another, each with its search, its cells, and the forecast before it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.board.run import executed
+from bench.cells.progress import Progress
+from bench.cells.run import Outcome
+from bench.cells.search.search import run_search
+from bench.ladder.asked import Asked
+from bench.ladder.decision import Decision
+from bench.ladder.forecasts import forecast_rung
+from bench.ladder.report import keep_forecasts
+from bench.ladder.rungs import PlannedRung
+from bench.store.keep import keep
+
+__all__ = ["climb"]
+
+
+def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | None = None) -> int:
+    """Run what is missing of every rung, smallest first; return the exit code.
+
+    A rung whose cells failed ends the ladder: what stands above it would be forecast from too little. A cell that
+    diverged does not; its method is left out of the ladder.
+
+    Args:
+        asked: the ladder.
+        decision: what it runs.
+        progress: told what happens.
+        kept: a board that the store is kept as behind each rung, and when a signal ends the work; None for none.
+
+    Raises:
+        KeyboardInterrupt: a signal came.
+    """
+    try:
+        for number, rung in enumerate(decision.rungs):
+            if number:
+                forecast_rung(asked, rung, decision.methods, progress)
+            outcome = run_rung(asked, rung, decision.methods, progress)
+            if outcome.failed:
+                say_failed(outcome)
+                return outcome.exit_code
+            progress.say(f"rung {rung.size.name}: whole")
+            keep_board(asked, kept)
+    except KeyboardInterrupt:
+        keep_board(asked, kept)
+        raise
+    return 0
+
+
+def run_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> Outcome:
+    """Try the learning rates of every method and run what was picked on all seeds."""
+    _, outcome = run_search(rung.search, rung.arguments(asked, methods), progress, executed)
+    return outcome
+
+
+def say_failed(outcome: Outcome) -> None:
+    """Name the cells that failed, and why."""
+    for label, why in outcome.failed.items():
+        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
+
+
+def keep_board(asked: Asked, kept: Path | None) -> None:
+    """Keep the store as a board with its forecasts, if one is wanted and there is a store."""
+    results = Path(asked.results)
+    if kept is not None and results.is_dir():
+        keep(results, kept)
+        keep_forecasts(results, kept)

@@ -1,0 +1,67 @@
+"""Forecasts: the file that is written before an upper rung is run, and never after one of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.cells.progress import Progress
+from bench.errors import MissingError, UsageError
+from bench.ladder.asked import Asked
+from bench.ladder.decision import place_of
+from bench.ladder.reading import stored_ladder
+from bench.ladder.rungs import PlannedRung
+from bench.ladder.sizes import BACKBONE, Size
+from bench.leaderboards.ladder.forecast_files import forecast_to
+from bench.store.reading import read_cells
+from bench.store.store import Store
+
+__all__ = ["forecast_rung"]
+
+
+def forecast_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> None:
+    """Write the forecast of an upper rung where there is none, and say so; warn where there can be none.
+
+    Args:
+        asked: the ladder.
+        rung: that is run next.
+        methods: of the ladder.
+        progress: is told.
+    """
+    name = rung.size.name
+    path = place_of(asked, f"forecast-{name}")
+    if path.exists():
+        progress.say(f"rung {name}: its forecast is in {path}")
+        return
+    if is_begun(asked, rung):
+        progress.warn(f"rung {name}: no forecast is written, since cells of this size are trained already")
+        return
+    try:
+        digest = write(path, asked, rung.size, methods)
+    except (MissingError, UsageError) as error:  # such as methods that diverged on every rung below
+        progress.warn(f"rung {name}: no forecast is written: {error}")
+        return
+    progress.say(f"rung {name}: its forecast is in {path}, SHA-256 {digest}")
+
+
+def write(path: Path, asked: Asked, size: Size, methods: Sequence[str]) -> str:
+    """Write the forecast of a rung from the whole rungs in the store; return its SHA-256.
+
+    Raises:
+        MissingError: there is no whole rung.
+        UsageError: those there are say nothing of it.
+    """
+    stored = stored_ladder(Store(Path(asked.results)), asked.task)
+    rung = (size.name, size.parameters)
+    return forecast_to(path, stored.ladder, rung, seeds=asked.seeds, methods=methods, claims=stored.claims)
+
+
+def is_begun(asked: Asked, rung: PlannedRung) -> bool:
+    """Return whether a cell of a rung's size is trained."""
+    for cell in read_cells(Store(Path(asked.results)), {asked.task}):
+        if cell.trained is None or cell.trained["config"]["backbone"] != BACKBONE:
+            continue
+        options = cell.trained["config"]["backbone_options"]
+        if (options["width"], options["layers"]) == (rung.size.width, rung.size.layers):
+            return True
+    return False

@@ -1,0 +1,41 @@
+"""Keep: a store as a board in two files, for who has no use for weights and texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.store.kept_board import write_kept_board
+from bench.store.store import Store
+
+__all__ = ["keep"]
+
+RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
+"""Names of the records that are kept."""
+
+
+def keep(results: Path, target: Path) -> None:
+    """Keep the records and sums of a store's trained cells, in place of those kept before.
+
+    Args:
+        results: a results folder, or a kept board.
+        target: the file of records to write.
+
+    Raises:
+        StoreError: a record is damaged; nothing is written.
+    """
+    records: dict[str, bytes] = {}
+    sums: dict[str, bytes] = {}
+    for cell in Store(results).cells():
+        if cell.trained() is None:
+            continue
+        place = cell.path.relative_to(results).as_posix()
+        cell.grids()
+        for scores in cell.all_scores():
+            digest = scores.get("items")
+            if digest is not None and cell.sums(digest):
+                path = cell.sums_path(digest)
+                sums[path.name] = cell.files.read(path)
+        for pattern in RECORDS:
+            for name in cell.names(pattern):
+                records[f"{place}/{name}"] = cell.files.read(cell.path / name)
+    write_kept_board(target, records, sums)
