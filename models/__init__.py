@@ -161,6 +161,15 @@ METHODS: dict[str, MethodEntry] = {
         controls=("adadec.const", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),
+    "emo": MethodEntry(
+        "bench.models.emo:EMO",
+        "wrong tokens cost less the nearer their embedding is to the target's",
+        "Ren et al. 2024",
+        variants={**RELEASED, "shuffled": {"method.embedding": "shuffled"}},
+        controls=("mle.continued", "emo.shuffled"),
+        group="modern",
+        source="released code",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),

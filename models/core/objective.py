@@ -219,7 +219,7 @@ class Objective(Trainable):
         """
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Fit the method's new weights to a pretrained backbone; called before the first step, only on such a one."""
+        """Fit new weights and buffers of the method to a trained model; called before the first step, only on one."""
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
