@@ -170,6 +170,13 @@ METHODS: dict[str, MethodEntry] = {
         group="modern",
         source="released code",
     ),
+    "mtp": MethodEntry(
+        "bench.models.mtp:MTP",
+        "the next tokens too, by heads that are there in training only",
+        "Gloeckle et al. 2024",
+        group="modern",
+        source="memory",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
