@@ -177,6 +177,15 @@ METHODS: dict[str, MethodEntry] = {
         group="modern",
         source="memory",
     ),
+    "ditto": MethodEntry(
+        "bench.models.ditto:Ditto",
+        "a repeated span should be less likely than one repetition before",
+        "Xu et al. 2022",
+        variants=RELEASED,
+        controls=("mle.continued", *DECODERS),
+        group="modern",
+        source="released code",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
