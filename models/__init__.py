@@ -186,6 +186,15 @@ METHODS: dict[str, MethodEntry] = {
         group="modern",
         source="released code",
     ),
+    "gold": MethodEntry(
+        "bench.models.gold:GOLD",
+        "off-policy policy gradient on the true texts",
+        "Pang and He 2021",
+        variants={**RELEASED, "p": {"method.reward": "p"}},
+        controls=("mle.continued",),
+        group="modern",
+        source="released code",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),

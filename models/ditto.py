@@ -20,7 +20,7 @@ from torch import Tensor
 from bench.base.options import Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import Losses, LossSum
-from bench.models.core.continuations import scoring_batch, summed_penalties
+from bench.models.core.continuations import scoring_batch
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
@@ -113,7 +113,7 @@ class Ditto(Objective):
             return -weights[place].to(gap.dtype) * (1 - gap).clamp_min(FLOOR).log(), {}
 
         penalised = replace(states, targets=states.targets.masked_fill(lags == 0, IGNORED))
-        loss = summed_penalties(self, penalised, penalties)
+        loss = self.summed(penalised, penalties)
         return replace(loss, terms={"repetition": loss.total.detach()})
 
     def _nothing(self, batch: Batch) -> LossSum:

@@ -24,7 +24,7 @@ from bench.base.options import Positive, Share
 from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
-from bench.models.core.continuations import Cut, Written, scoring_batch, summed_penalties, without_dropout, write
+from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
@@ -147,7 +147,7 @@ def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> Lo
         penalties = unlikelihood(head.at(rows.targets), head.lse, FLOOR, clamped=clamped)  # [n]
         return scale * weights[rows.start + rows.group, rows.position].to(penalties.dtype) * penalties, {}
 
-    loss = summed_penalties(objective, states, head_loss)
+    loss = objective.summed(states, head_loss)
     return replace(loss, terms={"repetition": loss.total.detach()})
 
 

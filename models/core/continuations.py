@@ -20,10 +20,8 @@ from torch import Tensor, nn
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.chunks import HeadLoss, Losses, LossSum, summed, summed_by_head
-from bench.models.core.head import PlainHead
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED
 
 
 @dataclass(frozen=True)
@@ -211,26 +209,6 @@ def scoring_batch(objective: Objective, batch: Batch, written: Sequence[Written]
         "attention_mask": padded_right([[1] * len(row) for row in ids], 0, batch_ids),
         "labels": labels,
     }
-
-
-def summed_penalties(objective: Objective, states: States, head_loss: HeadLoss) -> LossSum:
-    """Sum a loss of texts that is not `objective.head_loss`, in its fast form where the backbone allows it.
-
-    Args:
-        objective: whose head and parameters the loss touches.
-        states: of the texts.
-        head_loss: the loss of each position of a slice [n], and named parts of it.
-    """
-
-    def position_loss(rows: Rows) -> Losses:
-        return head_loss(rows, PlainHead(objective.logits(rows)))
-
-    head = None
-    if states.copying is None:
-        head = objective.backbone.linear_head()
-    if head is None:
-        return summed(states, position_loss, objective.head_parameters(), objective.slice_size)
-    return summed_by_head(states, head_loss, head, objective.own_parameters(), objective.slice_size)
 
 
 def padded_right(rows: Sequence[Sequence[int]], fill: int, ids: Tensor) -> Tensor:
