@@ -104,6 +104,6 @@ def expected_distance(log_probs: Tensor, targets: Tensor, directions: Tensor) ->
     """
     with torch.no_grad(), torch.autocast(device_type=log_probs.device.type, enabled=False):
         directions = directions.to(log_probs.dtype)
-        distances = 1 - directions[targets] @ directions.T  # [n, V]
-        distances = distances.clamp_min_(0).scatter_(1, targets[:, None], 0)
-    return (log_probs.exp() * distances).sum(1)
+        distances = torch.addmm(directions.new_ones(1, 1), directions[targets], directions.T, alpha=-1)  # [n, V]
+        distances.clamp_min_(0).scatter_(1, targets[:, None], 0)
+    return torch.linalg.vecdot(log_probs.exp(), distances)

@@ -2,8 +2,8 @@
 
     loss = - w_t Q_t log p(x_t),    w_t = max(p(x_t), floor) as a constant,    Q_t = sum over k of gamma^k r_{t+k}
 
-    r = max(p_MLE(x), least)               reward `s`: the rewards of a text are a sum of probabilities
-    r = max(log p_MLE(x) - baseline, least)    reward `p`: their sum is the logarithm of a product
+    r = max(p_MLE(x), least)                    reward `s`: the rewards of a text are a sum of probabilities
+    r = max(log p_MLE(x) - baseline, least)     reward `p`: their sum is the logarithm of a product
 
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
@@ -43,7 +43,7 @@ class GOLD(Objective):
 
     Its settings for XSum: floor 0.15, least 0.1, and baseline -10 with the reward `p`.
 
-    Control: `mle.continued`.
+    Without rewards and floor it is DFT. Control: `mle.continued`.
 
     Args:
         backbone: any.
