@@ -23,9 +23,9 @@ from torch import Tensor
 from bench.base.options import Positive, Share
 from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import LossSum, summed, summed_by_head
+from bench.models.core.chunks import LossSum
 from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
-from bench.models.core.head import Head, PlainHead
+from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
 from bench.models.functional.unlikelihood import repeated, unlikelihood
@@ -147,16 +147,7 @@ def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> Lo
         penalties = unlikelihood(head.at(rows.targets), head.lse, FLOOR, clamped=clamped)  # [n]
         return scale * weights[rows.start + rows.group, rows.position].to(penalties.dtype) * penalties, {}
 
-    def position_loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-        return head_loss(rows, PlainHead(objective.logits(rows)))
-
-    head = None
-    if states.copying is None:
-        head = objective.backbone.linear_head()
-    if head is not None:
-        loss = summed_by_head(states, head_loss, head, objective.own_parameters(), objective.slice_size)
-    else:
-        loss = summed(states, position_loss, objective.head_parameters(), objective.slice_size)
+    loss = objective.summed(states, head_loss)
     return replace(loss, terms={"repetition": loss.total.detach()})
 
 

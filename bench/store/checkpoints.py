@@ -73,7 +73,7 @@ def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where
 
 
 def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> bool:
-    """Load what another method's cell has for this one; return whether parameters of this one were not there.
+    """Load what another method's cell has for this one; return whether parameters or buffers of it were not there.
 
     Raises:
         UsageError: when its backbone is another one.
@@ -89,7 +89,7 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
             f"{shape_of(stored, name)}; give both cells the same backbone and vocabulary"
         )
     objective.load_state_dict({name: tensor for name, tensor in stored.items() if name in here}, strict=False)
-    own = {name for name, _ in objective.named_parameters() if not name.startswith("backbone.")}
+    own = {name for name in here if not name.startswith("backbone.")}
     return bool(own - set(stored))
 
 

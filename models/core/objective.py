@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from bench.base.options import check_constructor
 from bench.base.space import LEARNING_RATE, Space
 from bench.errors import UsageError
-from bench.models.core.chunks import Losses, LossSum, summed, summed_by_head
+from bench.models.core.chunks import HeadLoss, Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, States, slices
@@ -235,7 +235,7 @@ class Objective(Trainable):
         """
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Fit the method's new weights to a pretrained backbone; called before the first step, only on such a one."""
+        """Fit new weights and buffers of the method to a trained model; called before the first step, only on one."""
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
@@ -313,6 +313,24 @@ class Objective(Trainable):
         if not self.has_fast_form or states.copying is not None:
             return None
         return self.backbone.linear_head()
+
+    def summed(self, states: States, head_loss: HeadLoss) -> LossSum:
+        """Sum a loss that stands beside the objective's own, in its fast form where the backbone allows it.
+
+        Args:
+            states: of a batch, or of texts that were made of one.
+            head_loss: as the hook of this name.
+        """
+
+        def position_loss(rows: Rows) -> Losses:
+            return head_loss(rows, PlainHead(self.logits(rows)))
+
+        head = None
+        if states.copying is None:
+            head = self.backbone.linear_head()
+        if head is None:
+            return summed(states, position_loss, self.head_parameters(), self.slice_size)
+        return summed_by_head(states, head_loss, head, self.own_parameters(), self.slice_size)
 
     @property
     def has_fast_form(self) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bench.base.entries import expand
 from bench.config.resolve import EvaluationVariant, find_method
+from bench.config.second import second_of
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
@@ -75,6 +76,9 @@ def made(kind: str, name: str, **options: Any) -> Objective:
         objective.prepare(target_counts(kind))
         for parameter in objective.own_parameters():
             torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+    second = second_of(method)
+    if second is not None:
+        objective.setup_run(RunContext(second=made(kind, second.name)))
     return objective.double().eval()
 
 
@@ -90,7 +94,7 @@ def batch_of(kind: str, some: list[Encoded] | tuple[Encoded, ...]) -> Batch:
 
 
 def states_of(objective: Objective, kind: str, some: tuple[Encoded, ...] | None = None) -> States:
-    return objective.backbone.states(batch_of(kind, some or rows(kind)))
+    return objective.states(batch_of(kind, some or rows(kind)))
 
 
 def row_nll(objective: Objective, states: States) -> Tensor:
@@ -203,7 +207,7 @@ class TestPadding:
         objective = made(kind, name)
         for row in rows(kind)[:3]:
             bare = objective.loss(states_of(objective, kind, (row,)))
-            padded = objective.loss(objective.backbone.states(repadded(kind, row, left, right)))
+            padded = objective.loss(objective.states(repadded(kind, row, left, right)))
             assert padded.n_target_tokens == bare.n_target_tokens
             torch.testing.assert_close(padded.total, bare.total, **EXACT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -10,9 +11,11 @@ import pytest
 import torch
 
 from bench.config.resolve import find_method, method_names
+from bench.config.second import second_of
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.host import kept_arrays, moved
 from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.ul_token import ULToken
 from bench.perf.heads import Size, objective_of
@@ -46,8 +49,12 @@ def test_kernels_of_a_slice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def objective_over(name: str, backbone: Backbone) -> Objective:
-    """A method, with the token counts it may ask for."""
-    objective = find_method(name).objective(backbone)
+    """A method, with the token counts and the second model it may ask for."""
+    method = find_method(name)
+    objective = method.objective(backbone)
+    second = second_of(method)
+    if second is not None:
+        objective.setup_run(RunContext(second=second.objective(copy.deepcopy(backbone))))
     if objective.uses_token_counts:
         objective.prepare(torch.arange(backbone.vocabulary_size) + 1)
     return objective.train()
@@ -63,7 +70,7 @@ def known(batch: Batch) -> Any:
 def test_no_loss_waits(kind: str, name: str) -> None:
     """Neither value nor gradient asks a tensor for what it holds, or for a shape that hangs on it."""
     objective = objective_over(name, still.backbone(kind, dtype=torch.float32))
-    states = objective.backbone.states(known(still.batch(kind)))
+    states = objective.states(known(still.batch(kind)))
     with counted() as operations:
         objective.loss(states).total.backward()
     assert dict(operations.waits) == {}

@@ -1,0 +1,140 @@
+"""DITTO: a model sees one sentence repeated, and each repetition should be less likely than the one before.
+
+    loss = - sum over n >= 2, l of  log(1 - |p(x_{n,l}) - decay * p(x_{n-1,l})|),    the earlier p taken as a constant
+
+x_{n,l} is token l of repetition n of a text made for this. Each optimiser step takes this loss or, drawn at random,
+-log p(target).
+
+Shapes: n positions of a slice, B rows, T positions of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive, Share
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.core.chunks import Losses, LossSum
+from bench.models.core.continuations import scoring_batch
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
+from bench.models.core.states import IGNORED, Rows, States
+from bench.models.ul_seq import draw
+
+FLOOR = 1e-20
+"""Smallest argument of the logarithm, as in the released code: at most 46 nats."""
+
+
+class Ditto(Objective):
+    """Each optimiser step is either maximum likelihood or the repetition loss of texts that repeat one span.
+
+    Source: Xu et al. 2022 (arXiv 2206.02369), read in the released code (repetetion_penalty_accum_loss.py) and its
+    README: decay 0.5, half of the steps, 10,000 updates from a model of maximum likelihood. The body of the paper was
+    not read; that the loss is a mean over penalised tokens is this suite's choice.
+
+    A repeated sentence is here a span of a fixed length, since rows do not say where sentences end. On running text the
+    span lies at a place that the step has drawn, the span before it is the prefix, and the text gets the length of its
+    row. A row with a source repeats a span of its target, behind the source, up to the most target tokens of the task.
+    Rows are averaged, and in each the tokens from the second repetition on.
+
+    Variants: `paper` penalises every token of the second and later repetitions. `released` leaves out the first token
+    of the second one. Not here: the released option `mse`, whose rows without a penalty are pushed to p = 0.
+
+    Controls: `mle.continued`, and decoders that suppress repetition without training.
+
+    Args:
+        backbone: any.
+        mix: share of the steps that are on repeated spans, 0 to 1.
+        decay: what a probability should be as a share of that of one repetition before, 0 to 1.
+        span: tokens of a span at most; a third of a running text at most, half of the most target tokens otherwise.
+        variant: which tokens are penalised.
+    """
+
+    name: ClassVar[str] = "ditto"
+    paper: ClassVar[str] = "Xu et al. 2022"
+    parent: ClassVar[str] = "mle"
+    min_target_tokens: ClassVar[int] = 8
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        mix: Share = 0.5,
+        decay: Share = 0.5,
+        span: Positive = 16,
+        variant: Literal["paper", "released"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        self.mix, self.decay, self.span, self.variant = mix, decay, span, variant
+
+    def head_loss(self, rows: Rows, head: Head) -> Losses:
+        """-log p of the target, [n]: the loss of the steps that are not on repeated spans."""
+        at_target = head.at(rows.targets)
+        return head.lse - at_target, {}
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        """Maximum likelihood or the repetition loss, as the step has drawn."""
+        if draw(self.run_seed, "coin", batch["step"]) >= self.mix:
+            return super().step_loss(batch)
+        place = draw(self.run_seed, "span", batch["step"])
+        spans = repeated_spans(self, batch, self.span, place)
+        if not spans:
+            return self._nothing(batch)
+        states = self.states(scoring_batch(self, batch, [span.written for span in spans]))
+        lags = lags_of(spans, states.targets, skipped=int(self.variant == "released"))
+        is_penalised = (lags > 0).double()  # [B, T]
+        mean = is_penalised / is_penalised.sum(1, keepdim=True).clamp_min(1)
+        return self.repetition_loss(states, lags, mean * (batch["step_tokens"] / batch["step_rows"]))
+
+    def repetition_loss(self, states: States, lags: Tensor, weights: Tensor) -> LossSum:
+        """Sum the weighted penalties of texts.
+
+        Args:
+            states: of texts whose tokens are all targets.
+            lags: [B, T] how many places before it the same token of the span stands, 0 where there is no penalty.
+            weights: [B, T] of the penalties.
+        """
+        probabilities = torch.zeros(lags.shape, dtype=torch.float64, device=lags.device)  # [B, T]
+        with torch.no_grad():
+            for rows, nll in self.nll(states.detached()):
+                probabilities[rows.start + rows.group, rows.position] = (-nll).exp().double()
+        before = probabilities.gather(1, torch.arange(lags.shape[1], device=lags.device) - lags)  # [B, T]
+
+        def penalties(rows: Rows, head: Head) -> Losses:
+            at_target, place = head.at(rows.targets), (rows.start + rows.group, rows.position)
+            probability = (at_target - head.lse).exp()
+            gap = (probability - self.decay * before[place].to(probability.dtype)).abs()
+            return -weights[place].to(gap.dtype) * (1 - gap).clamp_min(FLOOR).log(), {}
+
+        penalised = replace(states, targets=states.targets.masked_fill(lags == 0, IGNORED))
+        loss = self.summed(penalised, penalties)
+        return replace(loss, terms={"repetition": loss.total.detach()})
+
+    def _nothing(self, batch: Batch) -> LossSum:
+        """A zero whose graph reaches every parameter: all ranks wait for each other's gradients."""
+        first_row: Any = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
+        states = self.states(first_row)
+        return self.loss(replace(states, targets=torch.full_like(states.targets, IGNORED)))
+
+
+def lags_of(spans: Sequence[RepeatedSpan], targets: Tensor, *, skipped: int = 0) -> Tensor:
+    """Return how many places before each token the same token of its span stands, 0 where there is no penalty, [B, T].
+
+    Args:
+        spans: a text for each row.
+        targets: [B, T] their tokens, IGNORED elsewhere.
+        skipped: how many tokens of the second repetition have no penalty.
+    """
+    lags = torch.zeros_like(targets)
+    flat: list[int] = []
+    for text in spans:
+        free = min(text.period + skipped, len(text.written.tokens))
+        flat += [0] * free + [text.period] * (len(text.written.tokens) - free)
+    lags[targets != IGNORED] = lags.new_tensor(flat)
+    return lags

@@ -1,0 +1,109 @@
+"""EMO: a wrong token costs less the nearer its embedding is to that of the target.
+
+    d    = sum_i p_i (1 - cos(e_i, e_y)),    e the output embedding of the model it starts from, frozen
+    loss = (-log p_y + r d) / 2,             r = -log p_y / d, taken as a constant
+
+Shapes: n positions of a slice, V vocabulary, D width of a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from bench.base.seeds import seed_of
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+
+LEAST = 1e-30
+"""What a loss is divided by where there is no distance: the quotient is finite in float32."""
+
+RELEASED_EPSILON = 1e-10
+"""What the released code adds to the distance in the ratio."""
+
+
+class EMO(Objective):
+    """Half negative log-likelihood, half an upper bound of the earth mover's distance between embeddings.
+
+    Source: Ren et al. 2024 (arXiv 2310.04691), read in the released code (emo_patch.py, gpt2.py); where in the paper
+    the equations stand is not known here. The value of the loss is the negative log-likelihood, so a curve of it shows
+    nothing: only the gradient differs. With orthogonal embeddings d = 1 - p_y.
+
+    The embedding is a frozen copy of the softmax weight of the model that training starts from. On a random model the
+    distances would be noise, so the method is fine-tuned from maximum likelihood or runs on a pretrained backbone. Of a
+    head that is no matrix product it copies the input embedding.
+
+    Variants: `paper` divides by d; `released` by d + 1e-10, so that the second half has no weight where the model is
+    certain. The 1e-15 by which the released code smooths the one-hot target is below float32 and left out.
+
+    Controls: `mle.continued`, the same steps of maximum likelihood, and `emo.shuffled`, where each token has the
+    embedding of another one: what is left of a gain then is not due to the meaning of tokens.
+
+    Args:
+        backbone: any.
+        variant: how the ratio is computed.
+        embedding: `own`, or `shuffled` over tokens, drawn by the seed of the run.
+    """
+
+    name: ClassVar[str] = "emo"
+    paper: ClassVar[str] = "Ren et al. 2024"
+    parent: ClassVar[str] = "mle"
+
+    directions: Tensor  # [V, D] embedding of each token at length 1; stored in checkpoints, never trained
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        variant: Literal["paper", "released"] = "paper",
+        embedding: Literal["own", "shuffled"] = "own",
+    ) -> None:
+        super().__init__(backbone)
+        self.variant, self.embedding = variant, embedding
+        self.register_buffer("directions", self._directions())
+
+    def warm_start(self, batches: Iterable[Batch]) -> None:
+        """Copy the embedding of the model that training starts from."""
+        self.directions.copy_(self._directions())
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        """Mean of negative log-likelihood and scaled distance, [n]."""
+        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+        distance = expected_distance(log_probs, targets, self.directions)
+        divisor = distance.clamp_min(LEAST)
+        if self.variant == "released":
+            divisor = distance + RELEASED_EPSILON
+        return (nll + (nll / divisor).detach() * distance) / 2
+
+    def _directions(self) -> Tensor:
+        """The embedding of the backbone as it is now, each token's at length 1, [V, D]."""
+        head = self.backbone.linear_head()
+        weight = self.backbone.embedding() if head is None else head.weight
+        directions = normalize(weight.detach(), dim=1)
+        if self.embedding == "shuffled":
+            generator = torch.Generator().manual_seed(seed_of(self.run_seed, "shuffled embedding"))
+            order = torch.randperm(len(directions), generator=generator)
+            directions = directions[order.to(directions.device)]
+        return directions
+
+
+def expected_distance(log_probs: Tensor, targets: Tensor, directions: Tensor) -> Tensor:
+    """Mean over the model's tokens of 1 - cos(e_i, e_y), [n]; not below 0, and exactly 0 for the target itself.
+
+    The cosines need no gradient, so this costs one product over the vocabulary, in the type of `log_probs`.
+
+    Args:
+        log_probs: [n, V].
+        targets: [n].
+        directions: [V, D], rows of length 1.
+    """
+    with torch.no_grad(), torch.autocast(device_type=log_probs.device.type, enabled=False):
+        directions = directions.to(log_probs.dtype)
+        distances = torch.addmm(directions.new_ones(1, 1), directions[targets], directions.T, alpha=-1)  # [n, V]
+        distances.clamp_min_(0).scatter_(1, targets[:, None], 0)
+    return torch.linalg.vecdot(log_probs.exp(), distances)

@@ -1,0 +1,111 @@
+"""GOLD: policy gradient on the true texts: tokens that begin a likely rest of a text count more.
+
+    loss = - w_t Q_t log p(x_t),    w_t = max(p(x_t), floor) as a constant,    Q_t = sum over k of gamma^k r_{t+k}
+
+    r = max(p_MLE(x), least)                    reward `s`: the rewards of a text are a sum of probabilities
+    r = max(log p_MLE(x) - baseline, least)     reward `p`: their sum is the logarithm of a product
+
+Shapes: n positions of a slice, B rows, T positions of a row.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Amount, Share
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.chunks import Losses, LossSum
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, States
+from bench.models.functional.returns import discounted_returns, rewards
+
+RELEASED_HORIZON = 5
+"""How many later rewards the released code adds."""
+
+
+class GOLD(Objective):
+    """Off-policy policy gradient from demonstrations: cross-entropy weighted by policy and by later rewards.
+
+    Source: Pang and He 2021 (arXiv 2009.07839), read in the released code (label_smoothed_cross_entropy.py) and its
+    scripts. The body of the paper was not read: that its sum runs to the end of a text rests on memory, so no claim of
+    the paper is tested.
+
+    The rewards come from a frozen model of maximum likelihood, the one that training starts from. The released code
+    weighs by a copy of the policy that is some thousand updates old; here it is the policy itself. Its label smoothing
+    of 0.1 is left out.
+
+    Variants: `paper` adds the rewards to the end of a text. `released` adds those of the next 5 tokens and, behind the
+    end, that of a token with p = 1. Positions without a target are skipped in both. `gold.p` has the reward `p`.
+
+    Its settings for XSum: floor 0.15, least 0.1, and baseline -10 with the reward `p`.
+
+    Without rewards and floor it is DFT. Control: `mle.continued`.
+
+    Args:
+        backbone: any.
+        reward: `s` of probabilities, `p` of their logarithms.
+        floor: smallest weight by the policy, 0 to 1.
+        least: smallest reward, at least 0.
+        baseline: what is taken from a log-probability; with the reward `p` only.
+        gamma: discount of a reward for each token it comes later, 0 to 1.
+        variant: how far rewards are added.
+    """
+
+    name: ClassVar[str] = "gold"
+    paper: ClassVar[str] = "Pang and He 2021"
+    parent: ClassVar[str] = "mle"
+    second: ClassVar[str] = "mle"
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        reward: Literal["s", "p"] = "s",
+        floor: Share = 0.15,
+        least: Amount = 0.1,
+        baseline: float = -10.0,
+        gamma: Share = 1.0,
+        variant: Literal["paper", "released"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        self.reward, self.floor, self.least, self.baseline = reward, floor, least, baseline
+        self.gamma, self.variant = gamma, variant
+
+    def loss(self, states: States) -> LossSum:
+        """Sum over target tokens; the frozen model reads whole rows first, since a weight needs what comes later."""
+        returns = self._returns(states)
+
+        def weighted(rows: Rows, head: Head) -> Losses:
+            at_target = head.at(rows.targets)
+            nll = head.lse - at_target
+            weights = self.policy(rows, nll).clamp_min(self.floor) * returns[rows.start + rows.group, rows.position]
+            return weights.to(nll.dtype) * nll, {}
+
+        return self.summed(states, weighted)
+
+    def policy(self, rows: Rows, nll: Tensor) -> Tensor:
+        """Probability of the target under the model that weighs, without gradient, [n]: that of this model."""
+        return (-nll).exp().detach()
+
+    def mle_probabilities(self, states: States) -> Tensor:
+        """Probability of each target under the frozen model, [B, T] float64, 1 where there is none."""
+        second = self.second_model
+        assert states.second is not None
+        found = torch.ones(states.targets.shape, dtype=torch.float64, device=states.targets.device)
+        with torch.no_grad():
+            for rows, nll in second.nll(states.second()):
+                found[rows.start + rows.group, rows.position] = (-nll.double()).exp()
+        return found
+
+    def _returns(self, states: States) -> Tensor:
+        """Q of each position with a target, [B, T] float64."""
+        values = rewards(self.mle_probabilities(states), self.reward, self.least, self.baseline)
+        is_target = states.targets != IGNORED
+        if self.variant == "paper":
+            return discounted_returns(values, is_target, self.gamma)
+        of_certain = {"s": 1.0, "p": -self.baseline}[self.reward]  # the reward of p = 1
+        return discounted_returns(values, is_target, self.gamma, RELEASED_HORIZON, max(of_certain, self.least))

@@ -1,0 +1,102 @@
+"""MTP: each state predicts several tokens ahead, by heads of their own over one trunk and one softmax.
+
+    loss = sum over i = 1 .. n of  -log P_i(x_{t+i} | x_1 .. x_t),    P_1 the model that is evaluated and decodes
+
+Shapes: B batch rows, T positions of a row, D width of a state, n heads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bench.base.options import Positive
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.chunks import Losses, LossSum
+from bench.models.core.host import HostTokens, to_device
+from bench.models.core.states import IGNORED, Rows, States
+from bench.models.mle import MLE
+
+EXPANSION = 4
+"""Width inside a head as a multiple of that of a state."""
+
+
+class MTP(MLE):
+    """Cross-entropy on the next token, and on the ones behind it from the same state; a plain sum.
+
+    Source: Gloeckle et al. 2024 (arXiv 2404.19737). The body of the paper was not read: that the losses are summed
+    without weights, that all heads share the softmax, and n = 4 are from memory, so no claim of the paper is tested.
+
+    Two things are this suite's own. In the paper a head is a layer of a transformer; here it is a residual MLP on the
+    state, which needs no attention mask and fits every backbone. And the first head is the trunk itself, so that the
+    model that is compared has the size and the cost of any other one. Its further heads are there in training only;
+    decoding several tokens at once with them is not.
+
+    A position without a target predicts nothing, and nothing is predicted where there is no target. The sum of all
+    heads is divided by the targets of the first.
+
+    `heads=1` is `mle`, what it is compared with.
+
+    Args:
+        backbone: any that does not copy.
+        heads: n, how many tokens ahead the furthest head looks, at least 1.
+    """
+
+    name: ClassVar[str] = "mtp"
+    paper: ClassVar[str] = "Gloeckle et al. 2024"
+    runs_on_copying: ClassVar[bool] = False
+
+    def __init__(self, backbone: Backbone, *, heads: Positive = 4) -> None:
+        super().__init__(backbone)
+        width = backbone.width
+        self.later_heads = nn.ModuleList()
+        for _ in range(heads - 1):
+            layers = nn.Linear(width, EXPANSION * width), nn.GELU(), nn.Linear(EXPANSION * width, width)
+            self.later_heads.append(nn.Sequential(*layers))
+
+    def loss(self, states: States) -> LossSum:
+        """Sum over heads and their targets; head by head where the fast form runs."""
+        if self.fused_head(states) is None:
+            return super().loss(states)
+        of_heads = [super().loss(states)]
+        for distance, head in enumerate(self.later_heads, 1):
+            seen = replace(states, hidden=states.hidden + head(states.hidden))
+            of_heads.append(super().loss(states_ahead(seen, distance)))
+        terms = {f"head_{number}": loss.total.detach() for number, loss in enumerate(of_heads, 1)}
+        return LossSum(torch.stack([loss.total for loss in of_heads]).sum(), of_heads[0].n_target_tokens, terms)
+
+    def position_loss(self, rows: Rows) -> Losses:
+        """The plain form: losses of all heads at each position, [n]."""
+        total, _ = super().position_loss(rows)
+        terms = {"head_1": total}
+        for distance, head in enumerate(self.later_heads, 1):
+            targets = target_ahead(rows, distance)
+            log_probs = self.log_probs(replace(rows, hidden=rows.hidden + head(rows.hidden)))
+            nll = -log_probs.gather(1, targets.clamp_min(0)[:, None]).squeeze(1)
+            terms[f"head_{distance + 1}"] = nll.masked_fill(targets == IGNORED, 0)
+            total = total + terms[f"head_{distance + 1}"]
+        return total, terms
+
+
+def target_ahead(rows: Rows, distance: int) -> Tensor:
+    """Return the target so many places behind each position, IGNORED where there is none, [n]."""
+    places = rows.position + distance
+    n_places = rows.group_targets.shape[1]
+    targets = rows.group_targets[rows.group, places.clamp_max(n_places - 1)]
+    return targets.masked_fill(places >= n_places, IGNORED)
+
+
+def states_ahead(states: States, distance: int) -> States:
+    """Return states whose targets are so many positions further on, where a position has a target of its own."""
+    known = states.on_host()
+    targets = np.full_like(known.targets, IGNORED)  # [B, T]
+    further = known.targets[:, distance:]
+    targets[:, : further.shape[1]] = further
+    targets[known.targets == IGNORED] = IGNORED
+    moved: Tensor = to_device({"targets": targets}, states.targets.device)["targets"]
+    host = HostTokens(moved, targets, lambda: known.memory_tokens, lambda: known.readable)
+    return replace(states, targets=moved, host=host)

@@ -1,0 +1,202 @@
+"""DITTO as a class: golden vectors, the texts it makes, which tokens are penalised, steps and micro-batches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.backbones.backbone import Batch
+from bench.models.core.chunks import LossSum
+from bench.models.core.continuations import Written, scoring_batch
+from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
+from bench.models.core.run_context import RunContext
+from bench.models.core.states import IGNORED
+from bench.models.ditto import Ditto, lags_of
+from bench.models.mle import MLE
+from bench.models.ul_seq import draw
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import ModernCase, modern_case
+from tests.models.still import KINDS
+
+CASES = ["ditto_0", "ditto_1"]
+VARIANTS: list[Any] = ["paper", "released"]
+WHAT = ["running", "gpt2", "bart"]
+MOST = 12
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def made(kind: str, *, mix: float = 1.0, span: int = 3, **options: Any) -> Ditto:
+    objective = Ditto(still.backbone(kind), mix=mix, span=span, **options)
+    objective.setup_run(RunContext(max_target=MOST))
+    return objective
+
+
+def running(rows: slice = slice(None)) -> Batch:
+    """Running text behind a start token, 9 to 13 tokens."""
+    given = [[1, *range(5 + row, 14 + 2 * row)] for row in range(4)][rows]
+    return still.rows_of(given, [[IGNORED, *row[1:]] for row in given])
+
+
+def batches(what: str, rows: slice = slice(None)) -> Batch:
+    return running(rows) if what == "running" else still.batch(what, rows)
+
+
+def backbone_of(what: str) -> str:
+    return "gpt2" if what == "running" else what
+
+
+def stepped(objective: Ditto, batch: Batch, *, step: int = 3, whole: Batch | None = None) -> LossSum:
+    """The loss of a micro-batch of a step."""
+    of = batch if whole is None else whole
+    tokens = int((of["labels"] != IGNORED).sum())
+    return objective.step_loss({**batch, "step": step, "step_rows": len(of["labels"]), "step_tokens": tokens})
+
+
+def golden_lags(case: ModernCase, variant: str) -> Tensor:
+    """Each row repeats a span behind a prefix; a state predicts the token behind its own."""
+    lags = torch.zeros_like(case["targets"])
+    for row, (prefix, period) in enumerate(zip(case.params["prefix"], case.params["period"], strict=True)):
+        tokens = case["targets"][row, prefix - 1 :]
+        span = RepeatedSpan(Written(row, [0] * prefix, tokens[tokens != IGNORED].tolist()), period)
+        lags[row, prefix - 1 :] = lags_of([span], tokens[None], skipped=int(variant == "released"))[0]
+    return lags
+
+
+class TestGolden:
+    @pytest.mark.parametrize(("variant", "suffix"), [("paper", ""), ("released", "_as_coded")])
+    @pytest.mark.parametrize("name", CASES)
+    def test_value_and_gradient(self, name: str, variant: str, suffix: str) -> None:
+        case = modern_case(name)
+        real = case["targets"] != IGNORED
+        objective = Ditto(GivenLogits(case["logits"][real]), decay=case.params["lam"])
+        states = objective.states(batch_of(case["targets"]))
+        lags = golden_lags(case, variant)
+        found = objective.repetition_loss(states, lags, torch.ones(lags.shape, dtype=torch.float64))
+        torch.testing.assert_close(found.total, case[f"rows{suffix}"].nansum(), **EXACT)
+        (gradient,) = torch.autograd.grad(found.total, objective.backbone.logits)  # type: ignore[arg-type]
+        torch.testing.assert_close(gradient, case[f"grad_logits{suffix}"][real], rtol=1e-8, atol=1e-10)
+
+
+class TestTexts:
+    def test_running_text(self) -> None:
+        """The span before is the prefix, and a text gets the length of its row."""
+        objective = made("gpt2")
+        spans = repeated_spans(objective, running(), 3, 0.0)
+        assert [span.written.prompt for span in spans] == [[1, 5, 6, 7], [1, 6, 7, 8], [1, 7, 8, 9], [1, 8, 9, 10]]
+        assert spans[0].written.tokens == [8, 9, 10, 8, 9, 10]
+        assert [len(span.written.prompt + span.written.tokens) for span in spans] == [10, 11, 12, 13]
+        last = repeated_spans(objective, running(), 3, 0.999)[0]
+        assert (last.written.prompt, last.written.tokens[:3]) == ([1, 8, 9, 10], [11, 12, 13])
+
+    def test_short_text(self) -> None:
+        """It is repeated at least once, or left alone."""
+        given = [[1, 5, 6, 7], [1, 5, 6]]
+        (span,) = repeated_spans(made("gpt2"), still.rows_of(given, [[IGNORED, *row[1:]] for row in given]), 3, 0.0)
+        assert span == RepeatedSpan(Written(0, [1, 5], [6, 6]), 1)
+
+    def test_behind_a_source(self) -> None:
+        """A span of the target up to the longest target; the end token is not repeated."""
+        end = still.backbone("gpt2").model.config.eos_token_id
+        given = still.rows_of([[1, 9, 9, 5, 6, end]], [[IGNORED, IGNORED, IGNORED, 5, 6, end]])
+        (span,) = repeated_spans(made("gpt2"), given, 8, 0.0)
+        assert span == RepeatedSpan(Written(0, [1, 9, 9], [5, 6] * 6), 2)
+
+    def test_encoder_decoder(self) -> None:
+        objective = made("bart", span=50)
+        end = objective.backbone.model.config.eos_token_id
+        given: Any = {**still.rows_of([[9, 9]], [[5, 6, 7, 8, 9, 10, 11, end]])}
+        (span,) = repeated_spans(objective, given, 50, 0.999)
+        assert span == RepeatedSpan(Written(0, [], [6, 7, 8, 9, 10, 11] * 2), 6)
+
+
+class TestSteps:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("what", WHAT)
+    def test_by_hand(self, what: str, variant: Any) -> None:
+        """Value and every gradient are those of a loop over texts, one forward pass each."""
+        objective = made(backbone_of(what), variant=variant)
+        found = stepped(objective, batches(what))
+        still.assert_same_gradients(objective, found.total, by_hand(objective, batches(what), variant))
+
+    @pytest.mark.parametrize("what", WHAT)
+    def test_micro_batches(self, what: str) -> None:
+        objective, whole = made(backbone_of(what)), batches(what)
+        parts = [stepped(objective, batches(what, rows), whole=whole).total for rows in (slice(0, 2), slice(2, 9))]
+        torch.testing.assert_close(torch.stack(parts).sum(), stepped(objective, whole).total, **EXACT)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_other_steps_are_maximum_likelihood(self, kind: str) -> None:
+        objective = made(kind, mix=0.0)
+        expected = MLE(objective.backbone).step_loss(still.batch(kind)).total
+        torch.testing.assert_close(stepped(objective, still.batch(kind)).total, expected, **EXACT)
+
+    def test_share_of_steps(self) -> None:
+        objective = made("gpt2", mix=0.5)
+        drawn = ["repetition" in stepped(objective, running(slice(0, 1)), step=step).terms for step in range(60)]
+        assert 18 <= sum(drawn) <= 42
+
+    def test_nothing_to_repeat(self) -> None:
+        """A zero, whose gradients are zeros."""
+        objective, given = made("gpt2"), still.rows_of([[1, 5, 6]], [[IGNORED, 5, 6]])
+        found = stepped(objective, given)
+        assert found.total == 0
+        assert not any(gradient.any() for gradient in still.gradients(objective, found.total))
+
+    def test_no_target(self) -> None:
+        objective, given = made("gpt2"), still.batch("gpt2")
+        given["labels"] = torch.full_like(given["labels"], IGNORED)
+        found = stepped(objective, given)
+        assert found.total == 0
+        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
+
+
+def by_hand(objective: Ditto, batch: Batch, variant: str) -> Tensor:
+    """The mean over rows of the mean over penalised tokens, scaled to the target tokens of the step."""
+    totals = []
+    for span in repeated_spans(objective, batch, objective.span, draw(0, "span", 3)):
+        states = objective.states(scoring_batch(objective, batch, [span.written]))
+        log_p = objective.backbone.head(states.hidden[0]).log_softmax(-1)
+        first = len(span.written.prompt[1:])
+        at = [log_p[first + place, token].exp() for place, token in enumerate(span.written.tokens)]
+        penalised = range(span.period + (variant == "released"), len(at))
+        terms = [-torch.log(1 - (at[place] - 0.5 * at[place - span.period].detach()).abs()) for place in penalised]
+        totals.append(torch.stack(terms).mean())
+    n_targets = int((batch["labels"] != IGNORED).sum())
+    return torch.stack(totals).sum() * n_targets / len(batch["labels"])
+
+
+class TestCertainty:
+    def test_bounded(self) -> None:
+        """A token that became certain behind a first time without any chance costs 46 nats, not infinitely many."""
+        logits = torch.zeros(2, 4, dtype=torch.float64)
+        logits[0, 1], logits[1, 1] = -2000.0, 2000.0
+        objective = Ditto(GivenLogits(logits))
+        states = objective.states(batch_of(torch.tensor([[1, 1]])))
+        lags, weights = torch.tensor([[0, 1]]), torch.ones(1, 2, dtype=torch.float64)
+        found = objective.repetition_loss(states, lags, weights)
+        assert float(found.total.detach()) == pytest.approx(-math.log(1e-20))
+        (gradient,) = torch.autograd.grad(found.total, objective.backbone.logits)  # type: ignore[arg-type]
+        assert gradient.isfinite().all()
+
+    def test_half_as_likely_costs_nothing(self) -> None:
+        logits = torch.zeros(2, 4, dtype=torch.float64)  # p = 1/4, then 1/8
+        logits[1, 1] = math.log(3 / 7)
+        objective = Ditto(GivenLogits(logits))
+        states = objective.states(batch_of(torch.tensor([[1, 1]])))
+        weights = torch.ones(1, 2, dtype=torch.float64)
+        found = objective.repetition_loss(states, torch.tensor([[0, 1]]), weights)
+        assert found.total.abs() < 1e-12
+
+
+def test_room_of_a_run() -> None:
+    """The most target tokens are those of the run."""
+    objective = made("gpt2")
+    objective.setup_run(replace(objective.run_context, max_target=6))
+    lengths = {len(span.written.tokens) for span in repeated_spans(objective, still.batch("gpt2"), 3, 0.0)}
+    assert lengths == {6}

@@ -1,0 +1,167 @@
+"""EMO as a class: golden vectors, what its loss is equal to, and where its embedding comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from bench.models.core.run_context import RunContext
+from bench.models.core.states import IGNORED
+from bench.models.emo import EMO, expected_distance
+from bench.models.mle import MLE
+from bench.store.checkpoints import load_part
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import modern_case
+from tests.models.still import KINDS, batch
+
+CASES = ["emo_0", "emo_1"]
+VARIANTS: list[Any] = ["paper", "released"]
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def made(kind: str, seed: int = 0, **options: Any) -> EMO:
+    return EMO(still.backbone(kind, seed), **options)
+
+
+def over(logits: Tensor, directions: Tensor | None = None, **options: Any) -> EMO:
+    """Over given logits; without directions every token is at a right angle to every other."""
+    objective = EMO(GivenLogits(logits), **options)
+    if directions is not None:
+        objective.directions = directions
+    return objective
+
+
+def gradient(objective: Any, targets: Tensor) -> Tensor:
+    """Of the sum by the given logits."""
+    total = objective.step_loss(batch_of(targets)).total
+    (found,) = torch.autograd.grad(total, objective.backbone.logits)
+    return found
+
+
+class TestGolden:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("name", CASES)
+    def test_value_and_gradient(self, name: str, variant: Any) -> None:
+        case = modern_case(name)
+        targets = case["targets"]
+        real = targets != IGNORED
+        objective = over(case["logits"][real], normalize(case["embedding"], dim=1), variant=variant)
+        found = objective.step_loss(batch_of(targets))
+        torch.testing.assert_close(found.total, case["rows"][real].sum(), rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(
+            gradient(objective, targets),
+            case["grad_logits"][real],
+            rtol=1e-6 if variant == "paper" else 1e-5,
+            atol=1e-9,
+        )
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_distance(self, name: str) -> None:
+        case = modern_case(name)
+        real = case["targets"] != IGNORED
+        directions = normalize(case["embedding"], dim=1)
+        found = expected_distance(case["logits"][real].log_softmax(-1), case["targets"][real], directions)
+        torch.testing.assert_close(found, case["distance"][real], **EXACT)
+
+
+class TestIdentities:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_value_is_the_nll_and_the_gradient_is_not(self, kind: str) -> None:
+        objective = made(kind)
+        expected = MLE(objective.backbone).step_loss(batch(kind)).total
+        found = objective.step_loss(batch(kind)).total
+        torch.testing.assert_close(found, expected, **EXACT)
+        pairs = zip(still.gradients(objective, found), still.gradients(objective, expected), strict=True)
+        assert not all(torch.allclose(one, other, rtol=1e-3) for one, other in pairs)
+
+    def test_orthogonal_embeddings(self) -> None:
+        """Then the distance is 1 - p of the target."""
+        case = modern_case("emo_1")
+        targets = case["targets"][case["targets"] != IGNORED]
+        logits = case["logits"][case["targets"] != IGNORED].requires_grad_()
+        log_p = logits.log_softmax(-1).gather(1, targets[:, None]).squeeze(1)
+        missing = 1 - log_p.exp()
+        (expected,) = torch.autograd.grad(((-log_p + (-log_p / missing).detach() * missing) / 2).sum(), logits)
+        torch.testing.assert_close(gradient(over(logits), targets[None]), expected, rtol=1e-9, atol=1e-12)
+
+    def test_a_near_token_is_pushed_down_less(self) -> None:
+        """Of two wrong tokens that are as likely."""
+        directions = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.8, 0.6], [-1.0, 0.0]], dtype=torch.float64)
+        objective = over(torch.zeros(1, 4, dtype=torch.float64), directions)
+        (found,) = gradient(objective, torch.tensor([[1]]))
+        assert found[2] < found[0] < found[3]
+
+
+class TestCertainty:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_no_probability_left(self, variant: Any) -> None:
+        """In float32 the target has all of it: no loss, and no gradient that is not finite."""
+        logits = torch.zeros(1, 4)
+        logits[0, 1] = 200.0
+        objective = over(logits, variant=variant)
+        assert objective.step_loss(batch_of(torch.tensor([[1]]))).total == 0
+        assert gradient(objective, torch.tensor([[1]])).abs().max() < 1e-6
+
+    def test_released_gives_certain_tokens_half(self) -> None:
+        """Its ratio goes to zero with the distance; the paper's does not."""
+        logits = torch.zeros(1, 4, dtype=torch.float64)
+        logits[0, 1] = 34.0
+        for variant, share in (("paper", 1.0), ("released", 0.5)):
+            objective = over(logits, variant=variant)
+            nll = -logits.log_softmax(-1)[0, 1]
+            found = objective.step_loss(batch_of(torch.tensor([[1]]))).total
+            assert float(found.detach() / nll) == pytest.approx(share, abs=1e-3)
+
+    def test_a_wrong_token_with_the_embedding_of_the_target(self) -> None:
+        """No distance, and all of a loss: half of it is left, and it is finite."""
+        logits = torch.zeros(1, 2)
+        logits[0, 0] = 50.0
+        found = over(logits, torch.ones(2, 1)).step_loss(batch_of(torch.tensor([[1]]))).total
+        assert float(found.detach()) == pytest.approx(25.0)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_no_target(self, variant: Any) -> None:
+        objective, given = made("gpt2", variant=variant), batch("gpt2")
+        given["labels"] = torch.full_like(given["labels"], IGNORED)
+        found = objective.step_loss(given)
+        assert found.total == 0
+        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
+
+
+class TestEmbedding:
+    def test_is_that_of_the_parent(self) -> None:
+        """A cell that starts from another has its head, whatever weights it was made with."""
+        parent, objective = MLE(still.backbone("gpt2", seed=1)), made("gpt2", seed=0)
+        is_new = load_part(objective, parent.state_dict(), Path("parent"))
+        assert is_new, "or nobody would call warm_start"
+        objective.warm_start(())
+        expected = normalize(parent.backbone.head_parameters()[0].detach(), dim=1)
+        torch.testing.assert_close(objective.directions, expected, **EXACT)
+
+    def test_is_frozen_and_stored(self) -> None:
+        objective = made("gpt2")
+        before = objective.directions.clone()
+        with torch.no_grad():
+            objective.backbone.embedding().mul_(2).add_(1)
+        assert torch.equal(objective.directions, before)
+        assert "directions" in objective.state_dict()
+        assert not objective.own_parameters()
+
+    def test_shuffled(self) -> None:
+        """The same directions, of other tokens, drawn by the seed."""
+        own, shuffled = made("gpt2"), made("gpt2", embedding="shuffled")
+        first = shuffled.directions.clone()
+        is_own = (first == own.directions).all(1)
+        assert is_own.float().mean() < 0.2
+        torch.testing.assert_close(first.sort(0).values, own.directions.sort(0).values, **EXACT)
+        shuffled.warm_start(())
+        assert torch.equal(shuffled.directions, first)
+        shuffled.setup_run(RunContext(seed=1))
+        shuffled.warm_start(())
+        assert not torch.equal(shuffled.directions, first)
