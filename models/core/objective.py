@@ -69,8 +69,8 @@ class Objective(Trainable):
 
     - `log_probs(rows) -> [n, V]`: the model's next-token distribution; sums to one for every method.
     - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
-    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
-      log-sum-exp and a few columns; the same value without ever keeping [n, V].
+    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only what a `Head`
+      has, such as their log-sum-exp and a few columns; the same value without ever keeping [n, V].
     - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
     - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `loss(states) -> LossSum`: only for a term that is not a sum over positions (then `batch_invariant = False`),
@@ -303,7 +303,7 @@ class Objective(Trainable):
         """Whether `head_loss` is the loss.
 
         It is when a method defines it, unless a class derived from that method redefines the plain form, `row_loss` or
-        `log_probs`, without a new `head_loss`.
+        `log_probs`, without a new `head_loss`. A method whose fast form is of some options only redefines this.
         """
         for kind in type(self).__mro__:
             if "head_loss" in vars(kind):
