@@ -75,10 +75,12 @@ class FusedHead:
 
     def mean(self, weights: Tensor | None = None) -> Tensor:
         """Mean logit over the vocabulary, [n]."""
+        logits = self._logits()
         if weights is None:
-            leaf = self._logits().mean(1).requires_grad_()
+            leaf = logits.mean(1).requires_grad_()
         else:
-            leaf = (self._logits() @ weights).requires_grad_()
+            weights = weights.to(logits)
+            leaf = torch.cat([(part * weights).sum(1) for part in self._parts()]).requires_grad_()
         self._means.append((weights, leaf))
         return leaf
 

@@ -213,7 +213,7 @@ class PlainHead:
         """Mean logit over the vocabulary, [n]."""
         if weights is None:
             return self.logits.mean(1)
-        return self.logits @ weights
+        return (self.logits * weights.to(self.logits)).sum(1)  # a product of matrices would lose digits under autocast
 
     def at(self, index: Tensor) -> Tensor:
         """Logits of some tokens, of the shape of `index`."""
