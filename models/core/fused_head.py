@@ -5,19 +5,17 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.head import checked_temperature, largest, product_dtype, sum_dtype
-
-PARTS = 8
-"""Parts of a slice that are worked on one after the other where a copy of the logits is needed, which is then small."""
+from bench.models.functional.row_parts import row_parts
 
 LOWEST = -1e9
-"""Stands for z - peak where its exponential is 0: finite, so that their product is 0."""
+"""Stands for the logarithm of an exponential that is 0: finite, so that their product is 0."""
 
 Factors = dict[float, tuple[Tensor, Tensor | None]]
 """By temperature: what exp((z - peak) / beta) is multiplied by in a gradient, a constant and a slope over z, [n, 1]."""
@@ -69,7 +67,10 @@ class FusedHead:
         """Expected logit under softmax(z / beta), [n]."""
         if beta not in self._expected:
             mass = self._mass(beta)
-            sums = [(self._weights(part, beta) * self._below_peak(part)).sum(1, keepdim=True) for part in self._parts()]
+            sums = [
+                self._below_peak(part).mul_(self._weights(part, beta)).sum(1, keepdim=True)
+                for part in row_parts(self._buffer)
+            ]
             self._expected[beta] = torch.cat(sums).div_(mass).add_(self._peaks()).squeeze(1).requires_grad_()
         return self._expected[beta]
 
@@ -80,7 +81,7 @@ class FusedHead:
             leaf = logits.mean(1).requires_grad_()
         else:
             weights = weights.to(logits)
-            leaf = torch.cat([(part * weights).sum(1) for part in self._parts()]).requires_grad_()
+            leaf = torch.cat([(part * weights).sum(1) for part in row_parts(self._buffer)]).requires_grad_()
         self._means.append((weights, leaf))
         return leaf
 
@@ -157,15 +158,15 @@ class FusedHead:
             self._buffer.mul_(factors[self._beta][0])
             return
         start = 0
-        for part in self._parts():
+        for part in row_parts(self._buffer):
             rows = slice(start, start + len(part))
-            total = torch.zeros_like(part)
+            terms = []  # [m, V] each
             for beta, (constant, slope) in factors.items():
                 factor = constant[rows]
                 if slope is not None:
                     factor = self._below_peak(part).mul_(slope[rows]).add_(factor)
-                total.addcmul_(self._weights(part, beta), factor)
-            part.copy_(total)
+                terms.append(self._weights(part, beta) * factor)
+            part.copy_(sum(terms[1:], start=terms[0]))
             start += len(part)
 
     def _add_mean(self, weights: Tensor | None, of_mean: Tensor | None) -> None:
@@ -177,10 +178,6 @@ class FusedHead:
         else:
             self._buffer.addr_(of_mean, weights)
 
-    def _parts(self) -> Iterator[Tensor]:
-        """Yield parts of the buffer, views [m, V] of some rows."""
-        yield from self._buffer.split(max(1, -(-len(self._buffer) // PARTS)))
-
     def _weights(self, part: Tensor, beta: float) -> Tensor:
         """Return exp((z - peak) / beta) of a part whose temperature is as high or higher, [m, V]."""
         if beta == self._beta:
@@ -188,8 +185,11 @@ class FusedHead:
         return part.pow(self._beta / beta)
 
     def _below_peak(self, part: Tensor) -> Tensor:
-        """Return z - peak of a part, [m, V], a new tensor; `LOWEST` where its exponential is 0."""
-        return part.log().mul_(self._beta).clamp_min_(LOWEST)
+        """Return z - peak of a part, [m, V], a new tensor; very low where its exponential is 0."""
+        shifted = part.log().clamp_min_(LOWEST)
+        if self._beta != 1.0:
+            shifted.mul_(self._beta)
+        return shifted
 
     def _mass(self, beta: float) -> Tensor:
         """Return the sum of exp((z - peak) / beta), [n, 1]."""
@@ -198,7 +198,7 @@ class FusedHead:
             if self._beta == beta:
                 self._masses[beta] = self._buffer.sum(1, keepdim=True)
             else:
-                sums = [self._weights(part, beta).sum(1, keepdim=True) for part in self._parts()]
+                sums = [self._weights(part, beta).sum(1, keepdim=True) for part in row_parts(self._buffer)]
                 self._masses[beta] = torch.cat(sums)
         return self._masses[beta]
 

@@ -18,10 +18,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from bench.models.functional.row_parts import row_parts
+
 __all__ = ["entmax", "entmax_loss", "tsallis_entropy"]
 
 STEPS = 12
-"""Steps of Newton's method. 50 logits or 30,000, flat or steep, at most 11 find tau to 12 digits."""
+"""Steps of Newton's method. 11 find tau to 12 digits, of 7 or 30,000 logits, flat or steep; 4 or 5 are usual."""
 
 
 @torch.no_grad()
@@ -38,16 +40,29 @@ def entmax(logits: Tensor, alpha: float) -> Tensor:
     >>> entmax(torch.tensor([[1.0, 0.5, -3.0]]), 2.0)
     tensor([[0.7500, 0.2500, 0.0000]])
     """
-    power = 1 / (alpha - 1)  # r, at least 1
-    scores = (logits - logits.amax(1, keepdim=True)) * (alpha - 1)  # [n, V] s, 0 at the best token
+    found = torch.empty_like(logits)
+    for part, out in zip(row_parts(logits), row_parts(found), strict=True):
+        scores = (part - part.amax(1, keepdim=True)).mul_(alpha - 1)
+        out.copy_(probabilities_of(scores, 1 / (alpha - 1)))
+    return found
+
+
+def probabilities_of(scores: Tensor, power: float) -> Tensor:
+    """Return [s - tau]_+ ** r, which sums to one, [n, V].
+
+    Args:
+        scores: ``[n, V]`` s, 0 at the best token.
+        power: r, at least 1.
+    """
     threshold = below_threshold(scores, power)
+    above = torch.empty_like(scores)
     for _ in range(STEPS):
-        above = (scores - threshold).clamp_min_(0)
-        slopes = slopes_of(above, power)
-        norm = above.mul_(slopes).sum(1, keepdim=True) ** (alpha - 1)  # [n, 1]
-        threshold = threshold + (norm - 1) * norm ** (power - 1) / slopes.sum(1, keepdim=True)
-    above = (scores - threshold).clamp_min_(0)
-    found = slopes_of(above, power).mul_(above)
+        torch.sub(scores, threshold, out=above).clamp_min_(0)
+        norm, of_norm = norm_of(above, power)
+        threshold = threshold + (norm - 1) / of_norm
+    found = torch.sub(scores, threshold, out=above).clamp_min_(0)
+    if power != 1:
+        found = found.pow_(power)
     return found.div_(found.sum(1, keepdim=True))
 
 
@@ -57,19 +72,27 @@ def below_threshold(scores: Tensor, power: float) -> Tensor:
     The best token alone gives one: tau is at least -1. So tokens of -1 and below have no part in it. The others give
     another one: by Jensen's inequality the norm is at least that of as many tokens which all have their mean score.
     """
-    near = scores > -1
-    n_near = near.sum(1, keepdim=True).to(scores)
-    mean = (scores * near).sum(1, keepdim=True) / n_near
+    near = (scores > -1).to(scores)
+    n_near = near.sum(1, keepdim=True)
+    mean = near.mul_(scores).sum(1, keepdim=True) / n_near
     return (mean - n_near ** (-1 / power)).clamp_min(-1)
 
 
-def slopes_of(above: Tensor, power: float) -> Tensor:
-    """Return above ** (power - 1), 0 where `above` is 0, [n, V], a new tensor; without a power where there is none."""
-    if power == 2:  # alpha = 1.5
-        return above.clone()
-    if power == 1:  # alpha = 2
-        return above.sign()
-    return above ** (power - 1)
+def norm_of(above: Tensor, power: float) -> tuple[Tensor, Tensor]:
+    """Return the r-norm of each row, and minus its derivative by a number that all entries fall by, [n, 1] each.
+
+    Args:
+        above: ``[n, V]``, at least 0.
+        power: r; 1 and 2 (alpha = 2 and 1.5) need no powers.
+    """
+    if power == 1:
+        return above.sum(1, keepdim=True), above.sign().sum(1, keepdim=True)
+    if power == 2:
+        norm = torch.linalg.vector_norm(above, dim=1, keepdim=True)
+        return norm, above.sum(1, keepdim=True) / norm
+    slopes = above ** (power - 1)
+    norm = (above * slopes).sum(1, keepdim=True) ** (1 / power)
+    return norm, slopes.sum(1, keepdim=True) / norm ** (power - 1)
 
 
 def tsallis_entropy(probabilities: Tensor, alpha: float) -> Tensor:

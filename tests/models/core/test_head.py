@@ -13,12 +13,13 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import STRETCH, PlainHead, largest
+from bench.models.functional import row_parts
 from bench.models.functional.copying import copy_log_probs
 
 LOGITS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 INDEX = torch.tensor([[0, 0, 3], [1, 2, 1], [6, 6, 6], [4, 5, 0], [2, 2, 1]])
 MANY = LOGITS.repeat(5, 1)[:21] * torch.linspace(1, 2, 21, dtype=torch.float64)[:, None]
-"""21 rows: a slice in parts of three rows."""
+"""21 rows, which are worked on in parts of four."""
 MANY_INDEX = INDEX.repeat(5, 1)[:21]
 WEIGHTS = torch.tensor([0.3, 0.0, 0.1, 0.1, 0.2, 0.25, 0.05], dtype=torch.float64)
 
@@ -83,7 +84,8 @@ def both(logits: Tensor, names: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
 
 
 @pytest.mark.parametrize("names", ORDERS, ids="+".join)
-def test_leaves_in_any_order(names: Sequence[str]) -> None:
+def test_leaves_in_any_order(names: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_parts, "CACHED", 4 * MANY[0].nbytes)
     plain, fused = both(MANY, names)
     torch.testing.assert_close(fused, plain, rtol=1e-10, atol=1e-10)
 
