@@ -42,10 +42,9 @@ class LabelSmoothing(Objective):
     name: ClassVar[str] = "label_smoothing"
     paper: ClassVar[str] = "Szegedy et al. 2016"
     version: ClassVar[int] = 1
-    uses_token_counts: ClassVar[bool] = True  # for `unigram`
     space: ClassVar[Space] = {**LEARNING_RATE, "method.eps": LogUniform(0.01, 0.3)}
 
-    unigram: Tensor  # [V], of `distribution=unigram` alone
+    counts: Tensor  # [V] of each token as a target, of `distribution=unigram` alone
 
     def __init__(
         self,
@@ -56,17 +55,17 @@ class LabelSmoothing(Objective):
     ) -> None:
         super().__init__(backbone)
         self.eps, self.distribution = eps, distribution
+        self.uses_token_counts = distribution == "unigram"
 
     def prepare(self, counts: Tensor) -> None:
         """Take over how often each token is a target, [V]."""
-        if self.distribution == "unigram":
-            self.register_buffer("unigram", (counts / counts.sum()).to(self.backbone.embedding()))
+        self.register_buffer("counts", counts)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """Cross-entropy with the smoothed target, [n], and its two parts."""
         eps, weights = self.eps, None
         if self.distribution == "unigram":
-            weights = self.unigram
+            weights = self.counts / self.counts.sum()
         if self.distribution == "others":
             vocabulary = self.backbone.vocabulary_size
             eps = eps * vocabulary / (vocabulary - 1)

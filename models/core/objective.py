@@ -104,12 +104,12 @@ class Objective(Trainable):
     own_backbone: ClassVar[str] = ""  # in place of the task's
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
     defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
-    uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
     lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
     space: ClassVar[Space] = LEARNING_RATE  # what `--trials` tunes: settings that a validation loss can choose
+    uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`
     batch_invariant: bool = True
 
     def __init_subclass__(cls, **named: Any) -> None:

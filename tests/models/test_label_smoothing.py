@@ -24,10 +24,11 @@ EXACT = {"rtol": 1e-10, "atol": 1e-10}
 
 
 def smoothed(name: str, backbone: Any, **options: Any) -> LabelSmoothing:
-    """A method that knows the case's unigram distribution."""
+    """A method that knows the case's unigram distribution, if it asks for it."""
     case = modern_case(name)
     objective = LabelSmoothing(backbone, **{"eps": case.params["eps"], **options})
-    objective.prepare(case["unigram"] * 1000)
+    if objective.uses_token_counts:
+        objective.prepare(case["unigram"] * 1000)
     return objective
 
 
@@ -88,6 +89,15 @@ def test_no_target(kind: str) -> None:
 def test_terms() -> None:
     found = LabelSmoothing(still.backbone("gpt2"), eps=0.2).step_loss(batch("gpt2"))
     torch.testing.assert_close(found.terms["mle"] + found.terms["smoothing"], found.total.detach(), **EXACT)
+
+
+def test_only_the_unigram_distribution_counts_tokens() -> None:
+    backbone = still.backbone("gpt2")
+    assert not LabelSmoothing(backbone).uses_token_counts
+    objective = LabelSmoothing(backbone, distribution="unigram")
+    assert objective.uses_token_counts
+    objective.prepare(torch.arange(backbone.vocabulary_size))
+    assert torch.equal(objective.state_dict()["counts"], torch.arange(backbone.vocabulary_size))
 
 
 def test_a_share_below_one() -> None:
