@@ -36,7 +36,7 @@ class Bigram(Objective):
 
     name: ClassVar[str] = "bigram"
     paper: ClassVar[str] = "Witten and Bell 1991"
-    uses_token_counts: ClassVar[bool] = True
+    uses_token_counts: bool = True
 
     counts: Tensor  # [V] of each token as a training target
     pairs: Tensor  # [BUCKETS] of each pair of tokens, of all steps so far

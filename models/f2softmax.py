@@ -81,7 +81,7 @@ class F2Softmax(Objective):
 
     name: ClassVar[str] = "f2softmax"
     paper: ClassVar[str] = "Choi et al. 2020"
-    uses_token_counts: ClassVar[bool] = True
+    uses_token_counts: bool = True
     runs_on_copying: ClassVar[bool] = False
     revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full
 

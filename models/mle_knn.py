@@ -86,7 +86,7 @@ class MLEKNN(Interpolated):
     name: ClassVar[str] = "mle.knn"
     paper: ClassVar[str] = "Khandelwal et al. 2020"
     version: ClassVar[int] = 1
-    uses_token_counts: ClassVar[bool] = True
+    uses_token_counts: bool = True
     sharpnesses: ClassVar[tuple[float, ...]] = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 
     counts: Tensor  # [V] of each token as a training target; a checkpoint alone knows by it how many keys there are

@@ -26,7 +26,7 @@ class Unigram(Objective):
 
     name: ClassVar[str] = "unigram"
     paper: ClassVar[str] = "a trivial control"
-    uses_token_counts: ClassVar[bool] = True
+    uses_token_counts: bool = True
     settings: ClassVar[Mapping[str, Any]] = {"trainer.steps": 0, "trainer.epochs": 0}
 
     counts: Tensor  # [V] of each token as a training target

@@ -20,7 +20,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import FusedHead, Head, Products, budget, sum_dtype
+from bench.models.core.fused_head import FusedHead, Products
+from bench.models.core.head import Head, budget, sum_dtype
 from bench.models.core.memory_terms import MemoryTerms, memory_terms_of
 from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
 

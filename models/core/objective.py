@@ -69,8 +69,8 @@ class Objective(Trainable):
 
     - `log_probs(rows) -> [n, V]`: the model's next-token distribution; sums to one for every method.
     - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
-    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only their
-      log-sum-exp and a few columns; the same value without ever keeping [n, V].
+    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only what a `Head`
+      has, such as their log-sum-exp and a few columns; the same value without ever keeping [n, V].
     - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
     - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `batch_terms(states) -> named scalars`: what a loss adds that is no sum over positions.
@@ -104,12 +104,12 @@ class Objective(Trainable):
     own_backbone: ClassVar[str] = ""  # in place of the task's
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
     defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
-    uses_token_counts: ClassVar[bool] = False
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
     lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
     space: ClassVar[Space] = LEARNING_RATE  # what `--trials` tunes: settings that a validation loss can choose
+    uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`
     batch_invariant: bool = True
 
     def __init_subclass__(cls, **named: Any) -> None:
@@ -337,7 +337,7 @@ class Objective(Trainable):
         """Whether `head_loss` is the loss.
 
         It is when a method defines it, unless a class derived from that method redefines the plain form, `row_loss` or
-        `log_probs`, without a new `head_loss`.
+        `log_probs`, without a new `head_loss`. A method whose fast form is of some options only redefines this.
         """
         for kind in type(self).__mro__:
             if "head_loss" in vars(kind):

@@ -25,6 +25,7 @@ from bench.models.mle_contrastive import MLEContrastive
 from bench.models.mle_knn import MLEKNN
 from bench.models.mle_penalty import MLEPenalty
 from bench.models.mle_sampled import MLEMinP, MLETypical
+from bench.models.mle_tempered import MLETempered
 from bench.models.trime import TRIME
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
@@ -340,5 +341,5 @@ class TestBatches:
 def test_classes_are_what_the_table_names() -> None:
     caches = [name for name in NAMES if name.startswith(("mle", "trime", "histalign"))]
     found = [find_method(name).kind for name in caches]
-    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive]
+    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered]
     assert found == [MLE, *controls, TRIME, TRIME, HistAlign, HistAlign]

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
 import pytest
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import STRETCH, FusedHead, PlainHead, Products, largest
+from bench.models.core.fused_head import FusedHead, Products
+from bench.models.core.head import STRETCH, PlainHead, largest
+from bench.models.functional import row_parts
 from bench.models.functional.copying import copy_log_probs
 
 LOGITS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 INDEX = torch.tensor([[0, 0, 3], [1, 2, 1], [6, 6, 6], [4, 5, 0], [2, 2, 1]])
+MANY = LOGITS.repeat(5, 1)[:21] * torch.linspace(1, 2, 21, dtype=torch.float64)[:, None]
+"""21 rows, which are worked on in parts of four."""
+MANY_INDEX = INDEX.repeat(5, 1)[:21]
+WEIGHTS = torch.tensor([0.3, 0.0, 0.1, 0.1, 0.2, 0.25, 0.05], dtype=torch.float64)
 
 
 def some_loss(head: PlainHead | FusedHead) -> Tensor:
@@ -40,6 +50,101 @@ def test_a_loss_that_needs_only_one_of_them(used: str) -> None:
     head = FusedHead(LOGITS.clone)
     found = torch.autograd.grad(loss(head), head.leaves, allow_unused=True)
     torch.testing.assert_close(head.gradient(list(found)), expected, rtol=1e-12, atol=1e-12)
+
+
+LEAVES: dict[str, Callable[[PlainHead | FusedHead], Tensor]] = {
+    "lse": lambda head: head.lse.sin().sum(),
+    "expected": lambda head: head.expected.square().sum(),
+    "lse at .7": lambda head: head.lse_at(0.7).cos().sum(),
+    "lse at 3": lambda head: head.lse_at(3.0).square().sum(),
+    "expected at .7": lambda head: (head.expected_at(0.7) * head.lse_at(0.7)).sum(),
+    "expected at 3": lambda head: head.expected_at(3.0).exp().sum(),
+    "mean": lambda head: head.mean().square().sum(),
+    "weighted mean": lambda head: head.mean(WEIGHTS).exp().sum(),
+    "lse at 99": lambda head: head.lse_at(99.0).square().sum(),
+    "columns": lambda head: head.at(MANY_INDEX).exp().sum(),
+    "entropy": lambda head: (head.lse - head.expected).square().sum(),
+    "detached": lambda head: (head.expected_at(0.3).detach() * head.mean()).sum(),
+}
+"""Scalars of a head, each of one or two of its leaves."""
+
+ORDERS = [*((name,) for name in LEAVES), *permutations(("lse", "columns", "lse at .7")), tuple(LEAVES),
+          tuple(reversed(LEAVES)), *permutations(("mean", "lse at 3", "expected"))]  # fmt: skip
+
+
+def both(logits: Tensor, names: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
+    """Value and gradient of a sum of scalars over a plain and over a fused head."""
+    plain_logits = logits.clone().requires_grad_()
+    plain = sum((LEAVES[name](PlainHead(plain_logits)) for name in names), start=logits.new_zeros(()))
+    (expected,) = torch.autograd.grad(plain, plain_logits)
+    head = FusedHead(logits.clone)
+    fused = sum((LEAVES[name](head) for name in names), start=logits.new_zeros(()))
+    found = torch.autograd.grad(fused, head.leaves, allow_unused=True)
+    return [(plain.detach(), expected), (fused.detach(), head.gradient(list(found)))]
+
+
+@pytest.mark.parametrize("names", ORDERS, ids="+".join)
+def test_leaves_in_any_order(names: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_parts, "CACHED", 4 * MANY[0].nbytes)
+    plain, fused = both(MANY, names)
+    torch.testing.assert_close(fused, plain, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [0.7, 1.0, 3.0])
+def test_leaves_are_what_they_say(beta: float) -> None:
+    """Sums over the vocabulary, written out; a head that is asked twice gives one leaf."""
+    head = FusedHead(LOGITS.clone)
+    q = (LOGITS / beta).softmax(1)
+    torch.testing.assert_close(head.mean().detach(), LOGITS.sum(1) / 7)
+    torch.testing.assert_close(head.mean(WEIGHTS).detach(), (LOGITS * WEIGHTS).sum(1))
+    torch.testing.assert_close(head.expected_at(beta).detach(), (q * LOGITS).sum(1))
+    torch.testing.assert_close(head.lse_at(beta).detach(), (LOGITS / beta).exp().sum(1).log())
+    assert head.lse_at(beta) is head.lse_at(beta)
+    p = LOGITS.softmax(1)
+    torch.testing.assert_close((head.lse - head.expected).detach(), -(p * p.log()).sum(1))
+
+
+@pytest.mark.parametrize(
+    ("names", "times"),
+    [(["lse at .7"], 1), (["columns", "mean", "entropy", "lse at .7"], 1), (["lse", "columns"], 2),
+     (["lse", "columns", "lse at .7"], 2), (["lse at .7", "lse"], 2)],
+)  # fmt: skip
+def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None:
+    """Once for whoever asks for columns first and for temperatures from the highest on."""
+    computed = []
+
+    def compute() -> Tensor:
+        computed.append(1)
+        return MANY.clone()
+
+    head = FusedHead(compute)
+    loss = sum((LEAVES[name](head) for name in names), start=MANY.new_zeros(()))
+    head.gradient(list(torch.autograd.grad(loss, head.leaves)))
+    assert len(computed) == times
+
+
+def test_only_what_was_asked_for_is_a_leaf() -> None:
+    head = FusedHead(LOGITS.clone)
+    assert head.leaves == []
+    leaf = head.lse_at(0.7)
+    assert [id(leaf) for leaf in head.leaves] == [id(leaf)]
+
+
+def test_logits_far_below_the_peak() -> None:
+    """Their exponentials are 0 in float32, and the gradient stays finite and right."""
+    logits = torch.tensor([[0.0, -1.0, -200.0, -3e4], [80.0, 80.0, 80.0, -1e8]])
+    names = ["entropy", "lse at 3", "expected at .7", "lse at 99"]
+    (_, expected), _ = both(logits.double(), names)
+    _, (_, found) = both(logits, names)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0])
+def test_a_temperature_is_above_zero(beta: float) -> None:
+    for head in (PlainHead(LOGITS), FusedHead(LOGITS.clone)):
+        for ask in (head.lse_at, head.expected_at):
+            with pytest.raises(UsageError, match="a temperature above 0, not by"):
+                ask(beta)
 
 
 def test_argmax() -> None:

@@ -1,0 +1,49 @@
+"""Confidence penalty: a distribution of low entropy costs.
+
+    loss = -log p(target) - beta H(p),    H(p) = -sum_w p(w) log p(w)
+
+Shapes: n positions of a slice.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from bench.base.options import Amount
+from bench.base.space import LEARNING_RATE, LogUniform, Space
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+
+
+class ConfidencePenalty(Objective):
+    """-log p(target) - beta * the entropy of p.
+
+    Source: Pereyra et al. 2017, by its abstract and what others write of it (secondary; the paper itself was not read).
+    Label smoothing is its mirror: that adds eps KL(u || p), this beta KL(p || u), u uniform, up to constants.
+
+    Less confidence is what it is for; a temperature chosen on validation text gives that without training.
+
+    Args:
+        backbone: any.
+        beta: weight of the entropy; 0 is maximum likelihood.
+    """
+
+    name: ClassVar[str] = "confidence_penalty"
+    paper: ClassVar[str] = "Pereyra et al. 2017"
+    version: ClassVar[int] = 1
+    space: ClassVar[Space] = {**LEARNING_RATE, "method.beta": LogUniform(0.03, 2)}
+
+    def __init__(self, backbone: Backbone, *, beta: Amount = 0.1) -> None:
+        super().__init__(backbone)
+        self.beta = beta
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """-log p of the target less the weighted entropy, [n], and both parts."""
+        at_target = head.at(rows.targets)
+        nll = head.lse - at_target
+        penalty = -self.beta * (head.lse - head.expected)
+        return nll + penalty, {"mle": nll, "penalty": penalty}

@@ -1,0 +1,73 @@
+"""Entmax: a distribution with exact zeros in place of the softmax, trained with the loss that belongs to it.
+
+    loss = p . z - z_target + H(p),    p = entmax(z), H its entropy, z the logits
+
+Peters, Niculae and Martins 2019. The functions are in `bench.models.functional.entmax`.
+
+Shapes: n positions of a slice, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from torch import Tensor
+
+from bench.base.options import Range
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+from bench.models.functional.entmax import entmax, entmax_loss
+
+if TYPE_CHECKING:
+    from bench.decodings.core.decoding import Decoding
+
+
+class Entmax(Objective):
+    """alpha-entmax and its Fenchel-Young loss; alpha = 2 is sparsemax.
+
+    Source: Peters, Niculae and Martins 2019, in the authors' released code (entmax-jax); the paper itself was not read.
+
+    A token outside the support has probability 0, and a target there an infinite negative log-likelihood. So likelihood
+    metrics are those of (p + eps) / (1 + eps V), as in the eps-perplexity of Martins et al. 2020 (from memory): they
+    depend on eps, and are no measure to compare with other methods'. Texts are decoded from p itself.
+
+    Args:
+        backbone: one that does not copy.
+        alpha: towards 1 the softmax, 2 sparsemax.
+        eps: what each token's probability is raised by in likelihoods.
+    """
+
+    name: ClassVar[str] = "entmax"
+    paper: ClassVar[str] = "Peters et al. 2019"
+    version: ClassVar[int] = 1
+    runs_on_copying: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        alpha: Annotated[float, Range(1.01, 2)] = 1.5,
+        eps: Annotated[float, Range(1e-9, 1)] = 1e-6,
+    ) -> None:
+        super().__init__(backbone)
+        self.alpha, self.eps = alpha, eps
+
+    def probabilities(self, rows: Rows) -> Tensor:
+        """The model's own distribution, [n, V], with zeros; without gradient."""
+        return entmax(super().logits(rows), self.alpha)
+
+    def logits(self, rows: Rows) -> Tensor:
+        """Logarithm of (p + eps) / (1 + eps V), [n, V]; without gradient."""
+        raised = self.probabilities(rows) + self.eps
+        return (raised / (1 + self.eps * raised.shape[1])).log()
+
+    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        """Fenchel-Young loss of each position, [n]."""
+        return entmax_loss(super().logits(rows), rows.targets, self.alpha), {}
+
+    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+        """Logarithm of p, [n, V], -inf outside its support; a decoupled decoding sees the raised distribution."""
+        if decoding.distribution == "decoupled":
+            return super().decode_log_probs(rows, decoding)
+        return self.probabilities(rows).log()

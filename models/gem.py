@@ -1,0 +1,80 @@
+"""GEM: the target is raised against what a sharpened copy of the model would say, rather than against the model.
+
+    loss = -sum_w q(w) a(w) (log p(target) - log p(w)),    q = softmax(z / beta), z the logits; no gradient in q and a
+    a    = 1 with h linear,    a(w) = sigmoid(scale (z_w - z_target)) with h the log-sigmoid
+
+Shapes: n positions of a slice, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from torch import Tensor
+
+from bench.base.options import Amount, Range
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+
+
+class GEM(Objective):
+    """sum_w q(w) a(w) (z_w - z_target), with q = softmax(z / beta) and a held fixed.
+
+    Source: Li et al., ICLR 2025, in their released code; section and equation numbers were not seen. The value may be
+    negative, and it is not a likelihood.
+
+    With h linear the gradient is softmax(z / beta) - 1 at the target. That is the gradient of beta times the
+    cross-entropy under logits z / beta: maximum likelihood for a model that is then evaluated at temperature 1 / beta
+    (1.43 for 0.7). The control `mle.tempered` is that model without GEM, and must stand beside it.
+
+    Variants:
+
+    - the default is h linear, the form of the released Triton kernel: it has a fast form, and the control above is
+      exact for it.
+    - `gem.log_sigmoid` has h the log-sigmoid, with scale 1, as the equation has it.
+    - `gem.released` is the released default: scale 0.01, so that a is 0.5 almost everywhere and the loss is about half
+      of the linear one.
+
+    Args:
+        backbone: any.
+        beta: temperature of q; at 1 the gradient of the linear form is that of maximum likelihood.
+        h: what the difference of logits goes through.
+        scale: of the difference in the log-sigmoid; without effect in the linear form.
+    """
+
+    name: ClassVar[str] = "gem"
+    paper: ClassVar[str] = "Li et al. 2025"
+    version: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        beta: Annotated[float, Range(0.05, 1)] = 0.7,
+        h: Literal["linear", "log_sigmoid"] = "linear",
+        scale: Amount = 1.0,
+    ) -> None:
+        super().__init__(backbone)
+        self.beta, self.h, self.scale = beta, h, scale
+
+    @property
+    def has_fast_form(self) -> bool:
+        """Whether h is linear: the log-sigmoid needs a weight for each token."""
+        return self.h == "linear" and super().has_fast_form
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        """Loss of each position by its definition, [n]."""
+        above = log_probs - log_probs.gather(1, targets[:, None])  # [n, V] z_w - z_target
+        weights = (log_probs.detach() / self.beta).softmax(1)
+        if self.h == "log_sigmoid":
+            weights = weights * (self.scale * above.detach()).sigmoid()
+        return (weights * above).sum(1)
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """The linear form, [n]: its gradient is that of beta times the log-sum-exp, less the target's logit."""
+        at_target = head.at(rows.targets)
+        smooth_maximum = self.beta * head.lse_at(self.beta)
+        constant = (head.expected_at(self.beta) - smooth_maximum).detach()
+        return smooth_maximum + constant - at_target, {}

@@ -1,0 +1,75 @@
+"""Label smoothing: a share eps of the target's probability is spread over the vocabulary.
+
+    loss = -sum_w q(w) log p(w),    q = (1 - eps) at the target + eps u,    u uniform over the vocabulary
+
+Shapes: n positions of a slice, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from torch import Tensor
+
+from bench.base.options import Range
+from bench.base.space import LEARNING_RATE, LogUniform, Space
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+
+
+class LabelSmoothing(Objective):
+    """(1 - eps) * -log p(target) + eps * the cross-entropy of a fixed distribution u.
+
+    Source: Szegedy et al. 2016, section 7, as PyTorch's `cross_entropy` documents it (secondary; the paper itself was
+    not read). The loss is the same number as PyTorch's with `label_smoothing=eps`.
+
+    Variants, by `distribution`:
+
+    - `uniform`, the default: u is uniform over all V tokens, the target too; so in PyTorch and in old fairseq.
+    - `others`: eps is spread over the V - 1 other tokens. It is `uniform` with eps V / (V - 1).
+    - `unigram`: u is how often each token is a training target.
+
+    Less confidence is what it is for; a temperature chosen on validation text gives that without training.
+
+    Args:
+        backbone: any.
+        eps: share that is spread; 0 is maximum likelihood.
+        distribution: u.
+    """
+
+    name: ClassVar[str] = "label_smoothing"
+    paper: ClassVar[str] = "Szegedy et al. 2016"
+    version: ClassVar[int] = 1
+    space: ClassVar[Space] = {**LEARNING_RATE, "method.eps": LogUniform(0.01, 0.3)}
+
+    counts: Tensor  # [V] of each token as a target, of `distribution=unigram` alone
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        eps: Annotated[float, Range(0, below=1)] = 0.1,
+        distribution: Literal["uniform", "others", "unigram"] = "uniform",
+    ) -> None:
+        super().__init__(backbone)
+        self.eps, self.distribution = eps, distribution
+        self.uses_token_counts = distribution == "unigram"
+
+    def prepare(self, counts: Tensor) -> None:
+        """Take over how often each token is a target, [V]."""
+        self.register_buffer("counts", counts)
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """Cross-entropy with the smoothed target, [n], and its two parts."""
+        eps, weights = self.eps, None
+        if self.distribution == "unigram":
+            weights = self.counts / self.counts.sum()
+        if self.distribution == "others":
+            vocabulary = self.backbone.vocabulary_size
+            eps = eps * vocabulary / (vocabulary - 1)
+        at_target, mean = head.at(rows.targets), head.mean(weights)
+        nll = (1 - eps) * (head.lse - at_target)
+        smoothing = eps * (head.lse - mean)
+        return nll + smoothing, {"mle": nll, "smoothing": smoothing}
