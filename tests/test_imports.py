@@ -62,6 +62,7 @@ EXTRA = {
     "bench.leaderboards.published.searches": {"bench.models"},
     "bench.models.core.objective": {"bench.decodings.core.decoding"},  # for type checkers only
     "bench.models.f2softmax": {"bench.decodings.core.decoding"},  # likewise
+    "bench.models.entmax": {"bench.decodings.core.decoding"},  # likewise
     "bench.models.mle_decoded": {"bench.decodings.core.decoding"},  # likewise
     "bench.models.mle_sampled": {"bench.decodings.core.sampler", "bench.decodings.min_p", "bench.decodings.typical"},
 }
