@@ -161,6 +161,15 @@ METHODS: dict[str, MethodEntry] = {
         controls=("adadec.const", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),
+    "scalegrad": MethodEntry(
+        "bench.models.scalegrad:ScaleGrad",
+        "tokens that are new in a text get a larger gradient",
+        "Lin et al. 2021",
+        variants=RELEASED,
+        controls=DECODERS,
+        group="modern",
+        source="released code",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
