@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from bench.base.keys import key_of
 from bench.leaderboards.render.tuning import tuning_remarks
+from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
+from bench.models import METHODS
 
-__all__ = ["remarks", "under_table"]
+OF_METHOD = ("method", "method_options", "code")
+"""The parts of a configuration that say which method it is."""
+
+__all__ = ["one_gradient_lines", "remarks", "under_table"]
 
 
 def under_table(table: Table, statistics: TableStatistics) -> list[str]:
@@ -37,10 +45,29 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
+    lines += one_gradient_lines(table.rows)
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest
     return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
+
+
+def one_gradient_lines(rows: Sequence[TableRow]) -> list[str]:
+    """Say which rows of one configuration are one method under several names: their losses have the same gradient."""
+    groups: dict[tuple[str, str], dict[str, str]] = {}  # by gradient and configuration: a method and its options: name
+    for row in rows:
+        entry, options = METHODS.get(row.method.partition(".")[0]), row.config.get("method_options", {})
+        if entry is None:
+            continue
+        if gradient := entry.gradient(options):
+            rest = {name: value for name, value in row.config.items() if name not in OF_METHOD}
+            group = groups.setdefault((gradient, key_of(rest)), {})
+            group[key_of([row.method, options])] = row.method
+    return [
+        f"one gradient under {len(names)} names, so one method: {', '.join(names.values())} ({gradient})"
+        for (gradient, _), names in groups.items()
+        if len(names) > 1
+    ]
 
 
 def _without_value(table: Table) -> list[str]:
