@@ -223,6 +223,15 @@ METHODS: dict[str, MethodEntry] = {
         group="modern",
         source="released code",
     ),
+    "loss_truncation": MethodEntry(
+        "bench.models.loss_truncation:LossTruncation",
+        "rows with the largest losses, which may be noise, are left out",
+        "Kang and Hashimoto 2020",
+        variants=RELEASED,
+        controls=DECODERS,
+        group="modern",
+        source="secondary",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
