@@ -57,6 +57,7 @@ class LossTruncation(Objective):
 
     name: ClassVar[str] = "loss_truncation"
     paper: ClassVar[str] = "Kang and Hashimoto 2020"
+    two_passes: ClassVar[bool] = True
 
     recent: Tensor  # [size] losses of the last rows, the oldest first; the same on all ranks, as all buffers
     n_seen: Tensor  # int64, how many there were
