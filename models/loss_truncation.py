@@ -11,7 +11,6 @@ Shapes: B batch rows, T positions of a row, n positions of a slice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -81,6 +80,7 @@ class LossTruncation(Objective):
         self.register_buffer("n_new", torch.zeros((), dtype=torch.int64))
         self.register_buffer("cut", torch.tensor(torch.inf))
         self.pending: list[Tensor] = []  # losses of this rank in this step, a tensor each micro-batch
+        self.is_dropped: Tensor | None = None  # [B] of the batch whose loss is being summed
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
@@ -92,9 +92,13 @@ class LossTruncation(Objective):
             )
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, [n]."""
+        """-log p of the target, 0 in a row that is dropped, [n]; and which positions are in one."""
         at_target = head.at(rows.targets)
-        return head.lse - at_target, {}
+        nll = head.lse - at_target
+        if self.is_dropped is None:
+            return nll, {}
+        is_dropped = self.is_dropped[rows.start + rows.group]  # [n]
+        return nll.masked_fill(is_dropped, 0.0), {"dropped": is_dropped.to(nll)}
 
     def loss(self, states: States) -> LossSum:
         """Sum over the targets of rows below the cut."""
@@ -104,11 +108,11 @@ class LossTruncation(Objective):
             self.pending.append(means[to_device({"rows": has_target}, means.device)["rows"]])
             if self.variant == "released":
                 cut = self._after(torch.cat(self.pending))["cut"]
-        is_dropped = means >= cut  # [B]
-        kept = super().loss(replace(states, targets=states.targets.masked_fill(is_dropped[:, None], IGNORED)))
-        n_target_tokens = (states.targets != IGNORED).sum()
-        dropped = n_target_tokens - kept.n_target_tokens
-        return LossSum(kept.total, n_target_tokens, {**kept.terms, "dropped": dropped})
+        self.is_dropped = means >= cut
+        try:
+            return super().loss(states)
+        finally:
+            self.is_dropped = None
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Keep the losses of all ranks, and move the cut."""
