@@ -26,8 +26,14 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 from bench.models.functional.token_weights import mixce_weight, power_loss, tailr_weight, thresholded
 
-NUMBERS = {"gamma": "tailr", "floor": "tailr", "eta": "mixce", "k": "power"}
-"""The form that reads a number; `q` is of the thresholded forms."""
+READERS = {
+    "gamma": ("tailr",),
+    "floor": ("tailr",),
+    "eta": ("mixce",),
+    "k": ("power",),
+    "q": ("top_p", "bottom_p", "top_logp", "bottom_logp"),
+}
+"""The forms that read each number."""
 
 
 class TaiLr(Objective):
@@ -83,12 +89,11 @@ class TaiLr(Objective):
     def check_options(cls, options: Mapping[str, Any]) -> None:
         """Refuse a number that has no effect."""
         form, usual = options["form"], options_of(cls)
-        for number in ("gamma", "floor", "eta", "k", "q"):
-            reader = NUMBERS.get(number, "a thresholded one")
-            is_read = form == reader or (number == "q" and form not in NUMBERS.values())
-            if not is_read and options[number] != usual[number][1]:
+        for number, readers in READERS.items():
+            if form not in readers and options[number] != usual[number][1]:
                 raise UsageError(
-                    f"{number}={options[number]} has no effect with form={form}; it is of form {reader}: leave it out"
+                    f"{number}={options[number]} has no effect with form={form}, only with form "
+                    f"{' or '.join(readers)}; leave it out"
                 )
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:

@@ -121,9 +121,12 @@ class TestBatches:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"form": "power", "gamma": 0.5}, "gamma=0.5 has no effect with form=power; it is of form tailr"),
-        ({"k": 2.0}, "k=2.0 has no effect with form=tailr; it is of form power"),
-        ({"form": "mixce", "q": 0.2}, "q=0.2 has no effect with form=mixce; it is of form a thresholded one"),
+        (
+            {"form": "power", "gamma": 0.5},
+            "gamma=0.5 has no effect with form=power, only with form tailr; leave it out",
+        ),
+        ({"k": 2.0}, "k=2.0 has no effect with form=tailr, only with form power"),
+        ({"form": "mixce", "q": 0.2}, "q=0.2 has no effect with form=mixce, only with form top_p or bottom_p or"),
     ],
 )
 def test_a_number_of_another_form_is_refused(options: dict[str, Any], told: str) -> None:
