@@ -44,7 +44,7 @@ class LossTruncation(Objective):
       With several ranks or micro-batches each counts its own batch first.
 
     The paper also rejects texts when it decodes, which is not here. Controls: decoders that leave out unlikely tokens
-    of a model that was trained on everything. The log has the share of target tokens that are dropped.
+    of a model that was trained on everything.
 
     Args:
         backbone: any.
@@ -92,13 +92,12 @@ class LossTruncation(Objective):
             )
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, 0 in a row that is dropped, [n]; and which positions are in one."""
+        """-log p of the target, 0 in a row that is dropped, [n]."""
         at_target = head.at(rows.targets)
         nll = head.lse - at_target
         if self.is_dropped is None:
             return nll, {}
-        is_dropped = self.is_dropped[rows.start + rows.group]  # [n]
-        return nll.masked_fill(is_dropped, 0.0), {"dropped": is_dropped.to(nll)}
+        return nll.masked_fill(self.is_dropped[rows.start + rows.group], 0.0), {}
 
     def loss(self, states: States) -> LossSum:
         """Sum over the targets of rows below the cut."""

@@ -59,7 +59,7 @@ class ScaleGrad(Objective):
         self.gamma, self.variant = gamma, variant
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p~ of the target, [n], and the sum of -log p."""
+        """-log p~ of the target, [n]."""
         tokens, is_seen = earlier_targets(rows)  # [n, U]
         at_target, at_tokens = head.at(rows.targets), head.at(tokens)  # [n], [n, U]
         log_p = at_target - head.lse
@@ -70,4 +70,4 @@ class ScaleGrad(Objective):
         if self.variant == "released":
             log_scaled = torch.log(log_scaled.exp() + ADDED)
             mass = mass + ADDED * self.backbone.vocabulary_size
-        return mass.log() - log_scaled, {"nll": -log_p}
+        return mass.log() - log_scaled, {}

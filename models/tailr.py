@@ -97,15 +97,13 @@ class TaiLr(Objective):
                 )
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of each position, [n], and the sum of -log p."""
+        """The loss of each position, [n]."""
         at_target = head.at(rows.targets)
         nll = head.lse - at_target
         if self.form == "tailr":
-            loss = tailr_weight(nll, self.gamma, self.floor) * nll
-        elif self.form == "mixce":
-            loss = mixce_weight(nll, self.eta) * nll
-        elif self.form == "power":
-            loss = power_loss(nll, self.k)
-        else:
-            loss = thresholded(nll, self.q, self.form)
-        return loss, {"nll": nll}
+            return tailr_weight(nll, self.gamma, self.floor) * nll, {}
+        if self.form == "mixce":
+            return mixce_weight(nll, self.eta) * nll, {}
+        if self.form == "power":
+            return power_loss(nll, self.k), {}
+        return thresholded(nll, self.q, self.form), {}
