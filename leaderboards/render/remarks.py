@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from bench.base.keys import key_of
+from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.tuning import tuning_remarks
-from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
-from bench.models import METHODS
 
-OF_METHOD = ("method", "method_options", "code")
-"""The parts of a configuration that say which method it is."""
-
-__all__ = ["one_gradient_lines", "remarks", "under_table"]
+__all__ = ["remarks", "under_table"]
 
 
 def under_table(table: Table, statistics: TableStatistics) -> list[str]:
@@ -50,24 +43,6 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += statistics.at_equal
     lines += statistics.closest
     return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
-
-
-def one_gradient_lines(rows: Sequence[TableRow]) -> list[str]:
-    """Say which rows of one configuration are one method under several names: their losses have the same gradient."""
-    groups: dict[tuple[str, str], dict[str, str]] = {}  # by gradient and configuration: a method and its options: name
-    for row in rows:
-        entry, options = METHODS.get(row.method.partition(".")[0]), row.config.get("method_options", {})
-        if entry is None:
-            continue
-        if gradient := entry.gradient(options):
-            rest = {name: value for name, value in row.config.items() if name not in OF_METHOD}
-            group = groups.setdefault((gradient, key_of(rest)), {})
-            group[key_of([row.method, options])] = row.method
-    return [
-        f"one gradient under {len(names)} names, so one method: {', '.join(names.values())} ({gradient})"
-        for (gradient, _), names in groups.items()
-        if len(names) > 1
-    ]
 
 
 def _without_value(table: Table) -> list[str]:

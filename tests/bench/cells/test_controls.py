@@ -70,7 +70,7 @@ def test_the_command_line_can_leave_controls_out():
     names = [{c.method.name for c in make_plan(dataclasses.replace(a, limit=8, preset="small")).cells}
              for a in arguments]  # fmt: skip
     assert {"mle.decoupled", "lead", "copy_exemplar", "adadec.swapped"} <= names[0]
-    assert names[1] == set(method_names(["all"], controls=False))
+    assert names[1] == set(method_names(["papers"], controls=False))
 
 
 def test_an_alias_stands_for_its_methods():

@@ -1,4 +1,4 @@
-"""leaderboards/render/remarks.py: a table that shows one method under several names says so."""
+"""leaderboards/one_gradient.py: a table that shows one method under several names says so."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.remarks import one_gradient_lines
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
