@@ -1,7 +1,8 @@
 """Training objectives, one LightningModule per file. METHODS lists them all."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from bench.base.entries import Entry
 
@@ -22,6 +23,8 @@ class MethodEntry(Entry):
         group: `papers` of the methods of the papers that are reproduced here and what they are compared with, `modern`
             of the others.
         source: what its equations were read in. What rests on memory carries no claim of a paper.
+        gradients: what its gradient is, in words, to the options that give it: each set of options alone does. Settings
+            whose gradient has one name are one method; tables and `bench list` say so.
     """
 
     controls: tuple[str, ...] = ()
@@ -29,6 +32,18 @@ class MethodEntry(Entry):
     tuned_by: str = ""
     group: Literal["papers", "modern"] = "papers"
     source: Literal["paper body", "released code", "secondary", "memory"] = "paper body"
+    gradients: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def gradient(self, options: Mapping[str, Any]) -> str:
+        """Return the name of the gradient that its loss has with all of these options, or nothing.
+
+        >>> METHODS["tailr"].gradient({"form": "mixce", "eta": 0.0, "gamma": 0.8})
+        'p times that of -log p'
+        """
+        for name, settings in self.gradients.items():
+            if any(needed.items() <= options.items() for needed in settings):
+                return name
+        return ""
 
 
 RELEASED = {"released": {"method.variant": "released"}}
@@ -256,6 +271,62 @@ METHODS: dict[str, MethodEntry] = {
         group="modern",
         source="released code",
     ),
+    "scalegrad": MethodEntry(
+        "bench.models.scalegrad:ScaleGrad",
+        "tokens that are new in a text get a larger gradient",
+        "Lin et al. 2021",
+        variants=RELEASED,
+        controls=DECODERS,
+        group="modern",
+        source="released code",
+    ),
+    "tailr": MethodEntry(
+        "bench.models.tailr:TaiLr",
+        "a token counts less the less likely the model finds it",
+        "Ji et al. 2023",
+        variants={
+            "mixce": {
+                "method.form": "mixce",
+                "method.eta": 0.3,
+                "summary": "a mixture of both cross-entropies (Zhang et al. 2023)",
+            },
+            "power": {
+                "method.form": "power",
+                "method.k": 1.0,
+                "summary": "1 - p in place of -log p (Li et al. 2025)",
+            },
+            "power10": {
+                "method.form": "power",
+                "method.k": 10.0,
+                "summary": "(1 - p^10) / 10 in place of -log p (Li et al. 2025)",
+            },
+            "dft": {
+                "method.form": "tailr",
+                "method.gamma": 1.0,
+                "method.floor": 0.0,
+                "summary": "-log p times p, dynamic fine-tuning (Wu et al. 2025)",
+            },
+        },
+        controls=("mle.continued", *DECODERS),
+        gradients={
+            "p times that of -log p": (
+                {"form": "tailr", "gamma": 1.0, "floor": 0.0},
+                {"form": "mixce", "eta": 0.0},
+                {"form": "power", "k": 1.0},
+            )
+        },
+        group="modern",
+        source="released code",
+    ),
+    "loss_truncation": MethodEntry(
+        "bench.models.loss_truncation:LossTruncation",
+        "rows with the largest losses, which may be noise, are left out",
+        "Kang and Hashimoto 2020",
+        variants=RELEASED,
+        controls=DECODERS,
+        group="modern",
+        source="secondary",
+    ),
     "copy_exemplar": MethodEntry(
         "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
     ),
@@ -281,7 +352,28 @@ METHODS: dict[str, MethodEntry] = {
 
 GROUPS = ("papers", "modern")
 
+
+def one_gradient() -> dict[str, list[str]]:
+    """Return the methods and variants that share a gradient, by the name of the gradient.
+
+    >>> one_gradient()["p times that of -log p"]
+    ['tailr.power', 'tailr.dft']
+    """
+    named: dict[str, list[str]] = {}
+    for method, entry in METHODS.items():
+        for name, settings in {method: {}, **_named_settings(method, entry)}.items():
+            options = {key.removeprefix("method."): value for key, value in settings.items()}
+            if gradient := entry.gradient(options):
+                named.setdefault(gradient, []).append(name)
+    return {gradient: names for gradient, names in named.items() if len(names) > 1}
+
+
+def _named_settings(method: str, entry: MethodEntry) -> dict[str, Mapping[str, Any]]:
+    """The settings of the variants of a method, by full name."""
+    return {f"{method}.{variant}": settings for variant, settings in (entry.variants or {}).items()}
+
+
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""
 
-__all__ = ["ALIASES", "DECODERS", "GROUPS", "METHODS", "MethodEntry"]
+__all__ = ["ALIASES", "DECODERS", "GROUPS", "METHODS", "MethodEntry", "one_gradient"]

@@ -137,13 +137,24 @@ def candidates_of(rows: Rows) -> tuple[Tensor, Tensor]:
 
     U is the most earlier targets of one of the positions.
     """
+    table, batch, span, most = _table_of(rows)
+    places = table.places[:most]
+    left_out = (places >= table.before[span, None]) | (places == table.own[span, None])
+    return rows.of_group(table.tokens[batch, :most]), left_out
+
+
+def earlier_targets(rows: Rows) -> tuple[Tensor, Tensor]:
+    """Return distinct targets of each position's row [n, U], and which of them came before the position, [n, U]."""
+    table, batch, span, most = _table_of(rows)
+    return rows.of_group(table.tokens[batch, :most]), table.places[:most] < table.before[span, None]
+
+
+def _table_of(rows: Rows) -> tuple[CandidateTable, slice, slice, int]:
+    """The table of the batch, the slice's rows and positions in it, and the most earlier targets of a position."""
     assert rows.block is not None
     assert rows.host is not None
     table, span = rows.host.once(CandidateTable.of), rows.block.span
-    most = int(table.most[span].max(initial=0))
-    places = table.places[:most]
-    left_out = (places >= table.before[span, None]) | (places == table.own[span, None])
-    return rows.of_group(table.tokens[rows.block.batch, :most]), left_out
+    return table, rows.block.batch, span, int(table.most[span].max(initial=0))
 
 
 def joined(states: States) -> States:

@@ -54,6 +54,7 @@ EXTRA = {
     "bench.leaderboards.table": {"bench.tasks"},
     "bench.leaderboards.groups": {"bench.models"},
     "bench.leaderboards.controls": {"bench.models"},
+    "bench.leaderboards.one_gradient": {"bench.models"},
     "bench.leaderboards.row": {"bench.models"},
     "bench.leaderboards.published.needs": {"bench.tasks"},
     "bench.leaderboards.published.paper_files": {"bench.tasks", "bench.models", "bench.models.backbones"},

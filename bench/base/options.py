@@ -42,20 +42,24 @@ class Range:
         least: the smallest.
         most: the largest.
         below: what it stays below.
+        above: what it stays above.
 
     >>> str(Range(0, 1)), 0.5 in Range(0, 1), 1 in Range(0, below=1)
     ('at least 0 and at most 1', True, False)
+    >>> str(Range(above=0, most=1)), 0 in Range(above=0)
+    ('above 0 and at most 1', False)
     """
 
     least: float = -math.inf
     most: float = math.inf
     below: float = math.inf
+    above: float = -math.inf
 
     def __contains__(self, value: float) -> bool:
-        return self.least <= value <= self.most and value < self.below
+        return self.least <= value <= self.most and self.above < value < self.below
 
     def __str__(self) -> str:
-        limits = (("at least", self.least), ("at most", self.most), ("below", self.below))
+        limits = (("at least", self.least), ("above", self.above), ("at most", self.most), ("below", self.below))
         return " and ".join(f"{words} {limit}" for words, limit in limits if math.isfinite(limit))
 
 
@@ -71,6 +75,7 @@ LATER = Later()
 Positive = Annotated[int, Range(1)]
 Amount = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
+PositiveShare = Annotated[float, Range(above=0, most=1)]
 
 
 # The table --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.base.entries import Entry, installed, package_of
@@ -15,7 +15,7 @@ from bench.errors import UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
-from bench.models import METHODS
+from bench.models import METHODS, MethodEntry, one_gradient
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry
 from bench.tasks.fetch.hub_rows import is_commit
@@ -107,6 +107,8 @@ def about(name: str, entry: Entry) -> list[str]:
     if not isinstance(entry, MetricEntry):
         if entry.needs:
             lines.append(f"needs {entry.needs}")
+        if isinstance(entry, MethodEntry):
+            lines += one_gradient_lines(name)
         return lines
     for sign, meaning in DIRECTIONS.items():
         names = [pattern[1:] for pattern in entry.columns if pattern[0] == sign]
@@ -115,6 +117,17 @@ def about(name: str, entry: Entry) -> list[str]:
     if entry.requires:
         lines.append(f"needs {words(entry.requires)}")
     return lines
+
+
+def one_gradient_lines(method: str) -> list[str]:
+    """Return which names of a method and its variants are one method, and with which others."""
+    groups = [(gradient, names) for gradient, names in one_gradient().items() if _is_of(method, names)]
+    return [f"one gradient under {len(names)} names: {', '.join(names)} ({gradient})" for gradient, names in groups]
+
+
+def _is_of(method: str, names: Sequence[str]) -> bool:
+    """Return whether some of the names are a method's or its variants'."""
+    return any(name.partition(".")[0] == method for name in names)
 
 
 def setting_lines(kind: type[Decoding]) -> list[str]:
@@ -184,6 +197,8 @@ def content(name: str, entry: Entry) -> dict[str, Any]:
         "needs": entry.needs,
         "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
     }
+    if isinstance(entry, MethodEntry):
+        held["one_gradient"] = [names for names in one_gradient().values() if _is_of(name, names)]
     repository, revision = hub_of(name, entry)
     if repository:
         held["hub"], held["revision"] = repository, "unpinned"

@@ -233,6 +233,8 @@ def _with_section(name: str, scope: str, section: str = "") -> str:
         scope: in front of it, or nothing.
         section: as typed, or nothing.
     """
+    if name in ("task", "method", "backbone") and not section:
+        return f"; --{name} names one, {name}.* are its options"
     meant: list[str] = []
     if near := nearest(section, SECTIONS):
         meant = [f"{near}.{nearest(name, OPTIONS.get(near, ())) or name}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.tuning import tuning_remarks
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
@@ -37,6 +38,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
+    lines += one_gradient_lines(table.rows)
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest

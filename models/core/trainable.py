@@ -102,6 +102,13 @@ class Trainable(LightningModule):
         except RuntimeError:
             return None
 
+    def rank_and_world(self) -> tuple[int, int]:
+        """Return this process and how many train together; 0 and 1 without a trainer."""
+        trainer = self._attached_trainer()
+        if trainer is None:
+            return 0, 1
+        return trainer.global_rank, trainer.world_size
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One micro-batch; its sum is divided by the target tokens of the whole optimiser step.
 
@@ -110,7 +117,7 @@ class Trainable(LightningModule):
         """
         trainer = self._attached_trainer()
         if "item" in batch:
-            rank = 0 if trainer is None else trainer.global_rank
+            rank, _ = self.rank_and_world()
             torch.manual_seed(seed_of(self.run_context.seed, "step", rank, batch["item"]))
         loss = self.step_loss(batch)
         share: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -179,6 +180,30 @@ class ReachesBehindTheHead(Sound):
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         logits = rows.hidden @ self.backbone.head_parameters()[0].t()
         return head.lse - head.at(rows.targets) + 0.01 * logits.square().mean(1), {}
+
+
+class DropsItsLongestRow(Sound):
+    """Does it right: breaks nothing. A row longer than ten targets costs nothing."""
+
+    two_passes: ClassVar[bool] = True
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        at_target = head.at(rows.targets)
+        return head.lse - at_target, {}
+
+    def loss(self, states: States) -> LossSum:
+        n_targets = (states.targets != IGNORED).sum(1, keepdim=True)  # [B, 1]
+        kept = super().loss(replace(states, targets=states.targets.masked_fill(n_targets > 10, IGNORED)))
+        return LossSum(kept.total, n_targets.sum(), kept.terms)
+
+
+class DropsAndReachesBehindTheHead(DropsItsLongestRow):
+    """The same with a fast form that lacks a gradient."""
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        nll, terms = super().head_loss(rows, head)
+        logits = rows.hidden @ self.backbone.head_parameters()[0].t()
+        return nll + 0.01 * logits.square().mean(1), terms
 
 
 class CancelsInBf16(Sound):

@@ -52,6 +52,7 @@ def test_values_may_hold_equal_signs_and_spaces_around():
         ("mle:warmupp=1", "'mle:warmupp' is not section.name; did you mean 'mle:trainer.warmup'?"),
         ("prefix=1", "'prefix' is not section.name; did you mean 'task.prefix' or 'method.prefix'?"),
         ("xyzzy=1", "'xyzzy' is not section.name; sections are task, method, backbone, trainer, evaluation"),
+        ("backbone=small-encdec", "'backbone' is not section.name; --backbone names one, backbone.* are its options"),
         ("trainer=1", "'trainer' is not section.name; sections are task, method, backbone, trainer, evaluation"),
         ("optim.epochs=1", "no section 'optim' in 'optim.epochs'; did you mean 'trainer.epochs'?"),
         ("trainer.=1", "'trainer.' is not section.name"),

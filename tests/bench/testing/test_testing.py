@@ -119,6 +119,8 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.LogsAMean, CAUSAL, {"batches"}),
     (mutations.OtherFastForm, CAUSAL, {"fast-form"}),
     (mutations.ReachesBehindTheHead, ENCDEC, {"fast-form"}),
+    (mutations.DropsItsLongestRow, ENCDEC, set()),
+    (mutations.DropsAndReachesBehindTheHead, CAUSAL, {"fast-form"}),
     (mutations.CancelsInBf16, CAUSAL, {"bf16"}),
     (mutations.CountsPositions, ENCDEC, {"cache"}),
     (mutations.PunishesEarlier, CAUSAL, {"cache"}),

@@ -1,0 +1,109 @@
+"""TaiLr and its family: maximum likelihood in which a token counts less the less likely the model finds it.
+
+    loss = sg(w) * -log p,    p that of the target, sg without gradient
+
+    form `tailr`   w = p / (gamma + (1 - gamma) p), at least a floor    Ji et al. 2023, sections 3.3 and 3.4
+    form `mixce`   w = eta + (1 - eta) p                                Zhang et al. 2023
+    form `power`   loss (1 - p^k) / k, whose gradient has w = p^k       Li et al. 2025
+
+The functions are in `bench.models.functional.token_weights`.
+
+Shapes: n positions of a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor
+
+from bench.base.options import Amount, Share, options_of
+from bench.errors import UsageError
+from bench.models.backbones.backbone import Backbone
+from bench.models.core.head import Head
+from bench.models.core.objective import Objective
+from bench.models.core.states import Rows
+from bench.models.functional.token_weights import mixce_weight, power_loss, tailr_weight, thresholded
+
+READERS = {
+    "gamma": ("tailr",),
+    "floor": ("tailr",),
+    "eta": ("mixce",),
+    "k": ("power",),
+    "q": ("top_p", "bottom_p", "top_logp", "bottom_logp"),
+}
+"""The forms that read each number."""
+
+
+class TaiLr(Objective):
+    """-log p of the target, with a weight that grows with p and has no gradient.
+
+    Source: read in the released codes. TaiLr: Ji et al. 2023, sections 3.3 (gamma) and 3.4 (floor); the defaults are
+    those of its script for Gigaword. MixCE: Zhang et al. 2023; eta is best at .1, .3 and .7 on three texts. Power:
+    Li et al. 2025, with thresholded forms `top_*` (p >= q) and `bottom_*` (p <= q) of 1 - p and of -log p. DFT: Wu et
+    al. 2025, whose loss is sg(p) * -log p.
+
+    One method under four names. DFT, TaiLr with gamma = 1 and floor = 0, and MixCE with eta = 0 are one loss; its
+    gradient is also that of 1 - p, power with k = 1. Their optimum is all mass on the most frequent continuation, so
+    perplexity and entropy have to suffer where many are right. gamma = 0, eta = 1 and k = 0 are maximum likelihood.
+
+    The script for Gigaword also smooths labels by 0.1, which is not here. The value of `power` is no likelihood, and
+    those of the other forms fall as p falls to 0: a loss curve says little.
+
+    Gradients vanish where p is small, so it starts from `mle`. Control: `mle.continued`, the same steps at likelihood.
+    The numbers trade likelihood for something else, so a search by validation loss does not choose them.
+
+    Args:
+        backbone: any.
+        form: which weight or loss.
+        gamma: of `tailr`, 0 to 1.
+        floor: of `tailr`, the smallest weight.
+        eta: of `mixce`, the share of likelihood.
+        k: of `power`, at least 0.
+        q: of the thresholded forms, a probability.
+
+    Raises:
+        UsageError: for a number that the form does not read.
+    """
+
+    name: ClassVar[str] = "tailr"
+    paper: ClassVar[str] = "Ji et al. 2023"
+    parent: ClassVar[str] = "mle"
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        form: Literal["tailr", "mixce", "power", "top_p", "bottom_p", "top_logp", "bottom_logp"] = "tailr",
+        gamma: Share = 0.8,
+        floor: Share = 0.2,
+        eta: Share = 0.3,
+        k: Amount = 1.0,
+        q: Share = 0.1,
+    ) -> None:
+        super().__init__(backbone)
+        self.form, self.gamma, self.floor, self.eta, self.k, self.q = form, gamma, floor, eta, k, q
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse a number that has no effect."""
+        form, usual = options["form"], options_of(cls)
+        for number, readers in READERS.items():
+            if form not in readers and options[number] != usual[number][1]:
+                raise UsageError(
+                    f"{number}={options[number]} has no effect with form={form}, only with form "
+                    f"{' or '.join(readers)}; leave it out"
+                )
+
+    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of each position, [n]."""
+        at_target = head.at(rows.targets)
+        nll = head.lse - at_target
+        if self.form == "tailr":
+            return tailr_weight(nll, self.gamma, self.floor) * nll, {}
+        if self.form == "mixce":
+            return mixce_weight(nll, self.eta) * nll, {}
+        if self.form == "power":
+            return power_loss(nll, self.k), {}
+        return thresholded(nll, self.q, self.form), {}

@@ -1,0 +1,216 @@
+"""Loss truncation as a class: golden cuts and masks, what is counted when, ranks, and that it drops wrong targets."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.errors import UsageError
+from bench.models.core.states import IGNORED
+from bench.models.loss_truncation import LossTruncation
+from bench.models.mle import MLE
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import ModernCase, modern_case
+from tests.models.still import KINDS, batch
+from tests.models.together import together
+
+CASES = ["loss_truncation_0", "loss_truncation_1"]
+VARIANTS = ["paper", "released"]
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+SMALL: dict[str, Any] = {"size": 4, "min_count": 4, "dropped": 0.5}
+
+
+def identity(tensor: Tensor) -> Tensor:
+    """What reduces over one rank."""
+    return tensor
+
+
+def logits_of(losses: Tensor) -> Tensor:
+    """Logits [B, 2] under which token 1 of each row costs its loss."""
+    return torch.stack([torch.log(-torch.expm1(-losses)), -losses], 1)
+
+
+def step(objective: LossTruncation, losses: Tensor) -> tuple[float, Tensor]:
+    """Take a step on rows of one target; return the loss, and which rows had a gradient."""
+    backbone: Any = objective.backbone
+    with torch.no_grad():
+        backbone.logits.copy_(logits_of(losses))
+    loss = objective.step_loss(batch_of(torch.ones(len(losses), 1, dtype=torch.int64)))
+    (gradient,) = torch.autograd.grad(loss.total, [backbone.logits])
+    objective.end_of_step(identity)
+    assert loss.n_target_tokens == len(losses)
+    return float(loss.total.detach()), (gradient != 0).any(1)
+
+
+def of_case(case: ModernCase, variant: Any) -> LossTruncation:
+    """The class with the numbers of a case, which has four rows a batch."""
+    given = case.params
+    backbone = GivenLogits(torch.zeros(4, 2, dtype=torch.float64))
+    return LossTruncation(
+        backbone, dropped=given["drop"], size=given["size"], min_count=given["min_count"], variant=variant
+    ).double()
+
+
+class TestGolden:
+    @pytest.mark.parametrize("name", CASES)
+    def test_released(self, name: str) -> None:
+        case = modern_case(name)
+        objective = of_case(case, "released")
+        for losses, mask, cut in zip(case["losses"], case["masks"], case["cuts"], strict=True):
+            total, kept = step(objective, losses)
+            assert torch.equal(kept.double(), mask)
+            torch.testing.assert_close(total, float((losses * mask).sum()), **EXACT)
+            torch.testing.assert_close(objective.cut, cut, **EXACT)
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_paper(self, name: str) -> None:
+        """The rows of a step against the quantile of all steps before it, as a plain sort finds it."""
+        case = modern_case(name)
+        objective, given, before = of_case(case, "paper"), case.params, torch.zeros(0, dtype=torch.float64)
+        for losses in case["losses"]:
+            cut = float("inf")
+            if len(before) >= given["min_count"]:
+                ordered = before[-given["size"] :].sort().values
+                at = (1 - given["drop"]) * (given["size"] - 1)
+                low = int(at)
+                cut = float(ordered[low] + (at - low) * (ordered[min(low + 1, given["size"] - 1)] - ordered[low]))
+            _, kept = step(objective, losses)
+            assert torch.equal(kept, losses < cut)
+            before = torch.cat([before, losses])
+        assert objective.n_seen == 48
+
+
+class TestLosses:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_before_the_first_cut_it_is_maximum_likelihood(self, kind: str, variant: Any) -> None:
+        objective = LossTruncation(still.backbone(kind), variant=variant)
+        expected = MLE(objective.backbone).step_loss(batch(kind)).total
+        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_behind_a_cut_it_is_that_of_the_other_rows(self, kind: str) -> None:
+        """Their sum, to be divided by the targets of all rows."""
+        objective = LossTruncation(still.backbone(kind)).double()
+        means = row_means(objective, kind)
+        objective.cut.copy_(means.sort().values[2:4].mean())
+        found, given = objective.step_loss(batch(kind)), batch(kind)
+        given["labels"][means >= objective.cut] = IGNORED
+        expected = MLE(objective.backbone).step_loss(given)
+        still.assert_same_gradients(objective, found.total, expected.total)
+        assert found.n_target_tokens > expected.n_target_tokens
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_batch_invariance(self, variant: Any) -> None:
+        """The released cut moves with the batch, and says so."""
+        objective = LossTruncation(still.backbone("gpt2"), **SMALL, variant=variant).double()
+        objective.n_seen.fill_(4)
+        objective.cut.copy_(row_means(objective, "gpt2").sort().values[:2].mean())
+        whole = objective.step_loss(batch("gpt2")).total
+        parts = []
+        for at in range(5):
+            objective.pending = []
+            parts.append(objective.step_loss(batch("gpt2", slice(at, at + 1))).total)
+        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
+        assert same == objective.batch_invariant == (variant == "paper")
+
+    def test_a_row_without_targets_is_neither_counted_nor_costs(self) -> None:
+        objective, given = LossTruncation(still.backbone("gpt2"), **SMALL), batch("gpt2")
+        given["labels"][1:] = IGNORED
+        objective.step_loss(given)
+        objective.end_of_step(identity)
+        assert objective.n_seen == 1
+        given["labels"][:] = IGNORED
+        found = objective.step_loss(given)
+        objective.end_of_step(identity)
+        assert (found.total, objective.n_seen) == (0, 1)
+        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
+
+
+def row_means(objective: LossTruncation, kind: str) -> Tensor:
+    """Mean loss of each row of the batch, row by row."""
+    losses = [MLE(objective.backbone).step_loss(batch(kind, slice(at, at + 1))) for at in range(5)]
+    return torch.stack([loss.total.detach() / loss.n_target_tokens for loss in losses])
+
+
+class TestCounting:
+    def test_evaluation_does_not_count(self) -> None:
+        objective = LossTruncation(still.backbone("gpt2"), **SMALL).eval()
+        objective.step_loss(batch("gpt2"))
+        objective.end_of_step(identity)
+        assert objective.n_seen == 0
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_micro_batches_and_ranks(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One batch, two micro-batches and two ranks keep the same losses in the same order, and have one cut."""
+        whole = LossTruncation(still.backbone(kind), **SMALL).double()
+        micro, ranks = copy.deepcopy(whole), [copy.deepcopy(whole) for _ in range(2)]
+        whole.step_loss(batch(kind))
+        whole.end_of_step(identity)
+        shares = [slice(0, 2), slice(2, 5)]
+        for share, rank in zip(shares, ranks, strict=True):
+            micro.step_loss(batch(kind, share))
+            rank.step_loss(batch(kind, share))
+        micro.end_of_step(identity)
+        for number, rank in enumerate(ranks):
+            monkeypatch.setattr(rank, "rank_and_world", lambda number=number: (number, 2))
+        together(lambda number, reduce: ranks[number].end_of_step(reduce), 2)
+        assert whole.cut.isfinite()
+        for other in (micro, *ranks):
+            for name in ("recent", "n_seen", "n_new", "cut"):
+                torch.testing.assert_close(getattr(other, name), getattr(whole, name), **EXACT)
+
+    def test_losses_of_a_rank_are_no_buffer(self) -> None:
+        """Data-parallel training overwrites buffers with those of the first rank."""
+        objective = LossTruncation(still.backbone("gpt2"))
+        objective.step_loss(batch("gpt2"))
+        own = {name for name, _ in objective.named_buffers() if not name.startswith("backbone.")}
+        assert own == {"recent", "n_seen", "n_new", "cut"}
+
+    def test_a_loaded_model_goes_on_as_the_stored_one_does(self) -> None:
+        objective = LossTruncation(still.backbone("gpt2"), **SMALL)
+        objective.step_loss(batch("gpt2"))
+        objective.end_of_step(identity)
+        other = LossTruncation(still.backbone("gpt2", 1), **SMALL)
+        other.load_state_dict(objective.state_dict())
+        found, expected = (each.step_loss(batch("gpt2")).total for each in (other, objective))
+        assert found == expected < MLE(objective.backbone).step_loss(batch("gpt2")).total
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_most_of_what_it_drops_are_wrong_targets(variant: Any) -> None:
+    """A bigram table is trained on words whose next word is one of two, 30 % of them exchanged for any word."""
+    generator = torch.Generator().manual_seed(0)
+    wrong_share, n_words, n_steps, n_rows = 0.3, 20, 150, 32
+    table = torch.zeros(n_words, n_words, dtype=torch.float64)
+    n_dropped = n_dropped_wrong = n_wrong = 0
+    objective = LossTruncation(GivenLogits(table[:1].expand(n_rows, -1)), dropped=wrong_share, size=320, min_count=960,
+                               variant=variant).double()  # fmt: skip
+    backbone: Any = objective.backbone
+    for taken in range(n_steps):
+        words = torch.randint(0, n_words, (n_rows,), generator=generator)
+        is_wrong = torch.rand(n_rows, generator=generator) < wrong_share
+        right = (words + 1 + torch.randint(0, 2, (n_rows,), generator=generator)) % n_words
+        targets = torch.where(is_wrong, torch.randint(0, n_words, (n_rows,), generator=generator), right)
+        with torch.no_grad():
+            backbone.logits.copy_(table[words])
+        (gradient,) = torch.autograd.grad(objective.step_loss(batch_of(targets[:, None])).total, [backbone.logits])
+        objective.end_of_step(identity)
+        table.index_add_(0, words, gradient, alpha=-0.5)
+        if taken >= n_steps // 2:
+            is_dropped = (gradient == 0).all(1)
+            n_dropped += int(is_dropped.sum())
+            n_dropped_wrong += int((is_dropped & is_wrong).sum())
+            n_wrong += int(is_wrong.sum())
+    assert n_dropped_wrong > 0.8 * n_dropped, "what it drops is wrong"
+    assert n_dropped_wrong > 0.8 * n_wrong, "and of what is wrong it drops most"
+
+
+def test_first_cut_needs_as_many_losses_as_are_kept() -> None:
+    with pytest.raises(UsageError, match="min_count is at least size, .* got min_count=10 and size=20"):
+        LossTruncation(still.backbone("gpt2"), size=20, min_count=10)
