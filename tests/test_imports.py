@@ -42,7 +42,7 @@ ALLOWED = {
     "bench.board": ("bench.board", "bench.queue", "bench.cells", "bench.config", "bench.store", "bench.leaderboards")
     + ("bench.page", "bench.tasks", "bench.models", *GROUND),
     "bench.ladder": ("bench.ladder", "bench.board", "bench.cost", "bench.cells", "bench.config", "bench.store")
-    + ("bench.leaderboards", "bench.tasks", *GROUND),
+    + ("bench.leaderboards", "bench.tasks", "bench.models", *GROUND),
     "bench.engines": ("bench.engines", "bench.queue", "bench.cells", "bench.processes", "bench.config", "bench.store")
     + GROUND,
     "bench.queue": ("bench.queue", "bench.cells", "bench.generation", "bench.processes", "bench.config")

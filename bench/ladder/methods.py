@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from bench.config.resolve import Method, find_method, method_names
 from bench.errors import UsageError
 from bench.leaderboards.statistics.baseline import BASELINE
+from bench.models import one_gradient
 
-__all__ = ["EQUAL_GRADIENTS", "MOST", "chosen_methods"]
+__all__ = ["MOST", "chosen_methods"]
 
 MOST = 12
-EQUAL_GRADIENTS: tuple[frozenset[str], ...] = (frozenset({"tailr.power", "tailr.dft"}),)
-"""Methods whose gradients are the same: in a ladder they would be one method under several names."""
 
 
 def chosen_methods(typed: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -51,8 +50,8 @@ def why_not(method: Method, chosen: Sequence[str]) -> str:
         return "trains no weights"
     if method.own_backbone:
         return f"has a backbone of its own, {method.own_backbone}, which does not grow"
-    for group in EQUAL_GRADIENTS:
-        alike = [name for name in chosen if name in group]
-        if method.name in group and alike:
+    for names in one_gradient().values():
+        alike = [name for name in chosen if name in names]
+        if method.name in names and alike:
             return f"has the gradient of {alike[0]}"
     return ""
