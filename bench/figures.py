@@ -203,7 +203,7 @@ def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str)
     running = bool(given.run) and not given.dry_run
     failed, code = "", 0
     with Progress(given.quiet or not running) as progress:
-        plan = make_plan(arguments, progress.say, costs_only=not running)
+        plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
         if not plan.cells:
             raise MissingError("; ".join(skip.reason for skip in plan.skips) or "nothing to run")
         cell = plan.cells[-1]

@@ -93,7 +93,9 @@ def command(part: Part, results: str, *more: str) -> list[str]:
 
 def whole(part: Part, results: str, jobs: int) -> list[str]:
     """Return what makes all cells of a task."""
-    return command(part, results, *part.sets, *METHODS, *SEEDS, *TUNING, "--jobs", str(jobs), "--state-every", "120")
+    return command(
+        part, results, *part.sets, *METHODS, *SEEDS, *TUNING, "--jobs", str(jobs), "--state-every", "120", "--yes"
+    )
 
 
 def asked(words: Sequence[str]) -> Any:

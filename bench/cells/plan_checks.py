@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bench.cells.wanted import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig
 from bench.config.resolve import Method
-from bench.errors import BenchError, UsageError, did_you_mean
+from bench.errors import BenchError, StoreError, UsageError, did_you_mean
 from bench.models.backbones import is_pretrained
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
+
+if TYPE_CHECKING:
+    from bench.cells.cell import Cell
+    from bench.cells.progress import Progress
 
 __all__ = [
     "check_cell",
@@ -19,10 +25,14 @@ __all__ = [
     "check_precision",
     "check_preset",
     "check_shares",
+    "confirm",
     "unchoosable",
     "undecodable",
     "unshardable",
 ]
+
+MANY = 50
+"""More cells than these are asked for."""
 
 # Of a run -----------------------------------------------------------------------------------------------------------
 
@@ -51,6 +61,50 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
             raise UsageError(
                 f"--metrics names '{metric.name}', which reads {metric.value.kind} rows; no task of this run makes them"
             )
+
+
+# Of a plan ----------------------------------------------------------------------------------------------------------
+
+
+def confirm(cells: Sequence[Cell], progress: Progress) -> None:
+    """Ask once whether a plan with many cells to do is to be begun; return where it is, or has few.
+
+    Args:
+        cells: of the plan.
+        progress: asks on the terminal.
+
+    Raises:
+        UsageError: the answer was no, or there is no terminal to ask on.
+    """
+    to_do = sum(map(is_to_do, cells))
+    if to_do <= MANY:
+        return
+    if not has_terminal():
+        raise UsageError(
+            f"{to_do} cells are to be trained or evaluated, and more than {MANY} are begun only with --yes; "
+            f"--dry-run shows them and what they cost"
+        )
+    if progress.ask(f"{to_do} cells are to be trained or evaluated (--dry-run shows what they cost). Begin? [y/N] "):
+        return
+    raise UsageError(f"nothing was begun: the answer was not y; --yes begins {to_do} cells without asking")
+
+
+def is_to_do(cell: Cell) -> bool:
+    """Return whether a cell has to be trained or evaluated; a damaged one counts."""
+    try:
+        trained = cell.folder.trained()
+    except StoreError:
+        return True
+    if trained is None:
+        return True
+    if trained["status"] != "ok":
+        return False
+    return not all(cell.folder.has(cell.folder.rows_path(key).name) for key in cell.evaluations)
+
+
+def has_terminal() -> bool:
+    """Return whether a question can be asked and answered: both stdin and stderr are a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 # Of a cell ----------------------------------------------------------------------------------------------------------

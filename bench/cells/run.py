@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.how import How
+from bench.cells.pace.pace import SCORING
+from bench.cells.pace.stages import stages_of_all
 from bench.cells.plan import Plan
-from bench.cells.progress import SCORING, Progress, Reports
+from bench.cells.progress import Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
 from bench.cells.work import OnStep, tidy, work
@@ -86,6 +88,7 @@ def execute(
         torch.set_num_threads(threads)
     outcome, logger = Outcome(), wandb_logger(arguments, progress)
     clean(arguments.results_folder)
+    progress.begin(stages_of_all(plan.cells))
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
         attempt(cell, arguments, progress, logger, outcome)
@@ -134,7 +137,7 @@ def run_cell(
     is_stored = trained is not None and (not missing or trained["status"] != "ok")
     if is_stored:
         progress.stage(SCORING)
-        score_cell(cell, arguments.metrics)
+        score_cell(cell, arguments.metrics, progress.beat)
     else:
         with nullcontext() if logger is None else logger.run(cell) as live:
             complete(cell, missing, arguments, progress, live)
@@ -171,7 +174,7 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
     make, world = attempt_of(cell, missing, arguments, progress, on_step), world_of(arguments.devices)
     within_memory(cell, world, micro_batches_of(cell, world, arguments), make, progress.warn)
     progress.stage(SCORING)
-    scores = score_cell(cell, arguments.metrics)
+    scores = score_cell(cell, arguments.metrics, progress.beat)
     if live is None:
         return
     if is_new and (trained := cell.folder.trained()):

@@ -13,6 +13,7 @@ from bench.base.entries import Loaded
 from bench.base.keys import key_of
 from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
+from bench.cells.pace.pace import SCORING
 from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry, find_metric
@@ -20,6 +21,7 @@ from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import lacking as lacking_here
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
+from bench.processes.heartbeat import OnBeat, no_beat
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import find_task
@@ -42,21 +44,24 @@ __all__ = [
 ]
 
 
-def score_cell(cell: Cell, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
+def score_cell(cell: Cell, metrics: Sequence[str] = (), on_beat: OnBeat = no_beat) -> list[dict[str, Any]]:
     """Score every rows file of a cell that this run asks for, unless it is scored already.
 
     Args:
         cell: trained and evaluated.
         metrics: families beside those of its task.
+        on_beat: told how many families have scored.
     """
-    contents = []
+    contents: list[dict[str, Any]] = []
     wanted = [find_metric(name) for name in dict.fromkeys([*cell.task.info.metrics, *metrics])]
     for key, what in cell.evaluations.items():
         stored = cell.folder.rows(key)
         if stored is None:
             continue
         families = [family for family in wanted if family.value.kind == what.kind]
-        contents += [score_rows(cell.folder, cell.task, family, stored)[0] for family in families]
+        for family in families:
+            contents.append(score_rows(cell.folder, cell.task, family, stored)[0])
+            on_beat(SCORING, len(contents))
     return contents
 
 

@@ -14,8 +14,9 @@ from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.how import How, device_of
+from bench.cells.pace.pace import TRAINING, WRITING
+from bench.cells.pace.stages import stage_name
 from bench.cells.paper_preset import PAPER
-from bench.cells.progress import WRITING
 from bench.cells.shared.after_training import fitted, stored_by_first
 from bench.cells.validation import measure_of
 from bench.cells.wanted import evaluation_content
@@ -76,7 +77,7 @@ def work(
     with how.algorithms():
         content = cell.folder.trained()
         if content is None:
-            on_stage("training")
+            on_stage(TRAINING)
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
@@ -172,10 +173,7 @@ def make_rows(
     """Evaluate this rank's share; store it, or leave it in `scratch`."""
     started = time.monotonic()
     what = cell.evaluations[key]
-    if what.decoding is None:
-        on_stage(what.kind)
-    else:
-        on_stage(f"{what.kind} {what.decoding.text}")
+    on_stage(stage_name(what))
     cut = None
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))

@@ -205,6 +205,7 @@ def one_run(run: Run, given: argparse.Namespace, jobs: int = 1) -> int:
     command = arguments_of(run, given)
     if jobs > 1:
         command += ["--jobs", str(jobs)]
+    command.append("--yes")
     say(f"bench {' '.join(command)}")
     return run_program("bench", *command, output=sys.stderr).returncode
 

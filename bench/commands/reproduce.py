@@ -179,7 +179,7 @@ class Made:
         self.limited = self.limited or arguments.limit is not None
         with Progress(self.given.quiet or not running) as progress:
             try:
-                plan = make_plan(arguments, progress.say, costs_only=not running)
+                plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
             except MissingError as error:
                 self.missing(need, str(error), running)
                 return

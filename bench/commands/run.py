@@ -35,7 +35,9 @@ SAVE_MEMORY = ("--activation-checkpointing", "--strategy fsdp")
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench run`: what is run, and how."""
     what_options(parser.add_argument_group("what"))
-    how_options(parser.add_argument_group("how (never changes a result)"))
+    how = parser.add_argument_group("how (never changes a result)")
+    how_options(how)
+    how.add_argument("--yes", action="store_true", help="begin more than 50 cells without asking")
     engine_options(parser.add_argument_group("on a cluster (docs/cluster.md)"))
 
 
@@ -63,9 +65,15 @@ def run(given: argparse.Namespace) -> int:
 def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmOptions | None) -> int:
     """Run what was asked for; return the exit code."""
     from bench.cells.plan import make_plan
+    from bench.cells.plan_checks import confirm
     from bench.cells.progress import Progress
 
     with Progress(given.quiet) as progress:
+
+        def before(plan: Plan) -> None:
+            if not given.yes:
+                confirm(plan.cells, progress)
+
         search = search_of(given)
         if search is not None:
             from bench.board.run import executed
@@ -74,7 +82,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
             if given.dry_run:
                 print(dry_text(planned_search(search, arguments, progress), arguments, None, given))
                 return 0
-            return ended(*run_search(search, arguments, progress, executed), arguments, given.json)
+            return ended(*run_search(search, arguments, progress, executed, before), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
@@ -84,6 +92,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         if given.dry_run:
             return 0
+        before(plan)
         outcome = outcome_of(plan, arguments, options, progress)
     return ended(plan, outcome, arguments, given.json)
 
@@ -157,10 +166,8 @@ def not_counted(arguments: RunArguments, options: SlurmOptions | None) -> list[s
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
     """Say what became of a run; return its exit code, or that of a page which could not be written."""
-    shown = 0
-    for label, why in outcome.failed.items():
-        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
     if as_json:
+        say_failed(outcome)
         content = {
             "exit_code": outcome.exit_code,
             "ok": outcome.ok,
@@ -169,9 +176,19 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
             "failed": outcome.failed,
         }
         print(json.dumps(content, indent=1))
-    elif outcome.ok or outcome.stored or outcome.diverged:
+        return int(outcome.exit_code)
+    shown = 0
+    if outcome.ok or outcome.stored or outcome.diverged:
         shown = show(plan, arguments)
+    sys.stdout.flush()
+    say_failed(outcome)  # last: nobody looks for it above a table
     return int(outcome.exit_code) or shown
+
+
+def say_failed(outcome: Outcome) -> None:
+    """Name the cells that failed, and why."""
+    for label, why in outcome.failed.items():
+        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
 
 
 def show(plan: Any, arguments: RunArguments) -> int:

@@ -12,15 +12,12 @@ from bench.engines.submission import Submission, last_words
 from bench.errors import BenchError
 from bench.queue.follower import Follower
 from bench.queue.outcome import CellOutcome
-from bench.queue.overview import overview_of
 
 __all__ = ["ArrayWatch", "follow"]
 
 TICK_S = 0.2
 SHORTEST_S, LONGEST_S = 0.5, 30.0
 """Between two questions to Slurm: each time twice as long, and short again when something has happened."""
-TABLE_S = 2.0
-"""Between two looks at how far the running cells are."""
 END_S = 60.0
 """How long workers may take to notice that all is settled; those that do not, such as lost ones, are cancelled."""
 GONE_S = 15.0
@@ -116,16 +113,13 @@ def follow(submission: Submission, plan: Plan, progress: Progress) -> dict[str, 
 def wait(follower: Follower, watch: ArrayWatch, progress: Progress) -> None:
     """Look and tell until all is settled and the workers have ended, or until they have ended anyway."""
     follower.read()
-    settled, table_due = len(follower.settled), 0.0
+    settled = len(follower.settled)
     while not watch.is_gone and not follower.order.is_settled():
         watch.look()
         follower.look()
         if len(follower.settled) != settled:
             settled = len(follower.settled)
             watch.hurry()
-        if progress.live and time.monotonic() >= table_due:
-            show_table(follower, progress)
-            table_due = time.monotonic() + TABLE_S
         time.sleep(TICK_S)
     progress.running({})
     follower.read()
@@ -142,13 +136,3 @@ def wait_until_gone(watch: ArrayWatch, seconds: float) -> None:
         watch.hurry()
         watch.look()
         time.sleep(TICK_S)
-
-
-def show_table(follower: Follower, progress: Progress) -> None:
-    """Show the cells that workers have, as `bench status` does."""
-    rows = {}
-    for running in overview_of(follower.file.queue, follower.file).running:
-        found = running.progress
-        note = f"{found.get('stage') or 'begins'}, worker {running.worker[:8]}"
-        rows[running.label] = (found.get("step", 0), found.get("of", 0), note)
-    progress.running(rows)

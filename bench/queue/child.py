@@ -53,6 +53,7 @@ def main(job_file: Path) -> int:
 def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
     """Run a cell and write what became of it."""
     from bench.cells.job import cell_of
+    from bench.cells.pace.stages import stages_of_all
     from bench.cells.run import Outcome, attempt, wandb_logger
 
     arguments = watched_by_worker(RunArguments.from_dict(job["arguments"]))
@@ -64,6 +65,7 @@ def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
         traceback.print_exc()
         print(f"{type(error).__name__}: {error}", flush=True)
         return REFUSED
+    (progress.stages,) = stages_of_all([cell])
     use_threads(threads_of(cell.config.preset, arguments) or int(os.environ.get("OMP_NUM_THREADS") or 0))
     outcome = Outcome()
     if job["broken"]:

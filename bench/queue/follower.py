@@ -7,10 +7,11 @@ from pathlib import Path
 
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
-from bench.cells.progress import Progress
+from bench.cells.progress import Progress, counted
 from bench.cells.run import Outcome, attempt, wandb_logger
 from bench.config.arguments import RunArguments
 from bench.queue.outcome import CellOutcome, last_outcome
+from bench.queue.overview import about, running_of
 from bench.queue.plan_file import PlanFile
 from bench.queue.planned import job_key
 from bench.queue.protocol.files import DiskFiles
@@ -23,6 +24,8 @@ __all__ = ["Follower", "outcome_of"]
 
 LOOK_S = 0.2
 """Between two looks at what the workers have done."""
+SHOW_S = 2.0
+"""Between two looks at how far the cells are that they have."""
 
 
 class Follower:
@@ -41,7 +44,7 @@ class Follower:
         self.view = View(DiskFiles(file.queue), Liveness(file.timing, time.monotonic))
         self.order = Order(file.jobs, self.view, is_trained)
         self.settled: dict[str, CellOutcome] = {}
-        self.looked = -LOOK_S
+        self.looked, self.shown = -LOOK_S, -SHOW_S
 
     def look(self) -> None:
         """Now and then, read all journals, and tell of each cell that is newly settled."""
@@ -49,6 +52,9 @@ class Follower:
             return
         self.read()
         self.looked = time.monotonic()
+        if self.looked - self.shown >= SHOW_S:
+            self.show()
+            self.shown = self.looked
 
     def read(self) -> None:
         """Read all journals, and tell of each cell that is newly settled."""
@@ -63,7 +69,35 @@ class Follower:
                     self.settled[job.key] = found
                     self.tell(job.key, job.label, found)
         done = sum(self.order.state(job.key) in SETTLED for job in self.file.jobs)
-        self.progress.cells(done, len(self.file.jobs), running)
+        self.progress.cells(done, len(self.file.jobs), running, self.left_s(running))
+
+    def left_s(self, running: int) -> float | None:
+        """Return the seconds until all is settled with so many cells at once, by costs; None where nobody can tell."""
+        took_s, done, left = 0.0, 0.0, 0.0
+        for job in self.file.jobs:
+            found = self.settled.get(job.key)
+            if found is None:
+                left += job.cost
+            elif found.status in ("ok", "diverged"):
+                took_s += found.seconds
+                done += job.cost
+        if not done or not running:
+            return None
+        return left * took_s / done / running
+
+    def show(self) -> None:
+        """Show how far the cells are that workers have."""
+        rows = {}
+        for job in self.file.jobs:
+            if self.order.state(job.key) is not State.HELD:
+                continue
+            found = running_of(self.file.queue, job, self.view, {}).progress
+            step, of = found.get("step", 0), found.get("of", 0)
+            note = counted(found.get("stage") or "begins", step, of)
+            if found.get("note"):
+                note += f", {found['note']}"
+            rows[job.label] = (step, of, note + about(found.get("left_s")))
+        self.progress.running(rows)
 
     def tell(self, key: str, label: str, found: CellOutcome) -> None:
         """Tell people what became of a cell."""

@@ -71,6 +71,7 @@ def run_queue(cells: list[Cell], plan: Plan, arguments: RunArguments, progress: 
         workers = [worker_of(file, runner) for runner in runners]
         drive(workers, follower.look, GRACE_S)
         follower.read()
+        progress.running({})
     finally:
         remove_scratch(file.queue)
     if number := workers[0].stop_signal:

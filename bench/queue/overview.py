@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.cells.pace.pace import duration
 from bench.errors import UsageError
 from bench.queue.outcome import last_outcome
 from bench.queue.plan_file import COPY, PlanFile, read_plan
@@ -156,7 +157,9 @@ def running_text(running: Running) -> str:
         return line
     line += f"  {progress.get('stage') or 'begins'}"
     if progress.get("of"):
-        line += f" {progress['step']} of {progress['of']} steps"
+        line += f" {progress['step']} of {progress['of']}"
+    if progress.get("note"):
+        line += f", {progress['note']}"
     return line + about(progress.get("left_s"))
 
 
@@ -168,6 +171,4 @@ def about(seconds: float | None) -> str:
     """
     if seconds is None:
         return ""
-    if seconds < 60:
-        return f", about {seconds:.0f} s more"
-    return f", about {-(-seconds // 60):.0f} min more"
+    return f", about {duration(seconds)} more"

@@ -9,9 +9,9 @@ from pathlib import Path
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
 from bench.cells.job import content_of
+from bench.cells.pace.stages import cost_of
 from bench.config.arguments import RunArguments
 from bench.errors import StoreError
-from bench.queue.cost import cost_of
 from bench.queue.plan_file import PlanFile
 from bench.queue.protocol.job import Job
 from bench.queue.protocol.timing import Timing

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench.base.signals import EXIT_CODES
-from bench.cells.progress import UNWATCHED
+from bench.cells.pace.pace import UNWATCHED
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.processes.endings import TAIL, log_tail

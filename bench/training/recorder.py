@@ -30,7 +30,8 @@ class Recorder(Callback):
     Args:
         steps: of the whole training.
         accumulate: micro-batches of a step on this rank.
-        on_step: told about the points of the curve: step, steps and the logged values, on the first rank.
+        on_step: told about the points of the curve: step, steps, the logged values and the `tokens` read so far, on the
+            first rank.
     """
 
     def __init__(self, steps: int, accumulate: int, on_step: OnStep | None = None) -> None:
@@ -117,7 +118,7 @@ class Recorder(Callback):
         named = dict(zip(self.sums, values.tolist(), strict=True))
         self.curve.append([self.step, round(named["loss"], 6)])
         if self.on_step is not None and trainer.is_global_zero:
-            self.on_step(self.step, self.steps, named)
+            self.on_step(self.step, self.steps, {**named, "tokens": self.tokens})
 
     def result(self) -> dict[str, Any]:
         """Return what a record says of the training; names that say something went wrong stand there only if it did."""

@@ -9,12 +9,9 @@ others, that is the objective and the decoding, and the rest is named. JSON cont
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench.base.departure import Departure
@@ -31,7 +28,7 @@ from bench.leaderboards.published.reproduction import (
 )
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown import escaped
-from bench.leaderboards.render.terminal import short, width_of
+from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
 
 SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 LINES = ("ours", "published", "delta", "verdict")
@@ -237,27 +234,25 @@ def _row(cells: Sequence[str]) -> str:
 def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
     """Render reproductions for a terminal."""
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=sys.stdout.isatty(), width=width or width_of(), highlight=False)
+    console = console_of(stream, width)
     for reproduction in reproductions:
-        console.print(_terminal_table(reproduction))
+        text_table(reproduction).print(console)
         for remark in remarks(reproduction):
             console.print(Text(f"  {plain(remark)}"))
         console.print()
     return stream.getvalue()
 
 
-def _terminal_table(reproduction: Reproduction) -> RichTable:
-    table = RichTable(title=Text(plain(title(reproduction))), title_justify="left", pad_edge=False)
-    table.add_column("")
-    table.add_column("")
-    for column in reproduction.table.columns:
-        table.add_column(Text(short(column)), justify="right")
+def text_table(reproduction: Reproduction) -> TextTable:
+    """Return a reproduction as a table of texts; the paper's row, and which line of it this is, stand in every part."""
+    rows = []
     made = lines(reproduction)
     for place, (label, cells) in enumerate(made):
         texts = [Text(plain(cell), style=STYLES.get(cells[0], "")) for cell in cells]
         is_last_of_row = place + 1 == len(made) or bool(made[place + 1][0])
-        table.add_row(Text(plain(label)), *texts, end_section=is_last_of_row)
-    return table
+        rows.append(TextRow([Text(plain(label)), *texts], ends_section=is_last_of_row))
+    headings = ["", "", *reproduction.table.columns]
+    return TextTable(plain(title(reproduction)), headings, rows, labels=2, repeated=2)
 
 
 def content(reproduction: Reproduction) -> dict[str, Any]:

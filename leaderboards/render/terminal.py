@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import io
-import shutil
-import sys
 
-from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
+from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.table import metric_name
 
-__all__ = ["short", "terminal", "width_of"]
-
-NARROWEST = 120
-LABEL = 24
-"""Characters that a label has at least."""
-LONG = 9
-"""A longer heading is broken at its first hyphen."""
+__all__ = ["terminal"]
 
 
 def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
@@ -32,44 +24,52 @@ def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
         width: in characters; the terminal's own where not given.
     """
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=sys.stdout.isatty(), width=width or width_of(), highlight=False)
+    console = console_of(stream, width)
     for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
-        console.print(_table(grid_of(table, statistics)))
+        text_table(grid_of(table, statistics)).print(console)
         for remark in under_table(table, statistics):
             console.print(Text(f"  {plain(remark)}"))
         console.print()
     return stream.getvalue()
 
 
-def width_of() -> int:
-    """Return the width of the terminal, or what a table needs at least."""
-    return max(NARROWEST, shutil.get_terminal_size((150, 24)).columns)
+def text_table(grid: Grid) -> TextTable:
+    """Return a leaderboard as a table of texts; where it is split, the primary column is its first value."""
+    values = list(range(len(FIXED), len(grid.headings)))
+    for place in values:
+        if metric_name(grid.headings[place]) == grid.table.primary:
+            values.remove(place)
+            values.insert(0, place)
+            break
+    repeated = 1
+    if _needs_backbone(grid):
+        repeated = 2
+    return TextTable(
+        title=plain(grid.table.title),
+        headings=grid.headings,
+        rows=[_row(line, grid.table.columns) for line in grid.lines],
+        labels=2,
+        repeated=repeated,
+        order=[*range(repeated, len(FIXED)), *values],
+    )
 
 
-def short(heading: str) -> str:
-    """Return a column's heading on two narrow lines where it is long.
-
-    >>> short("sentence-bleu-1"), short("ms-jaccard-1"), short("ppl/word"), short("bleu-1")
-    ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1')
-    """
-    name = heading.replace("sentence-", "sent-").replace("/", "\n")
-    if len(name) > LONG and "\n" not in name:
-        return name.replace("-", "-\n", 1)
-    return name
-
-
-def _table(grid: Grid) -> RichTable:
-    method, backbone, seeds = FIXED
-    rich_table = RichTable(title=Text(plain(grid.table.title)), title_justify="left", pad_edge=False)
-    rich_table.add_column(Text(method), min_width=LABEL)
-    rich_table.add_column(Text(backbone), no_wrap=True, min_width=0)
-    rich_table.add_column(Text(seeds), justify="right", no_wrap=True, min_width=0)
-    for column in grid.table.columns:
-        rich_table.add_column(Text(short(column)), justify="right", no_wrap=True, min_width=0)
+def _needs_backbone(grid: Grid) -> bool:
+    """Return whether only the backbone tells two rows apart, of ours or of the papers below one of ours."""
+    ours, papers = set[str](), set[str]()
     for line in grid.lines:
-        cells = [_cell(cell, line) for cell in line.shown(grid.table.columns)]
-        rich_table.add_row(Text(plain(line.indented), style=_style(line)), *cells)
-    return rich_table
+        if line.ours:
+            papers = set()
+        labels = ours if line.ours else papers
+        if line.label in labels:
+            return True
+        labels.add(line.label)
+    return False
+
+
+def _row(line: Line, columns: list[str]) -> TextRow:
+    cells = [_cell(cell, line) for cell in line.shown(columns)]
+    return TextRow([Text(plain(line.indented), style=_style(line)), *cells], is_optional=not line.ours)
 
 
 def _cell(cell: GridCell, line: Line) -> Text:

@@ -102,7 +102,13 @@ class Tuned:
     picked: Tried | None = None
 
 
-def run_search(search: Search, arguments: RunArguments, progress: Progress, execute: Execute) -> tuple[Plan, Outcome]:
+def run_search(
+    search: Search,
+    arguments: RunArguments,
+    progress: Progress,
+    execute: Execute,
+    before: Callable[[Plan], None] | None = None,
+) -> tuple[Plan, Outcome]:
     """Train what is tried, pick by validation loss, then train and evaluate what was picked on all seeds.
 
     One combination is picked for all seeds of a method, by the mean over those it was tried on. The test split is never
@@ -113,11 +119,14 @@ def run_search(search: Search, arguments: RunArguments, progress: Progress, exec
         arguments: of the run.
         progress: told what happens.
         execute: runs a plan.
+        before: told of all that would be trained, before anything is; what it raises ends the search.
 
     Returns:
         The plan of what was picked, and what became of everything.
     """
     builder = search_builder(search, arguments, progress)
+    if before is not None:
+        before(everything(search, builder, progress))
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
     while waiting:
         ready = [name for name in waiting if not blocked(name, waiting, search)]
@@ -142,18 +151,22 @@ def run_search(search: Search, arguments: RunArguments, progress: Progress, exec
     return whole, outcome
 
 
-def planned_search(search: Search, arguments: RunArguments, progress: Progress, *, costs_only: bool = True) -> Plan:
-    """Return what a search would train, for its costs; in place of what it will pick, the settings without it.
+def planned_search(search: Search, arguments: RunArguments, progress: Progress) -> Plan:
+    """Return what a search would train, for its costs.
 
     Args:
         search: what is tried.
         arguments: of the run.
         progress: told what happens.
-        costs_only: as `make_plan`.
     """
     builder = search_builder(search, arguments, progress)
-    builder.costs_only = costs_only
-    plan = Plan(arguments.preset)
+    builder.costs_only = True
+    return everything(search, builder, progress)
+
+
+def everything(search: Search, builder: PlanBuilder, progress: Progress) -> Plan:
+    """Return what a search would train; in place of what it will pick, the settings without it."""
+    plan = Plan(builder.preset)
     for tuned in tuned_methods(builder).values():
         place_tried(plan, tuned, search, builder)
     plan.join(picked_plan(builder, {}, progress))

@@ -36,7 +36,7 @@ def share_with_members(shared: SharedCell, member: Member, accumulate: int, out_
         }
 
         def act() -> None:
-            do_work(cell, job, member.rank, member.world, scratch, no_beat)
+            do_work(cell, job, member.rank, member.world, scratch, shared.progress.beat)
 
         member.together(job, act, arguments.stall_timeout or GROUP_TIMEOUT_S)
 

@@ -22,7 +22,7 @@ from bench.cells.work import store_rows, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError
 from bench.processes.group import run_group
-from bench.processes.heartbeat import OnBeat
+from bench.processes.heartbeat import OnBeat, read_beat
 from bench.processes.rank import Rank
 from bench.processes.trainer import GROUP_TIMEOUT_S
 from bench.processes.watch import Limits
@@ -96,6 +96,14 @@ def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
     stage = f"on {world} processes"
     with shared.done_in(world) as scratch:
         shared.progress.stage(stage)
+
+        def look() -> None:
+            beat = read_beat(scratch / "heartbeat.0")
+            if beat is None:
+                shared.progress.beat(stage, 0)
+            else:
+                shared.progress.beat(beat.stage, beat.step)
+
         threads = threads_of(shared.cell.config.preset, arguments) or max(1, cores() // world)
         run_group(
             "bench.cells.shared.workers:do_share",
@@ -104,7 +112,7 @@ def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
             scratch,
             threads=threads,
             limits=Limits(arguments.stall_timeout, arguments.cell_timeout),
-            on_look=lambda: shared.progress.beat(stage, 0),
+            on_look=look,
         )
 
 

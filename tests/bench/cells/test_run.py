@@ -25,6 +25,8 @@ class Quiet:
     def __init__(self):
         self.lines = []
 
+    def begin(self, cells): ...
+
     def cell(self, number, of, label): ...
 
     def stage(self, name): ...
@@ -143,7 +145,7 @@ def test_a_failed_cell_stops_nobody_and_is_tried_again(arguments, monkeypatch, e
 
 
 def test_a_failure_after_the_training_is_forgotten_once_the_rest_succeeds(arguments, monkeypatch):
-    def score(cell, metrics):
+    def score(*_):
         raise BenchError("no score")
 
     monkeypatch.setattr("bench.cells.run.score_cell", score)

@@ -54,7 +54,7 @@ def test_text(queue: Path, tmp_path: Path) -> None:
     (found,) = overviews(tmp_path / "results")
     assert text_of(found).splitlines() == [
         "queue 0123: 1 done, 1 failed, 1 held, 1 new; 1 workers, about 2 min more",
-        "  second  on ffffffff, last beat 0 s ago  training 30 of 40 steps, about 8 s more",
+        "  second  on ffffffff, last beat 0 s ago  training 30 of 40, about 8 s more",
     ]
 
 

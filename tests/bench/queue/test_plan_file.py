@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bench.cells.job import cell_of
+from bench.cells.pace.stages import cost_of
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, UsageError
-from bench.queue.cost import cost_of
 from bench.queue.plan_file import PlanFile, open_queue, read_plan, write_plan
 from bench.queue.planned import lacks_something, plan_of
 from bench.queue.protocol.timing import LOCAL, SHARED

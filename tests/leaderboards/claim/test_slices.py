@@ -181,7 +181,7 @@ def test_seeds_are_added_to_tuned_cells_by_the_same_trials(tmp_path: Path, monke
     looks = ["--run", "--until-decided", "--hours", "9", "--jobs", "2"]
     assert call("claims", "adadec", *looks, *tuning, "--results", str(tmp_path)).code == 1
     assert commands
-    assert all(command[-8:] == [*tuning, "--jobs", "2"] for command in commands)
+    assert all(command[-9:] == [*tuning, "--jobs", "2", "--yes"] for command in commands)
 
 
 # All runs at once -------------------------------------------------------------------------------------------------

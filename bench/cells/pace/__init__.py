@@ -1,0 +1,1 @@
+"""Pace: how far cells are, and when they may end."""

@@ -1,0 +1,196 @@
+"""Text table: a table for a terminal. One that is wider than the terminal is split by columns; nothing is cut."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+__all__ = ["TextRow", "TextTable", "broken", "console_of", "short", "width_of"]
+
+NARROWEST = 60
+"""Characters that a table is laid out for at least."""
+WIDE = 200
+"""Characters of a line where there is no terminal and COLUMNS is not set."""
+LONG = 9
+"""A longer heading is broken at its first hyphen."""
+BETWEEN, EDGES = 3, 2
+"""Characters of the frame between two columns, and at both ends."""
+PIECES = re.compile(r"(?<=[\s+:,/])")
+"""A label may be broken behind these: between words, and within settings, decodings and hub ids."""
+
+
+def width_of() -> int:
+    """Return the characters of a line: COLUMNS, else those of the terminal, else 200."""
+    return max(NARROWEST, shutil.get_terminal_size((WIDE, 24)).columns)
+
+
+def console_of(stream: io.StringIO, width: int | None = None) -> Console:
+    """Return what writes for a terminal into a stream, in colours where stdout is one.
+
+    Args:
+        stream: that is written into.
+        width: in characters; `width_of` by default.
+    """
+    return Console(file=stream, force_terminal=sys.stdout.isatty(), width=width or width_of(), highlight=False)
+
+
+def short(heading: str) -> str:
+    """Return a column's heading on two narrow lines where it is long.
+
+    >>> short("sentence-bleu-1"), short("ms-jaccard-1"), short("ppl/word"), short("bleu-1")
+    ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1')
+    """
+    name = heading.replace("sentence-", "sent-").replace("/", "\n")
+    if len(name) > LONG and "\n" not in name:
+        return name.replace("-", "-\n", 1)
+    return name
+
+
+def broken(label: str, width: int) -> str:
+    """Return a label on lines of at most so many characters, as far as its words and settings allow.
+
+    >>> broken("adadec.swapped [control, untuned]", 20)
+    'adadec.swapped\\n[control, untuned]'
+    """
+    indent = label[: len(label) - len(label.lstrip())]
+    lines = [indent]
+    for piece in PIECES.split(label.strip()):
+        if lines[-1] != indent and cell_len((lines[-1] + piece).rstrip()) > width:
+            lines.append(indent)
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """A row of a table.
+
+    Args:
+        cells: of all columns.
+        ends_section: whether a line is drawn below it.
+        is_optional: whether it is left out of the parts in which it has no value.
+    """
+
+    cells: Sequence[Text]
+    ends_section: bool = False
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts.
+
+    Args:
+        title: stands above it.
+        headings: of the columns.
+        rows: in order.
+        labels: how many of the first columns are labels, on the left; they are broken where the table is too wide.
+        repeated: how many of the first columns stand in every part of a table that is split.
+        order: of the other columns where the table is split; that of the headings where none is given.
+    """
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[TextRow]
+    labels: int
+    repeated: int
+    order: Sequence[int] = ()
+
+    def print(self, console: Console) -> None:
+        """Print it; where it is too wide its labels are broken, then it is split into parts by columns."""
+        widths = self.natural
+        if total(self.columns, widths) > console.width:
+            widths = self.narrowed(console.width)
+        parts = [self.columns]
+        if total(self.columns, widths) > console.width:
+            parts = self.parts(console.width, widths)
+        for number, part in enumerate(parts, start=1):
+            title = self.title
+            if len(parts) > 1:
+                title = f"part {number} of {len(parts)}: {title}"
+            console.print(Text(title, style="italic"))
+            # A single value may be wider than the terminal. Then its line is too: no digit is lost.
+            whole = Console(
+                file=console.file,
+                force_terminal=console.is_terminal,
+                width=max(console.width, total(part, widths)),
+                highlight=False,
+            )
+            whole.print(self.part(part, widths))
+
+    @property
+    def columns(self) -> list[int]:
+        """The places of all columns."""
+        return list(range(len(self.headings)))
+
+    @cached_property
+    def natural(self) -> list[int]:
+        """The characters that each column needs so that nothing is broken."""
+        widths = []
+        for place, heading in enumerate(self.headings):
+            texts = [*short(heading).split("\n"), *(row.cells[place].plain for row in self.rows)]
+            widths.append(max(map(cell_len, texts)))
+        return widths
+
+    def narrowed(self, width: int) -> list[int]:
+        """Return the characters of each column where the table is wider than the line.
+
+        A column of labels has a third of the line, or more where a piece that is not broken, such as a method's name,
+        is longer; but never more than half.
+
+        Args:
+            width: of the line.
+        """
+        widths = list(self.natural)
+        for place in range(self.labels):
+            pieces = [piece for row in self.rows for piece in broken(row.cells[place].plain, 0).split("\n")]
+            longest = max(map(cell_len, [self.headings[place], *pieces]))
+            widths[place] = min(widths[place], max(longest, width // 3), width // 2)
+        return widths
+
+    def parts(self, width: int, widths: Sequence[int]) -> list[list[int]]:
+        """Return the columns of each part: the repeated ones, and as many others as the line has room for."""
+        repeated = self.columns[: self.repeated]
+        parts = [repeated]
+        for place in self.order or self.columns[self.repeated :]:
+            if parts[-1] != repeated and total([*parts[-1], place], widths) > width:
+                parts.append(repeated)
+            parts[-1] = [*parts[-1], place]
+        return parts
+
+    def part(self, columns: Sequence[int], widths: Sequence[int]) -> RichTable:
+        """Return some columns as a table of `rich`."""
+        table = RichTable(pad_edge=False)
+        for place in columns:
+            heading = Text(short(self.headings[place]))
+            if place < self.labels:
+                table.add_column(heading, width=widths[place], overflow="fold")
+            else:
+                table.add_column(heading, width=widths[place], justify="right", no_wrap=True)
+        values = columns[self.repeated :]
+        for row in self.rows:
+            if row.is_optional and not any(row.cells[place].plain for place in values):
+                continue
+            cells = []
+            for place in columns:
+                cell = row.cells[place]
+                if place < self.labels:
+                    cell = Text(broken(cell.plain, widths[place]), style=cell.style)
+                cells.append(cell)
+            table.add_row(*cells, end_section=row.ends_section)
+        return table
+
+
+def total(columns: Sequence[int], widths: Sequence[int]) -> int:
+    """Return the characters that some columns take side by side, with their frame."""
+    return sum(widths[place] for place in columns) + BETWEEN * (len(columns) - 1) + EDGES

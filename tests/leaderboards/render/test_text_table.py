@@ -1,0 +1,138 @@
+"""Text tables: what a terminal shows of the kept boards has every label and every digit at every width."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+import pytest
+from rich.text import Text
+
+from bench.base.outward import plain
+from bench.leaderboards.leaderboards import with_statistics
+from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
+from bench.leaderboards.render.terminal import text_table
+from bench.leaderboards.render.text_table import TextRow, TextTable, broken, console_of, short, width_of
+from bench.leaderboards.table import metric_name, tables
+from bench.store.store import Store
+from tests.regenerate import RUNS
+
+WIDTHS = [60, 80, 100, 120, 150, 200]
+
+
+@pytest.fixture(scope="module")
+def grids() -> list[Grid]:
+    """Every table of the kept boards."""
+    found: list[Grid] = []
+    for path in sorted(RUNS.glob("*.jsonl")):
+        leaderboards = with_statistics(tables(Store(path))[0], rounds=20, cached=False)
+        found += map(grid_of, leaderboards.tables, leaderboards.statistics)
+    return found
+
+
+def printed(table: TextTable, width: int) -> list[str]:
+    """Return the lines of a table."""
+    stream = io.StringIO()
+    table.print(console_of(stream, width))
+    return stream.getvalue().splitlines()
+
+
+def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Return heading and cells of each column of each part, as they are read from the lines."""
+    columns: list[tuple[str, list[str]]] = []
+    part: list[list[str]] = []
+    headings: list[str] = []
+    for line in lines:
+        if line.startswith("┏"):
+            part, headings = [[] for _ in line.split("┳")], [""] * len(line.split("┳"))
+        elif line.startswith("┃"):
+            cells = [cell.strip() for cell in line.strip("┃").split("┃")]
+            headings = [above + cell for above, cell in zip(headings, cells, strict=True)]
+        elif line.startswith("│"):
+            for column, cell in zip(part, line.strip("│").split("│"), strict=True):
+                column.append(cell.strip())
+        elif line.startswith("└"):
+            columns += zip(headings, part, strict=True)
+    return columns
+
+
+def shown(cell: GridCell) -> str:
+    """Return what a terminal shows of a value."""
+    return plain(cell.whole) + "†" * cell.differs
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_kept_boards_are_shown_whole_at_every_width(grids: list[Grid], width: int) -> None:
+    for grid in grids:
+        lines = printed(text_table(grid), width)
+        assert max(map(len, lines)) <= width
+        columns = columns_of(lines)
+        names = [heading for heading, _ in columns if heading not in ("method", "backbone")]
+        assert sorted(names) == sorted(short(name).replace("\n", "") for name in grid.headings[2:])
+        for name in grid.table.columns:
+            values = [shown(line.cells[name]) for line in grid.lines if name in line.cells]
+            (cells,) = (cells for heading, cells in columns if heading == short(name).replace("\n", ""))
+            assert [cell for cell in cells if cell] == [value for value in values if value]
+        for heading, cells in columns:
+            if heading == "method":
+                joined = " ".join(cells)
+                assert all(line.label.split()[0] in joined.split() for line in grid.rows)
+                whole = joined.replace(" ", "")
+                for line in grid.rows:
+                    label = line.label.replace(" ", "")
+                    assert label in whole
+                    whole = whole.partition(label)[2]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_first_part_has_the_primary_column(grids: list[Grid], width: int) -> None:
+    for grid in grids:
+        lines = printed(text_table(grid), width)
+        is_split = lines[0].startswith("part 1 of ")
+        values = [heading for heading, _ in columns_of(lines) if heading not in FIXED]
+        order = [name for name in grid.table.columns if metric_name(name) == grid.table.primary]
+        if not is_split or not order:
+            order = grid.table.columns
+        assert values[0] == short(order[0]).replace("\n", "")
+
+
+def test_every_part_tells_its_rows_apart(grids: list[Grid]) -> None:
+    for grid in grids:
+        named = [(line.label, line.backbone) for line in grid.rows]
+        if len({label for label, _ in named}) == len(named):
+            continue
+        parts = [
+            heading for heading, _ in columns_of(printed(text_table(grid), 60)) if heading in ("method", "backbone")
+        ]
+        assert parts == ["method", "backbone"] * (len(parts) // 2)
+
+
+def test_a_value_wider_than_the_terminal_keeps_its_digits() -> None:
+    number = "1234567890" * 8
+    table = TextTable("t", ["method", "ppl"], [TextRow([Text("mle"), Text(number)])], labels=1, repeated=1)
+    assert any(number in line for line in printed(table, 60))
+
+
+def test_a_name_without_a_place_to_break_it_is_folded_and_not_cut() -> None:
+    name = "x" * 100
+    table = TextTable("t", ["method", "ppl"], [TextRow([Text(name), Text("1.00")])], labels=1, repeated=1)
+    lines = printed(table, 60)
+    assert max(map(len, lines)) <= 60
+    assert "".join(columns_of(lines)[0][1]) == name
+
+
+def test_labels_are_broken_between_words_and_within_settings() -> None:
+    assert broken("mle (topk=20+max_new_tokens=64) [control]", 16) == "mle (topk=20+\nmax_new_tokens=64)\n[control]"
+    assert broken("  HistAlign Table 7", 12) == "  HistAlign\n  Table 7"
+    assert broken("facebook/bart-large", 10) == "facebook/\nbart-large"
+    assert broken("mle", 60) == "mle"
+
+
+def test_the_width_is_that_of_columns_or_wide_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("80", 80), ("300", 300), ("20", 60)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert width_of() == width
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError))
+    assert shutil.get_terminal_size((7, 7)).columns == 7
+    assert width_of() == 200
