@@ -58,6 +58,7 @@ class Ditto(Objective):
 
     name: ClassVar[str] = "ditto"
     paper: ClassVar[str] = "Xu et al. 2022"
+    version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     min_target_tokens: ClassVar[int] = 8
 

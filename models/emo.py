@@ -52,6 +52,7 @@ class EMO(Objective):
 
     name: ClassVar[str] = "emo"
     paper: ClassVar[str] = "Ren et al. 2024"
+    version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
 
     directions: Tensor  # [V, D] embedding of each token at length 1; stored in checkpoints, never trained
@@ -106,4 +107,4 @@ def expected_distance(log_probs: Tensor, targets: Tensor, directions: Tensor) ->
         directions = directions.to(log_probs.dtype)
         distances = torch.addmm(directions.new_ones(1, 1), directions[targets], directions.T, alpha=-1)  # [n, V]
         distances.clamp_min_(0).scatter_(1, targets[:, None], 0)
-    return torch.linalg.vecdot(log_probs.exp(), distances)
+    return (log_probs.exp() * distances).sum(1)  # a product under autocast would lose what is near 0

@@ -57,6 +57,7 @@ class GOLD(Objective):
 
     name: ClassVar[str] = "gold"
     paper: ClassVar[str] = "Pang and He 2021"
+    version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     second: ClassVar[str] = "mle"
 

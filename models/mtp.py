@@ -48,6 +48,7 @@ class MTP(MLE):
 
     name: ClassVar[str] = "mtp"
     paper: ClassVar[str] = "Gloeckle et al. 2024"
+    version: ClassVar[int] = 1
     runs_on_copying: ClassVar[bool] = False
 
     def __init__(self, backbone: Backbone, *, heads: Positive = 4) -> None:

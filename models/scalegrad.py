@@ -51,6 +51,7 @@ class ScaleGrad(Objective):
 
     name: ClassVar[str] = "scalegrad"
     paper: ClassVar[str] = "Lin et al. 2021"
+    version: ClassVar[int] = 1
 
     def __init__(
         self, backbone: Backbone, *, gamma: PositiveShare = 0.5, variant: Literal["paper", "released"] = "paper"

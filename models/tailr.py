@@ -69,6 +69,7 @@ class TaiLr(Objective):
 
     name: ClassVar[str] = "tailr"
     paper: ClassVar[str] = "Ji et al. 2023"
+    version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
 
     def __init__(

@@ -16,6 +16,9 @@ RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 def keep(results: Path, target: Path) -> None:
     """Keep the records and sums of a store's trained cells, in place of those kept before.
 
+    Sums of a validation split are left out: settings were chosen by their values, which are in the records, and no test
+    is made of their rows.
+
     Args:
         results: a results folder, or a kept board.
         target: the file of records to write.
@@ -32,7 +35,9 @@ def keep(results: Path, target: Path) -> None:
         cell.grids()
         for scores in cell.all_scores():
             digest = scores.get("items")
-            if digest is not None and cell.sums(digest):
+            if digest is None or scores["of"]["split"] == "valid":
+                continue
+            if cell.sums(digest):
                 path = cell.sums_path(digest)
                 sums[path.name] = cell.files.read(path)
         for pattern in RECORDS:

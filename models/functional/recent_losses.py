@@ -44,4 +44,4 @@ def cut_of(recent: Tensor, dropped: float) -> Tensor:
     """
     if dropped == 0:
         return recent.new_full((), torch.inf)
-    return recent.quantile(1 - dropped)
+    return recent.to(torch.promote_types(recent.dtype, torch.float32)).quantile(1 - dropped)

@@ -20,6 +20,8 @@ def tailr_weight(nll: Tensor, gamma: float, floor: float) -> Tensor:
     tensor([1.0000, 0.3679, 0.2000])
     """
     p = torch.exp(-nll.detach())
+    if gamma == 0:  # the limit, also where p is 0
+        return torch.ones_like(p)
     return (p / (gamma + (1 - gamma) * p)).clamp_min(floor)
 
 

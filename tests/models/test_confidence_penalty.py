@@ -1,4 +1,4 @@
-"""The confidence penalty: golden values and gradients, its limit, its mirror image, certainty."""
+"""The confidence penalty: golden values and gradients, its limit, certainty."""
 
 from __future__ import annotations
 

@@ -165,3 +165,22 @@ class TestEmbedding:
         shuffled.setup_run(RunContext(seed=1))
         shuffled.warm_start(())
         assert not torch.equal(shuffled.directions, first)
+
+
+def test_distances_keep_float32_under_autocast() -> None:
+    """Near 0 they are what EMO is about; a certain token has a distance, and a gradient, in half precision too."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(6, 40, generator=generator)
+    logits[0, 3] += 20.0
+    targets = torch.tensor([3, 1, 2, 5, 8, 13])
+    directions = normalize(torch.randn(40, 16, generator=generator), dim=1)
+
+    def gradient_of(kind: torch.dtype | None) -> Tensor:
+        given = logits.clone().requires_grad_()
+        with torch.autocast("cpu", kind or torch.bfloat16, enabled=kind is not None):
+            distance = expected_distance(given.log_softmax(1), targets, directions)
+        (found,) = torch.autograd.grad(distance.log().sum(), given)
+        return found
+
+    for kind in (torch.bfloat16, torch.float16):
+        torch.testing.assert_close(gradient_of(kind), gradient_of(None), rtol=1e-5, atol=1e-7)

@@ -214,3 +214,12 @@ def test_most_of_what_it_drops_are_wrong_targets(variant: Any) -> None:
 def test_first_cut_needs_as_many_losses_as_are_kept() -> None:
     with pytest.raises(UsageError, match="min_count is at least size, .* got min_count=10 and size=20"):
         LossTruncation(still.backbone("gpt2"), size=20, min_count=10)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_a_model_in_half_precision_has_a_cut(kind: torch.dtype) -> None:
+    objective = LossTruncation(still.backbone("gpt2", dtype=kind), **SMALL).to(kind)
+    for _ in range(3):
+        objective.step_loss(batch("gpt2"))
+        objective.end_of_step(lambda tensor: tensor)
+    assert torch.isfinite(objective.cut)

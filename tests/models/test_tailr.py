@@ -17,6 +17,7 @@ from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.tailr import TaiLr
 from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
 from tests.models.modern_steps import assert_golden, step_of
 from tests.models.still import KINDS, batch
@@ -136,3 +137,10 @@ def test_a_number_of_another_form_is_refused(options: dict[str, Any], told: str)
 
 def test_it_is_fine_tuned() -> None:
     assert {find_method(name).parent for name in ("tailr", "tailr.mixce", "tailr.power", "tailr.dft")} == {"mle"}
+
+
+def test_without_gamma_a_target_of_probability_0_counts_as_in_likelihood() -> None:
+    logits = torch.tensor([[0.0, 120.0, 1.0]])  # p of the first token is 0 in float32
+    objective = TaiLr(GivenLogits(logits), gamma=0.0, floor=0.0)
+    total = objective.step_loss(batch_of(torch.tensor([[0]]))).total
+    torch.testing.assert_close(total, torch.tensor(120.0).to(total))

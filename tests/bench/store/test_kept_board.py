@@ -126,6 +126,18 @@ def test_a_damaged_record_is_not_kept(folder: Path, board: Path) -> None:
 # What is not kept -------------------------------------------------------------------------------------------------
 
 
+def test_sums_of_a_validation_split_are_not_kept(tmp_path: Path) -> None:
+    cell = filled(tmp_path / "results").cell("toy", "mle", KEY)
+    digest = cell.write_sums({"bleu-1": Sums(mean(1), [[5, 6], [7, 8]])})
+    cell.write_scores("dd", {**SCORES, "of": {**SCORES["of"], "split": "valid"}, "items": digest}, PROVENANCE)
+    keep(tmp_path / "results", tmp_path / "board.jsonl")
+    kept = Store(tmp_path / "board.jsonl").cell("toy", "mle", KEY)
+    assert len(list(kept.all_scores())) == 2
+    with zipfile.ZipFile(sums_path(tmp_path / "board.jsonl")) as archive:
+        assert [name for name in archive.namelist() if digest in name] == []
+        assert len(archive.namelist()) == 1
+
+
 def test_it_is_never_written(board: Path) -> None:
     before = [board.read_bytes(), sums_path(board).read_bytes()]
     cell = Store(board).cell("toy", "mle", KEY)
