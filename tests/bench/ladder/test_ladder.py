@@ -163,7 +163,7 @@ def test_a_forecast_is_written_before_an_upper_rung_and_kept(ladder: Run) -> Non
     assert (made.rung, made.parameters, made.seeds) == ("0.05M", size_near(0.05).parameters, 2)
     assert made.below == ("0.013M",)
     assert {prediction.metric for prediction in made.predictions} >= {"ppl/token", "distinct-1"}
-    assert (ladder.results.parent / "kept.forecast-0.05M.json").read_bytes() == path.read_bytes()
+    assert (ladder.results.parent / f"kept.{path.name}").read_bytes() == path.read_bytes()
 
 
 def test_no_forecast_of_a_rung_that_is_begun(ladder: Run) -> None:
@@ -222,6 +222,27 @@ def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> No
     found = stored_ladder(Store(results), "text")
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M"]
     assert found.notes == ["rung 0.05M is left out: it is not whole, seeds are missing of trime"]
+
+
+@pytest.mark.parametrize("with_plan", [True, False])
+def test_cells_that_no_ladder_picked_change_nothing(ladder: Run, tmp_path: Path, with_plan: bool) -> None:
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    before = stored_ladder(Store(results), "text")
+    if not with_plan:
+        shutil.rmtree(results / "ladder")
+    record = picked_cell(ladder, SIZES[1], "trime", 1).trained()
+    assert record is not None
+    sets = [*ladder.words[ladder.words.index("--set") + 1 :], *size_near(SIZES[1]).sets, "trainer.steps=2"]
+    sets.append(f"optim.lr={record['config']['trainer']['lr']}")
+    for method, seed in (("trime", "2"), ("face", "0")):
+        ended = call(
+            "run", "--task", "text", "--method", method, "--backbone", "small-causal", "--seeds", seed, "--json",
+            "--results", str(results), "--set", *sets,
+        )  # fmt: skip
+        assert ended.code == 0, ended.err
+    tuned = [cell for cell in Store(results).cells() if "face" in cell.path.parts]
+    tuned[0].write_grid("0", {"trials": 2, "picked": tuned[0].path.name, "tried": [{"nll": 1.0}, {"nll": 2.0}]}, {})
+    assert stored_ladder(Store(results), "text") == before
 
 
 def test_a_method_that_diverged_is_left_out_where_it_did(ladder: Run, tmp_path: Path) -> None:
