@@ -56,10 +56,10 @@ def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequenc
     Args:
         ladder: with a rung or more.
         claims: of papers, that get transfer cards of their own; those of other metrics are left out.
-        forecasts: of its rungs; those that have been run are scored.
+        forecasts: of its rungs; those that have been run are scored, or it is said why they cannot be.
 
     Raises:
-        UsageError: a ladder without rungs, or a forecast of another one.
+        UsageError: a ladder without rungs.
     """
     if not ladder.rungs:
         raise UsageError("expected a ladder with a rung or more, got none; run its smallest rung first")

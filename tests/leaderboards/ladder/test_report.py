@@ -1,6 +1,7 @@
 """The page of a ladder: its tables, claims with their words, and texts that try to be marks."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,14 @@ def test_forecasts_are_named_and_scored(page, ladder):
     later = markdown(below(ladder, 1), forecasts=[made])
     assert "The rung has not been run." in later
     assert rows_of(markdown(below(ladder, 1), forecasts=[made]), "claim | probability")["paper/1, bleu"][2] == "–"
+
+
+def test_a_forecast_that_cannot_be_scored_leaves_the_page_and_the_others(ladder):
+    made = [forecast(below(ladder, count), (name, SIZES[name]), 3) for count, name in ((1, "1M"), (2, "10M"))]
+    changed = replace(made[0], evidence=dict.fromkeys(made[0].evidence, "other"))
+    page = markdown(ladder, forecasts=[changed, made[1]])
+    assert "Not scored: expected the values below rung '1M' that the forecast was made from" in page
+    assert page.index("Not scored") < page.index("### 10M from") < page.index("|  | predictions")
 
 
 def test_one_rung_makes_a_page_and_none_is_refused(ladder):
