@@ -86,7 +86,7 @@ def rung_of(shape: Shape, cells: StoredCells, seeds: Mapping[str, Set[int]]) -> 
     epochs = train["steps"] * record["config"]["trainer"]["batch_size"] / train["rows"]
     values = {column: values_of(column, rows, seeds) for column in cells.table.columns}
     with_values = {column: methods for column, methods in values.items() if methods}
-    return Rung(rung_name(*shape), parameters_of(*shape), epochs, with_values)
+    return Rung(rung_name(*shape), parameters_of(*shape), epochs, with_values, train["tokens"])
 
 
 def values_of(column: str, rows: Mapping[str, TableRow], seeds: Mapping[str, Set[int]]) -> dict[str, dict[int, float]]:

@@ -8,8 +8,10 @@ from bench.base.files import write_atomic
 from bench.board.ladder_drawing import draw_ladder
 from bench.ladder.files import forecast_paths
 from bench.ladder.reading import StoredLadder
+from bench.leaderboards.ladder.cells import markdown_table, number
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.report import markdown
+from bench.leaderboards.render.markdown import escaped
 
 __all__ = ["report_text", "write_report"]
 
@@ -21,12 +23,21 @@ def report_text(stored: StoredLadder, results: Path) -> str:
         stored: the ladder.
         results: the store or kept board that it was read from.
     """
-    forecasts = [read_forecast(path) for path in forecast_paths(results)]
-    of_task = [forecast for forecast in forecasts if forecast.task == stored.ladder.task]
-    lines = [markdown(stored.ladder, stored.claims, of_task)]
+    forecasts = {forecast.sha256: forecast for forecast in map(read_forecast, forecast_paths(results))}
+    of_task = [forecast for forecast in forecasts.values() if forecast.task == stored.ladder.task]
+    lines = [markdown(stored.ladder, stored.claims, of_task), *rate_lines(stored)]
     if stored.notes:
         lines += ["## Left out", "", *(f"- {note}" for note in stored.notes), ""]
     return "\n".join(lines)
+
+
+def rate_lines(stored: StoredLadder) -> list[str]:
+    """Return the table of the learning rates that were picked, a row a method."""
+    rows = []
+    for method in stored.ladder.methods:
+        rates = [number(of_rung.get(method)) for of_rung in stored.rates.values()]
+        rows.append([escaped(method), *rates])
+    return ["## Learning rates that were picked", "", *markdown_table(["", *map(escaped, stored.rates)], rows), ""]
 
 
 def write_report(stored: StoredLadder, results: Path, path: Path) -> Path:

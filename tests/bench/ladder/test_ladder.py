@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from bench.errors import MissingError
 from bench.ladder import climb, decision, timing
 from bench.ladder.reading import stored_ladder
 from bench.ladder.sizes import size_near
+from bench.leaderboards.ladder.cells import number
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.store.store import CellFolder, Store
 from bench.tasks.text import Text
@@ -140,11 +142,10 @@ def test_what_is_run_is_printed_and_never_more_than_four_epochs(ladder: Run) -> 
 
 
 def test_the_cells_are_those_of_a_bench_run(ladder: Run) -> None:
-    size = size_near(SIZES[1])
     cells = cells_of(ladder, SIZES[1])
     picked = [record for cell, record in cells if cell.grids() and record["config"]["method"] == "trime"]
-    sets = list(ladder.words[ladder.words.index("--set") + 1 :])
-    sets += [*size.sets, f"trainer.steps={picked[0]['config']['trainer']['steps']}"]
+    (printed,) = [line for line in ladder.out.splitlines() if line.startswith("rung 0.05M: --set ")]
+    sets = shlex.split(printed.removeprefix("rung 0.05M: --set "))
     before = files_of(ladder.results)
     ended = call(
         "run", "--task", "text", "--method", "trime", "--backbone", "small-causal", "--seeds", "0,1", "--json",
@@ -184,6 +185,8 @@ def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> 
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M", "0.05M"]
     assert [rung.parameters for rung in found.ladder.rungs] == [size_near(each).parameters for each in SIZES]
     assert [rung.epochs for rung in found.ladder.rungs] == [0.5, pytest.approx(1 / 3)]
+    tokens = [rung.tokens for rung in found.ladder.rungs]
+    assert tokens == [cells_of(ladder, each)[0][1]["train"]["tokens"] for each in SIZES]
     assert found.ladder.higher_is_better["ppl/token"] is False
     assert found.ladder.higher_is_better["distinct-1"] is True
     for rung in found.ladder.rungs:
@@ -194,6 +197,10 @@ def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> 
     assert ended.code == 0, ended.err
     assert "# Ladder of text" in ended.out
     assert "### 0.05M from 0.013M" in ended.out
+    rates = ended.out[ended.out.index("## Learning rates that were picked") :]
+    for method in ("mle", "trime"):
+        lr = [cell_lr(ladder, millions, method) for millions in SIZES]
+        assert f"| {method} | {number(lr[0])} | {number(lr[1])} |" in rates
     assert ended.out in ladder.out
 
 
@@ -222,6 +229,13 @@ def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> No
     found = stored_ladder(Store(results), "text")
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M"]
     assert found.notes == ["rung 0.05M is left out: it is not whole, seeds are missing of trime"]
+
+
+def cell_lr(run: Run, millions: float, method: str) -> float:
+    """The learning rate that was picked for a method on one rung."""
+    record = picked_cell(run, millions, method, 0).trained()
+    assert record is not None
+    return float(record["config"]["trainer"]["lr"])
 
 
 @pytest.mark.parametrize("with_plan", [True, False])
