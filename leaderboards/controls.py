@@ -34,10 +34,13 @@ def rivals_of_decoders() -> list[str]:
 def trained_as_long(method: str) -> str:
     """Return the maximum-likelihood model to compare a method with: the one that was trained for as many steps.
 
-    >>> trained_as_long("ul_token"), trained_as_long("face")
-    ('mle', 'mle.continued')
+    A variant has that of its method; a method of one's own has plain maximum likelihood.
+
+    >>> trained_as_long("ul_token"), trained_as_long("face"), trained_as_long("emo.shuffled"), trained_as_long("my own")
+    ('mle', 'mle.continued', 'mle.continued', 'mle')
     """
-    if "mle.continued" in METHODS[method].controls:
+    entry = METHODS.get(method.partition(".")[0])
+    if entry is not None and "mle.continued" in entry.controls:
         return "mle.continued"
     return "mle"
 

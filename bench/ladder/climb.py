@@ -12,8 +12,8 @@ from bench.cells.run import Outcome
 from bench.cells.search.search import run_search
 from bench.ladder.asked import Asked
 from bench.ladder.decision import Decision
+from bench.ladder.files import keep_files
 from bench.ladder.forecasts import forecast_rung
-from bench.ladder.report import keep_forecasts
 from bench.ladder.rungs import PlannedRung
 from bench.store.keep import keep
 
@@ -24,7 +24,7 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
     """Run what is missing of every rung, smallest first; return the exit code.
 
     A rung whose cells failed ends the ladder: what stands above it would be forecast from too little. A cell that
-    diverged does not; its method is left out of the ladder.
+    diverged does not; its method is left out of that rung's scores alone.
 
     Args:
         asked: the ladder.
@@ -64,8 +64,8 @@ def say_failed(outcome: Outcome) -> None:
 
 
 def keep_board(asked: Asked, kept: Path | None) -> None:
-    """Keep the store as a board with its forecasts, if one is wanted and there is a store."""
+    """Keep the store as a board with its plan and its forecasts, if one is wanted and there is a store."""
     results = Path(asked.results)
     if kept is not None and results.is_dir():
         keep(results, kept)
-        keep_forecasts(results, kept)
+        keep_files(results, kept)

@@ -13,15 +13,13 @@ from bench.cells.progress import Progress
 from bench.errors import StoreError
 from bench.ladder.asked import Asked
 from bench.ladder.costs import cells_by_method, hours_by_method, within_budget
+from bench.ladder.files import FOLDER
 from bench.ladder.methods import chosen_methods
 from bench.ladder.rungs import PlannedRung, planned_rungs
 from bench.ladder.sizes import Size
 from bench.ladder.timing import Timing, timed
 
-__all__ = ["Decision", "decided", "place_of"]
-
-FOLDER = "ladder"
-"""In a store, beside its tasks."""
+__all__ = ["Decision", "decided", "place_of", "read_decision"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,7 @@ class Decision:
         hours: of one worker, by rung and method; of the methods that a budget dropped too.
         methods: that are run, the baseline first.
         left_out: why others are not run, by name.
+        seeds: of every method; none in a file of an earlier version, which does not say them.
     """
 
     rungs: tuple[PlannedRung, ...]
@@ -41,6 +40,7 @@ class Decision:
     hours: Mapping[str, Mapping[str, float]]
     methods: tuple[str, ...]
     left_out: Mapping[str, str]
+    seeds: tuple[int, ...] = ()
 
     def rung_hours(self, name: str) -> float:
         """Return the hours of one worker that a rung takes with the methods that are run."""
@@ -55,7 +55,22 @@ def decision_of(content: Mapping[str, Any]) -> Decision:
     """Undo `Decision.as_dict`."""
     rungs = [PlannedRung(**{**rung, "size": Size(**rung["size"])}) for rung in content["rungs"]]
     timings = {name: Timing(**timing) for name, timing in content["timings"].items()}
-    return Decision(tuple(rungs), timings, content["hours"], tuple(content["methods"]), content["left_out"])
+    methods, seeds = tuple(content["methods"]), tuple(content.get("seeds", ()))
+    return Decision(tuple(rungs), timings, content["hours"], methods, content["left_out"], seeds)
+
+
+def read_decision(path: Path) -> Decision:
+    """Return what a file says.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return decision_of(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"'{path}' should hold what a ladder runs; it cannot be read ({error}). Remove it, and it is made again"
+        ) from error
 
 
 def place_of(asked: Asked, what: str) -> Path:
@@ -82,12 +97,7 @@ def decided(asked: Asked, progress: Progress, *, estimate: bool = False) -> Deci
     """
     path = place_of(asked, "plan")
     if path.exists():
-        try:
-            return decision_of(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"'{path}' should hold what a ladder runs; it cannot be read ({error}). Remove it, and it is made again"
-            ) from error
+        return read_decision(path)
     decision = decide(asked, progress)
     if not estimate:
         write_atomic(path, f"{json.dumps(decision.as_dict(), indent=1)}\n".encode())
@@ -116,4 +126,4 @@ def decide(asked: Asked, progress: Progress) -> Decision:
     for name, needed in total.items():
         if name not in methods:
             left_out[name] = f"is dropped by --budget {asked.budget:g}h: it adds {needed:.2f} hours"
-    return Decision(rungs, timings, hours, tuple(methods), left_out)
+    return Decision(rungs, timings, hours, tuple(methods), left_out, tuple(range(asked.seeds)))

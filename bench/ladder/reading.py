@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from bench.errors import MissingError, UsageError
-from bench.ladder.sizes import BACKBONE, parameters_of, rung_name
+from bench.errors import MissingError
+from bench.ladder.sizes import parameters_of, rung_name
+from bench.ladder.stored_cells import Shape, StoredCells, stored_cells
+from bench.ladder.wholeness import expected, found_on
 from bench.leaderboards.claim.claim_files import names, read
 from bench.leaderboards.ladder.claims import claim_questions
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE
-from bench.leaderboards.table import Table, tables
-from bench.store.reading import read_cells
 from bench.store.store import Store
 
 __all__ = ["StoredLadder", "stored_ladder"]
-
-Shape = tuple[int, int]
-"""Width and layers of a model."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +27,12 @@ class StoredLadder:
     Args:
         ladder: its whole rungs.
         notes: what is left out, and why, for people.
+        rates: the learning rates that were picked, by rung and method.
     """
 
     ladder: Ladder
     notes: Sequence[str] = ()
+    rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def claims(self) -> list[Question]:
@@ -52,133 +50,62 @@ def stored_ladder(store: Store, task: str) -> StoredLadder:
     Raises:
         MissingError: there is no whole rung with the baseline.
         UsageError: a rung has two rows of one method.
+        StoreError: the plan of a ladder cannot be read.
     """
-    table, trainings = ladder_table(store, task), training_records(store, task)
-    by_shape, diverged = rows_by_shape(table), diverged_by_shape(trainings)
-    methods = sorted({method for rows in by_shape.values() for method in rows})
-    seeds = {seed for rows in by_shape.values() for row in rows.values() for seed in row.seeds}
+    cells = stored_cells(store, task)
     notes: list[str] = []
     rungs: list[Rung] = []
-    for shape, rows in sorted(by_shape.items(), key=lambda item: parameters_of(*item[0])):
-        whole = {method: rows[method] for method in methods if method in rows and is_whole(rows[method], seeds)}
-        without = [method for method in methods if method not in whole]
-        gone = [method for method in without if method in diverged.get(shape, ())]
+    rates: dict[str, dict[str, float]] = {}
+    for shape in sorted(cells.rows, key=lambda shape: parameters_of(*shape)):
+        found = found_on(cells, shape, expected(store.root, task, cells, shape))
         name = rung_name(*shape)
-        notes += [f"{method} is left out of rung {name}: it diverged there" for method in gone]
-        if len(gone) < len(without) or BASELINE not in whole:
-            lacking = ", ".join(method for method in without if method not in gone)
-            notes.append(f"rung {name} is left out: it is not whole, seeds are missing of {lacking or BASELINE}")
+        notes += [f"{method} is left out of rung {name}: it diverged there" for method in found.diverged]
+        if found.lacking or BASELINE not in found.seeds:
+            lacking = ", ".join(found.lacking) or BASELINE
+            notes.append(f"rung {name} is left out: it is not whole, seeds are missing of {lacking}")
         else:
-            rungs.append(rung_of(shape, whole, seeds, table.columns, trainings))
+            rungs.append(rung_of(shape, cells, found.seeds))
+            rates[name] = {method: cells.rows[shape][method].config["trainer"]["lr"] for method in found.seeds}
     if not rungs:
         said = "; ".join(["", *notes])
         raise MissingError(f"'{store.root}' has no whole rung of a ladder of {task}{said}; bench ladder runs them")
-    return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(table)), notes)
+    return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(cells)), notes, rates)
 
 
-def is_whole(row: TableRow, seeds: Set[int]) -> bool:
-    """Return whether a row has a number on every seed."""
-    return not row.diverged and row.seeds == seeds
-
-
-def ladder_table(store: Store, task: str) -> Table:
-    """Return the test table with the most rows of a ladder.
-
-    Raises:
-        MissingError: no table has any.
-    """
-    found, _ = tables(store, [task])
-    tests = [table for table in found if table.split == "test" and any(map(is_of_ladder, table.rows))]
-    if not tests:
-        raise MissingError(f"'{store.root}' has no cell of a ladder of {task}; bench ladder --task {task} runs one")
-    return max(tests, key=lambda table: sum(map(is_of_ladder, table.rows)))
-
-
-def is_of_ladder(row: TableRow) -> bool:
-    """Return whether a row is of the ladder's family and was picked from trials."""
-    return row.backbone == BACKBONE and row.tried > 1
-
-
-def rows_by_shape(table: Table) -> dict[Shape, dict[str, TableRow]]:
-    """Return the rows of a ladder by the shape of their models, then by method.
-
-    Raises:
-        UsageError: one shape has two rows of one method.
-    """
-    found: dict[Shape, dict[str, TableRow]] = {}
-    for row in filter(is_of_ladder, table.rows):
-        options = row.config["backbone_options"]
-        shape = (options["width"], options["layers"])
-        rows = found.setdefault(shape, {})
-        if row.method in rows:
-            raise UsageError(
-                f"expected one row of {row.method} on rung {rung_name(*shape)}, found those with {row.settings} and "
-                f"{rows[row.method].settings}; give each ladder a store of its own (--results)"
-            )
-        rows[row.method] = row
-    return found
-
-
-def training_records(store: Store, task: str) -> dict[str, Mapping[str, Any]]:
-    """Return the record of every trained cell of a task by its key."""
-    return {cell.trained["key"]: cell.trained for cell in read_cells(store, {task}) if cell.trained is not None}
-
-
-def diverged_by_shape(trainings: Mapping[str, Mapping[str, Any]]) -> dict[Shape, set[str]]:
-    """Return the methods of which a cell diverged, by the shape of its model.
-
-    Args:
-        trainings: records by key.
-    """
-    found: dict[Shape, set[str]] = {}
-    for record in trainings.values():
-        config = record["config"]
-        if record["status"] == "diverged" and config["backbone"] == BACKBONE:
-            options = config["backbone_options"]
-            found.setdefault((options["width"], options["layers"]), set()).add(config["method"])
-    return found
-
-
-def rung_of(
-    shape: Shape,
-    rows: Mapping[str, TableRow],
-    seeds: Set[int],
-    columns: Sequence[str],
-    trainings: Mapping[str, Mapping[str, Any]],
-) -> Rung:
+def rung_of(shape: Shape, cells: StoredCells, seeds: Mapping[str, Set[int]]) -> Rung:
     """Return the scores of one size.
 
     Args:
         shape: of its models.
-        rows: by method.
-        seeds: that every method has.
-        columns: the metrics that are shown.
-        trainings: records by key.
+        cells: of the ladder.
+        seeds: by method that is whole.
     """
-    record = trainings[min(rows[BASELINE].keys)]
+    rows = cells.rows[shape]
+    record = cells.records[min(rows[BASELINE].keys & cells.picked)]
     train = record["train"]
     epochs = train["steps"] * record["config"]["trainer"]["batch_size"] / train["rows"]
-    values = {column: values_of(column, rows, seeds) for column in columns}
+    values = {column: values_of(column, rows, seeds) for column in cells.table.columns}
     with_values = {column: methods for column, methods in values.items() if methods}
-    return Rung(rung_name(*shape), parameters_of(*shape), epochs, with_values)
+    return Rung(rung_name(*shape), parameters_of(*shape), epochs, with_values, train["tokens"])
 
 
-def values_of(column: str, rows: Mapping[str, TableRow], seeds: Set[int]) -> dict[str, dict[int, float]]:
+def values_of(column: str, rows: Mapping[str, TableRow], seeds: Mapping[str, Set[int]]) -> dict[str, dict[int, float]]:
     """Return the values of a column by method and seed, of the methods that have it on every seed."""
     found = {}
-    for method, row in rows.items():
-        value = row.values.get(column)
-        if value is not None and not value.conflict and set(value.by_seed) >= seeds:
-            found[method] = {seed: value.by_seed[seed] for seed in sorted(seeds)}
+    for method, own in seeds.items():
+        value = rows[method].values.get(column)
+        if value is not None and not value.conflict and set(value.by_seed) >= own:
+            found[method] = {seed: value.by_seed[seed] for seed in sorted(own)}
     return found
 
 
-def directions(table: Table) -> dict[str, bool]:
+def directions(cells: StoredCells) -> dict[str, bool]:
     """Return whether higher is better, of each column that has a better direction."""
     found: dict[str, bool] = {}
-    for row in filter(is_of_ladder, table.rows):
-        for column in table.columns:
-            value = row.values.get(column)
-            if value is not None and value.higher_is_better is not None:
-                found[column] = value.higher_is_better
+    for rows in cells.rows.values():
+        for row in rows.values():
+            for column in cells.table.columns:
+                value = row.values.get(column)
+                if value is not None and value.higher_is_better is not None:
+                    found[column] = value.higher_is_better
     return found

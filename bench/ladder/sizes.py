@@ -25,7 +25,7 @@ class Size:
     """The shape of one model.
 
     Args:
-        name: the parameters that were asked for, such as "0.1M".
+        name: its parameters, such as "0.1M": of a shape of a family those that the family asks for, else its own.
         width: of a state.
         layers: their number.
     """
@@ -70,29 +70,34 @@ def size_near(millions: float) -> Size:
     Raises:
         UsageError: no shape comes within 10 %.
 
-    >>> size_near(0.1)
-    Size(name='0.1M', width=64, layers=2)
+    >>> size_near(0.1), size_near(2)
+    (Size(name='0.1M', width=64, layers=2), Size(name='1.9M', width=160, layers=6))
     """
-    name, goal = f"{millions:g}M", millions * MILLION
-    found: list[Size] = []
+    width, layers = shape_near(millions)
+    parameters, goal = parameters_of(width, layers), millions * MILLION
+    if abs(parameters - goal) > OFF * goal:
+        raise UsageError(
+            f"no model of the family {BACKBONE} comes within 10 % of {millions:g}M parameters; the nearest has "
+            f"{parameters:,}. Give another size"
+        )
+    return Size(rung_name(width, layers), width, layers)
+
+
+def shape_near(millions: float) -> tuple[int, int]:
+    """Return width and layers with the nearest number of parameters."""
+    found: list[tuple[int, int]] = []
     for width in range(HEAD_WIDTH, MOST_WIDTH + 1, HEAD_WIDTH):
         most = width // LEAST_ASPECT
         least = max(1, -(-width // MOST_ASPECT))
-        found += [Size(name, width, layers) for layers in range(least, most + 1)]
-    best = min(found, key=lambda size: abs(size.parameters - goal))
-    if abs(best.parameters - goal) > OFF * goal:
-        raise UsageError(
-            f"no model of the family {BACKBONE} comes within 10 % of {name} parameters; the nearest has "
-            f"{best.parameters:,}. Give another size"
-        )
-    return best
+        found += [(width, layers) for layers in range(least, most + 1)]
+    return min(found, key=lambda shape: abs(parameters_of(*shape) - millions * MILLION))
 
 
 def parse_sizes(text: str) -> tuple[Size, ...]:
     """Read what was typed after --sizes: the name of a family, or sizes in millions with commas, smallest first.
 
     Raises:
-        UsageError: it is neither, or the sizes do not grow.
+        UsageError: it is neither, the sizes do not grow, or two of them are too near to be told apart.
 
     >>> [size.name for size in parse_sizes("0.1M,1M")]
     ['0.1M', '1M']
@@ -108,17 +113,23 @@ def parse_sizes(text: str) -> tuple[Size, ...]:
         ) from None
     if sorted(set(millions)) != millions or millions[0] <= 0:
         raise UsageError(f"--sizes takes sizes above 0 that grow, such as 0.1M,1M,10M, not '{text}'")
-    return tuple(map(size_near, millions))
+    sizes = tuple(map(size_near, millions))
+    names = [size.name for size in sizes]
+    if len(set(names)) < len(names):
+        raise UsageError(f"--sizes takes sizes that differ, not '{text}', whose models have {', '.join(names)}")
+    return sizes
 
 
 def rung_name(width: int, layers: int) -> str:
-    """Return the name of a stored model's size: that of the family's size with its shape, else its own parameters.
+    """Return the name of a model's size: that of the family's size with its shape, else its own parameters.
 
-    >>> rung_name(64, 2), rung_name(96, 2)
-    ('0.1M', '0.22M')
+    >>> rung_name(64, 2), rung_name(96, 2), rung_name(768, 14)
+    ('0.1M', '0.22M', '99M')
     """
     for millions in (*FAMILIES["cpu"], *FAMILIES["gpu"]):
-        size = size_near(millions)
-        if (size.width, size.layers) == (width, layers):
-            return size.name
-    return f"{parameters_of(width, layers) / MILLION:.2g}M"
+        if shape_near(millions) == (width, layers):
+            return f"{millions:g}M"
+    millions = parameters_of(width, layers) / MILLION
+    if millions >= 10:
+        return f"{millions:.0f}M"
+    return f"{millions:.2g}M"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from bench.ladder.asked import Asked
@@ -37,6 +38,8 @@ def decision_text(asked: Asked, decision: Decision) -> str:
         more = ", ".join(f"{rung.most_epochs:.2f}" for rung in decision.rungs)
         lines.append(f"epochs of a method that is fine-tuned, its parent's among them: {more}")
     lines.append(f"methods: {', '.join(decision.methods)}; seeds 0 to {asked.seeds - 1}; two learning rates each")
+    for rung in decision.rungs:
+        lines.append(f"rung {rung.size.name}: --set {shlex.join(rung.arguments(asked, decision.methods).sets)}")
     lines += [f"left out: {name} {reason}" for name, reason in decision.left_out.items()]
     lines.append(f"about {hours:.2f} hours with --jobs {asked.jobs}, each method taken to be as fast as {BASELINE}")
     return "\n".join(lines)

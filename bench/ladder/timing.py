@@ -59,19 +59,19 @@ class StepTimes(Progress):
 
     def __init__(self, quiet: bool) -> None:
         super().__init__(quiet)
-        self.ends: list[tuple[int, float]] = []
+        self.step_ends: list[tuple[int, float]] = []
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Note the time."""
-        self.ends.append((step, time.monotonic()))
+        self.step_ends.append((step, time.monotonic()))
         super().step(step, steps, values)
 
     @property
     def step_s(self) -> float | None:
         """Seconds of a step behind the first, which has the start in it; None where fewer than two ended."""
-        if len(self.ends) < 2:
+        if len(self.step_ends) < 2:
             return None
-        (first, begun), (last, ended) = self.ends[0], self.ends[-1]
+        (first, begun), (last, ended) = self.step_ends[0], self.step_ends[-1]
         return (ended - begun) / (last - first)
 
 

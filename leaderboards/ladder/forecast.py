@@ -70,7 +70,8 @@ def forecast(
         methods: that will be run there; all of the highest rung below when empty.
         claims: that a probability is wanted of; those of other metrics or methods are left out.
         metric: that the method is chosen by; when empty the one with the highest decision accuracy between the two
-            highest rungs below; of equal ones, or with one rung below, the one with the most signal for its noise.
+            highest rungs below; of equal ones, or with one rung below, the one with the most signal for its noise. One
+            whose seeds show no noise counts as without signal.
 
     Raises:
         UsageError: the rung is run already, nothing is below it, no seeds are planned, no two methods have 2 seeds in
@@ -150,5 +151,8 @@ def _chosen_metric(ladder: Ladder) -> str:
         accuracy = 0.0
         if len(ladder.rungs) > 1:
             accuracy = accuracy_between(ladder, (ladder.rungs[-2], ladder.rungs[-1]), metric, metric) or 0.0
-        ranks[metric] = accuracy, signal_to_noise(ladder.rungs[-1], metric) or 0.0
+        signal = signal_to_noise(ladder.rungs[-1], metric)
+        if signal is None or math.isinf(signal):  # seeds that show no noise say nothing of the signal
+            signal = 0.0
+        ranks[metric] = accuracy, signal
     return max(ranks, key=ranks.__getitem__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bench.errors import UsageError
 from bench.leaderboards.ladder.cells import NONE, interval_cell, markdown_table, number, share, signed
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_scores import ForecastScore, Outcome, outcomes_of, scores_of
@@ -23,11 +24,7 @@ SAID = (
 
 
 def forecast_lines(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
-    """Yield the section on forecasts; nothing without any.
-
-    Raises:
-        UsageError: a forecast of another ladder.
-    """
+    """Yield the section on forecasts; nothing without any. One that cannot be scored has the reason in its place."""
     if not forecasts:
         return
     yield from ["## Forecasts", "", SAID, ""]
@@ -43,8 +40,11 @@ def _one(ladder: Ladder, forecast: Forecast) -> Iterator[str]:
     has_run = forecast.rung in [rung.name for rung in ladder.rungs]
     outcomes: dict[Prediction, Outcome | None] = {}
     if has_run:
-        outcomes = outcomes_of(forecast, ladder)
-        yield from _scores(scores_of(forecast, ladder))
+        try:
+            outcomes = outcomes_of(forecast, ladder)
+            yield from _scores(scores_of(forecast, ladder))
+        except UsageError as error:
+            yield from [f"Not scored: {escaped(str(error))}.", ""]
     else:
         yield from ["The rung has not been run.", ""]
     claims = [prediction for prediction in forecast.predictions if prediction.claim]

@@ -109,10 +109,12 @@ def outcomes_of(forecast: Forecast, ladder: Ladder) -> dict[Prediction, Outcome 
     upper, last = ladder.rung(forecast.rung), ladder.rung(forecast.below[-1])
     outcomes: dict[Prediction, Outcome | None] = {}
     for prediction in forecast.predictions:
+        outcomes[prediction] = None
+        if prediction.metric not in ladder.higher_is_better:
+            continue
         pair, sign = (prediction.better, prediction.than), ladder.sign(prediction.metric)
         after = list(differences(upper, prediction.metric, sign, pair).values())
         before = list(differences(last, prediction.metric, sign, pair).values())
-        outcomes[prediction] = None
         if before and after:
             outcomes[prediction] = Outcome(prediction, statistics.fmean(before), statistics.fmean(after))
     return outcomes

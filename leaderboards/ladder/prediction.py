@@ -134,7 +134,7 @@ def predict(
     """
     squared = effect.error**2
     trust = 0.0
-    if true_variance:
+    if true_variance and squared:
         trust = true_variance / (true_variance + squared)
     expected, error = trust * effect.mean, math.sqrt(trust * squared + added_variance)
     if not error:

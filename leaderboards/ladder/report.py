@@ -21,7 +21,13 @@ from bench.leaderboards.ladder.forecast_report import forecast_lines
 from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.predictors import Predictors, predictors_of
 from bench.leaderboards.ladder.scores import Ladder
-from bench.leaderboards.ladder.transfer import Question, TransferCard, baseline_questions, transfer_cards
+from bench.leaderboards.ladder.transfer import (
+    Question,
+    TransferCard,
+    baseline_questions,
+    transfer_cards,
+    without_control,
+)
 from bench.leaderboards.render.markdown import escaped
 from bench.leaderboards.statistics.intervals import seed_mean
 
@@ -39,11 +45,17 @@ PREDICTORS_SAID = (
     "Of several metrics the best is picked after the fact, so its share is above what another ladder would give."
 )
 CARDS_SAID = (
-    "A difference is positive where the method is better than {baseline}, in the metric's unit, with its 95 % interval "
-    "over seeds (a moderated t); in bold where its direction is established over the whole ladder. Tenfold is its "
-    "change where parameters are ten times as many. Growing and shrinking: slope and middle of a straight line over "
-    "the logarithm of the parameters are both established, with one sign or with two. Crossing: unlike directions are "
-    "established on two rungs. A ladder without true differences says any of this in at most 5 %."
+    "A difference is positive where the method is better than {baseline}, or than what its row names. It is in the "
+    "metric's unit, with its 95 % interval over seeds (a moderated t); in bold where its direction is established over "
+    "the whole ladder. Tenfold is its change where parameters are ten times as many. Growing and shrinking: slope and "
+    "middle of a straight line over the logarithm of the parameters are both established, with one sign or with two. "
+    "Crossing: unlike directions are established on two rungs. A ladder without true differences says any of this in "
+    "at most 5 %. Where epochs or tokens for each parameter differ between rungs, size and training change together: "
+    "what is said of size is said of both."
+)
+LONGER_SAID = (
+    "Trained for more steps than {baseline}, with no control here that was trained as long (mle.continued): {methods}. "
+    "Their differences hold these steps too."
 )
 CLAIMS_SAID = (
     "Positive where it is as claimed. A claim is asked of this ladder's text and settings, not of the paper's."
@@ -56,10 +68,10 @@ def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequenc
     Args:
         ladder: with a rung or more.
         claims: of papers, that get transfer cards of their own; those of other metrics are left out.
-        forecasts: of its rungs; those that have been run are scored.
+        forecasts: of its rungs; those that have been run are scored, or it is said why they cannot be.
 
     Raises:
-        UsageError: a ladder without rungs, or a forecast of another one.
+        UsageError: a ladder without rungs.
     """
     if not ladder.rungs:
         raise UsageError("expected a ladder with a rung or more, got none; run its smallest rung first")
@@ -87,8 +99,9 @@ def _rungs(ladder: Ladder) -> list[str]:
         some = NONE
         if seeds:
             some = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
-        rows.append([escaped(rung.name), f"{rung.parameters:,}", f"{rung.epochs:.3g}", str(len(methods)), some])
-    heading = ["rung", "parameters without embeddings", "epochs", "methods", "seeds"]
+        trained = [f"{rung.epochs:.3g}", number(rung.tokens_per_parameter)]
+        rows.append([escaped(rung.name), f"{rung.parameters:,}", *trained, str(len(methods)), some])
+    heading = ["rung", "parameters without embeddings", "epochs", "tokens/parameter", "methods", "seeds"]
     return [*markdown_table(heading, rows), ""]
 
 
@@ -165,12 +178,22 @@ def _predictors(predictors: Sequence[Predictors]) -> Iterator[str]:
 def _cards(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
     """Yield a table of transfer cards for each metric, a row a method."""
     yield from ["## Transfer cards", "", CARDS_SAID.format(baseline=escaped(ladder.baseline)), ""]
+    longer = without_control(ladder)
+    if longer:
+        yield from [LONGER_SAID.format(methods=escaped(", ".join(longer)), baseline=escaped(ladder.baseline)), ""]
     for metric in ladder.metrics:
         of_metric = [card for card in cards if card.question.metric == metric]
-        rows = [[escaped(card.question.better), *_card_cells(card)] for card in of_metric]
+        rows = [[_compared(ladder, card.question), *_card_cells(card)] for card in of_metric]
         if rows:
             heading = [escaped(_directed(ladder, metric)), *_names(ladder), "tenfold", "with size"]
             yield from [*markdown_table(heading, rows), ""]
+
+
+def _compared(ladder: Ladder, question: Question) -> str:
+    """Return a method, and what it is compared with where that is not the baseline."""
+    if question.than == ladder.baseline:
+        return escaped(question.better)
+    return escaped(f"{question.better} against {question.than}")
 
 
 def _card_cells(card: TransferCard) -> list[str]:

@@ -19,6 +19,7 @@ class Rung:
         parameters: of the model, without embeddings.
         epochs: of the training text.
         values: by metric, method and seed; finite. A method without a value of a metric is left out there.
+        tokens: target tokens that the baseline was trained on, repeated ones counted each time; None where not known.
 
     Raises:
         ValueError: a size that is not above 0, or a value that is not finite.
@@ -28,6 +29,7 @@ class Rung:
     parameters: int
     epochs: float
     values: Mapping[str, Mapping[str, Mapping[int, float]]]
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
         if self.parameters < 1:
@@ -39,6 +41,13 @@ class Rung:
                         f"expected finite values of {metric} for {method} on rung '{self.name}', got {dict(by_seed)}; "
                         "leave a diverged seed out"
                     )
+
+    @property
+    def tokens_per_parameter(self) -> float | None:
+        """The tokens over the parameters."""
+        if self.tokens is None:
+            return None
+        return self.tokens / self.parameters
 
     def of(self, metric: str) -> Mapping[str, Mapping[int, float]]:
         """Return the values of a metric by method and seed; empty where it has none."""

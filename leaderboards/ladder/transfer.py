@@ -27,13 +27,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from bench.leaderboards.controls import trained_as_long
 from bench.leaderboards.ladder.pairs import Pair, PairEffect, PairEffects, differences, reversed_effect
 from bench.leaderboards.ladder.scores import Ladder
+from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.moderated import Effect, contrast_of, moderate
 from bench.leaderboards.statistics.significance import holm
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
-__all__ = ["TRENDS", "Question", "TransferCard", "Trend", "baseline_questions", "transfer_cards"]
+__all__ = ["TRENDS", "Question", "TransferCard", "Trend", "baseline_questions", "transfer_cards", "without_control"]
 
 TRENDS = ALPHA / 2
 """Chance that any trend of a ladder is said to be known and is the other way round, or is none."""
@@ -122,13 +124,31 @@ class TransferCard:
 
 
 def baseline_questions(ladder: Ladder) -> list[Question]:
-    """Return each method against the baseline, in each metric."""
+    """Return each method against the maximum-likelihood model to compare it with, in each metric."""
     questions = []
     for metric in ladder.metrics:
         for method in ladder.methods:
             if method != ladder.baseline:
-                questions.append(Question(metric, method, ladder.baseline))
+                questions.append(Question(metric, method, compared_with(ladder, method)))
     return questions
+
+
+def compared_with(ladder: Ladder, method: str) -> str:
+    """Return the method that was trained for as many steps, where a ladder has it; else the baseline."""
+    control = trained_as_long(method)
+    if control in ladder.methods:
+        return control
+    return ladder.baseline
+
+
+def without_control(ladder: Ladder) -> list[str]:
+    """Return the methods that are trained longer than the baseline, where a ladder has nothing trained as long."""
+    found = []
+    for method in ladder.methods:
+        control = trained_as_long(method)
+        if control != BASELINE and control not in ladder.methods:
+            found.append(method)
+    return found
 
 
 def transfer_cards(ladder: Ladder, effects: PairEffects, questions: Sequence[Question]) -> list[TransferCard]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from bench.errors import MissingError
 from bench.ladder import climb, decision, timing
 from bench.ladder.reading import stored_ladder
 from bench.ladder.sizes import size_near
+from bench.leaderboards.ladder.cells import number
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.store.store import CellFolder, Store
 from bench.tasks.text import Text
@@ -140,11 +142,10 @@ def test_what_is_run_is_printed_and_never_more_than_four_epochs(ladder: Run) -> 
 
 
 def test_the_cells_are_those_of_a_bench_run(ladder: Run) -> None:
-    size = size_near(SIZES[1])
     cells = cells_of(ladder, SIZES[1])
     picked = [record for cell, record in cells if cell.grids() and record["config"]["method"] == "trime"]
-    sets = list(ladder.words[ladder.words.index("--set") + 1 :])
-    sets += [*size.sets, f"trainer.steps={picked[0]['config']['trainer']['steps']}"]
+    (printed,) = [line for line in ladder.out.splitlines() if line.startswith("rung 0.05M: --set ")]
+    sets = shlex.split(printed.removeprefix("rung 0.05M: --set "))
     before = files_of(ladder.results)
     ended = call(
         "run", "--task", "text", "--method", "trime", "--backbone", "small-causal", "--seeds", "0,1", "--json",
@@ -163,7 +164,7 @@ def test_a_forecast_is_written_before_an_upper_rung_and_kept(ladder: Run) -> Non
     assert (made.rung, made.parameters, made.seeds) == ("0.05M", size_near(0.05).parameters, 2)
     assert made.below == ("0.013M",)
     assert {prediction.metric for prediction in made.predictions} >= {"ppl/token", "distinct-1"}
-    assert (ladder.results.parent / "kept.forecast-0.05M.json").read_bytes() == path.read_bytes()
+    assert (ladder.results.parent / f"kept.{path.name}").read_bytes() == path.read_bytes()
 
 
 def test_no_forecast_of_a_rung_that_is_begun(ladder: Run) -> None:
@@ -184,6 +185,8 @@ def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> 
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M", "0.05M"]
     assert [rung.parameters for rung in found.ladder.rungs] == [size_near(each).parameters for each in SIZES]
     assert [rung.epochs for rung in found.ladder.rungs] == [0.5, pytest.approx(1 / 3)]
+    tokens = [rung.tokens for rung in found.ladder.rungs]
+    assert tokens == [cells_of(ladder, each)[0][1]["train"]["tokens"] for each in SIZES]
     assert found.ladder.higher_is_better["ppl/token"] is False
     assert found.ladder.higher_is_better["distinct-1"] is True
     for rung in found.ladder.rungs:
@@ -194,6 +197,10 @@ def test_scores_are_read_from_the_store_and_from_the_kept_board(ladder: Run) -> 
     assert ended.code == 0, ended.err
     assert "# Ladder of text" in ended.out
     assert "### 0.05M from 0.013M" in ended.out
+    rates = ended.out[ended.out.index("## Learning rates that were picked") :]
+    for method in ("mle", "trime"):
+        lr = [cell_lr(ladder, millions, method) for millions in SIZES]
+        assert f"| {method} | {number(lr[0])} | {number(lr[1])} |" in rates
     assert ended.out in ladder.out
 
 
@@ -222,6 +229,34 @@ def test_a_rung_that_is_not_whole_is_left_out(ladder: Run, tmp_path: Path) -> No
     found = stored_ladder(Store(results), "text")
     assert [rung.name for rung in found.ladder.rungs] == ["0.013M"]
     assert found.notes == ["rung 0.05M is left out: it is not whole, seeds are missing of trime"]
+
+
+def cell_lr(run: Run, millions: float, method: str) -> float:
+    """The learning rate that was picked for a method on one rung."""
+    record = picked_cell(run, millions, method, 0).trained()
+    assert record is not None
+    return float(record["config"]["trainer"]["lr"])
+
+
+@pytest.mark.parametrize("with_plan", [True, False])
+def test_cells_that_no_ladder_picked_change_nothing(ladder: Run, tmp_path: Path, with_plan: bool) -> None:
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    before = stored_ladder(Store(results), "text")
+    if not with_plan:
+        shutil.rmtree(results / "ladder")
+    record = picked_cell(ladder, SIZES[1], "trime", 1).trained()
+    assert record is not None
+    sets = [*ladder.words[ladder.words.index("--set") + 1 :], *size_near(SIZES[1]).sets, "trainer.steps=2"]
+    sets.append(f"optim.lr={record['config']['trainer']['lr']}")
+    for method, seed in (("trime", "2"), ("face", "0")):
+        ended = call(
+            "run", "--task", "text", "--method", method, "--backbone", "small-causal", "--seeds", seed, "--json",
+            "--results", str(results), "--set", *sets,
+        )  # fmt: skip
+        assert ended.code == 0, ended.err
+    tuned = [cell for cell in Store(results).cells() if "face" in cell.path.parts]
+    tuned[0].write_grid("0", {"trials": 2, "picked": tuned[0].path.name, "tried": [{"nll": 1.0}, {"nll": 2.0}]}, {})
+    assert stored_ladder(Store(results), "text") == before
 
 
 def test_a_method_that_diverged_is_left_out_where_it_did(ladder: Run, tmp_path: Path) -> None:

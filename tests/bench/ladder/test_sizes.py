@@ -60,6 +60,7 @@ def test_what_is_typed() -> None:
         ("1M,0.1M", "sizes above 0 that grow"),
         ("1M,1M", "sizes above 0 that grow"),
         ("-1M", "sizes above 0 that grow"),
+        ("2M,2.01M", "sizes that differ, not '2M,2.01M', whose models have 1.9M, 1.9M"),
         ("0.001M,1M", "comes within 10 % of 0.001M parameters; the nearest has 12,768"),
     ],
 )
@@ -68,7 +69,11 @@ def test_wrong_sizes_are_one_clear_line(text: str, message: str) -> None:
         parse_sizes(text)
 
 
-@pytest.mark.parametrize("millions", SIZES)
-def test_a_stored_shape_has_the_name_it_was_asked_by(millions: float) -> None:
+@pytest.mark.parametrize("millions", [*SIZES, 0.013, 0.05, 0.4, 2, 33, 100, 350])
+def test_a_stored_shape_has_the_name_of_its_size(millions: float) -> None:
     size = size_near(millions)
     assert rung_name(size.width, size.layers) == size.name
+
+
+def test_a_size_is_named_by_the_parameters_it_has() -> None:
+    assert [size.name for size in parse_sizes("1M,2M,100M,350M")] == ["1M", "1.9M", "100M", "351M"]

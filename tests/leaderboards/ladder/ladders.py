@@ -25,7 +25,7 @@ def ladder_of(
                 method: {seed: mean + noise * float(rng.standard_normal()) for seed in range(seeds)}
                 for method, mean in zip(NAMES, means[place], strict=False)
             }
-        rungs.append(Rung(name, parameters, 2.0, values))
+        rungs.append(Rung(name, parameters, 2.0, values, 20 * parameters // (place + 1)))
     return Ladder("text", "mle", tuple(rungs), {metric: metric not in lower for metric in true})
 
 

@@ -37,7 +37,20 @@ def test_a_prediction_by_hand():
     assert grown[3] - 3.0 == pytest.approx(2 * 1.2815516 * math.hypot(error, 1.5 * math.log(4) / 2))
     assert predict(effect, 0.0, 0.25)[:2] == (0.5, 0.0)
     assert predict(replace(effect, mean=-2.0), 3.0, 0.25)[0] == pytest.approx(1 - probability)
-    assert predict(replace(effect, error=0.0), 3.0, 0.0) == (1.0, 2.0, 2.0, 2.0)
+
+
+def test_seeds_without_noise_are_not_trusted():
+    effect = Effect(mean=2.0, error=0.0, degrees=2.0, variance=0.0, seeds=3)
+    assert predict(effect, 3.0, 0.0) == (0.5, 0.0, 0.0, 0.0)
+    probability, expected, low, high = predict(effect, 3.0, 0.25)
+    assert (probability, expected) == (0.5, 0.0)
+    assert -low == high > 0
+    still = ladder_of({"bleu": [[0, 9, 18, 27]], "kld": [[0, 1, 2, 3]]}, noise=0.1)
+    for by_seed in still.rungs[0].values["bleu"].values():
+        by_seed.update(dict.fromkeys(by_seed, round(by_seed[0])))
+    made = forecast(still, NEXT, 3)
+    assert made.metric == "kld"
+    assert {prediction.probability for prediction in made.predictions if prediction.metric == "bleu"} == {0.5}
 
 
 def test_steps_that_were_seen_replace_the_usual_one():
@@ -187,6 +200,8 @@ def test_a_forecast_is_scored_with_the_values_it_was_made_from():
         scores_of(replace(made, task="other"), ladder)
     ladder.rungs[0].values["rouge"] = {"mle": {0: 1.0}}  # what was not forecast may come later
     assert scores_of(made, ladder)[-1].predictions == 56
+    without = replace(ladder, higher_is_better={"ppl": False})  # a metric that later has no direction
+    assert (scores_of(made, without)[-1].predictions, scores_of(made, without)[-1].missing) == (28, 28)
     ladder.rungs[0].values["bleu"]["mle"][0] += 1e-9
     with pytest.raises(UsageError, match="got others of mle"):
         scores_of(made, ladder)

@@ -1,6 +1,7 @@
 """The page of a ladder: its tables, claims with their words, and texts that try to be marks."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -50,7 +51,8 @@ def test_tables_are_whole(page):
 
 
 def test_rungs_scores_and_decisions(page):
-    assert rows_of(page, "rung ")["0.1M"] == ["100,000", "2", "3", "3"]
+    assert rows_of(page, "rung ")["0.1M"] == ["100,000", "2", "20.0", "3", "3"]
+    assert rows_of(page, "rung ")["1M"][2] == "10.0"
     assert rows_of(page, "bleu ↑")["emo"][0].startswith("30.")
     decisions = rows_of(page, "0.1M → 10M")["bleu"]
     assert decisions[:6] == ["3", "67 %", "100 %", "67 %", "3", "67 %"]
@@ -79,6 +81,26 @@ def test_forecasts_are_named_and_scored(page, ladder):
     assert rows_of(markdown(below(ladder, 1), forecasts=[made]), "claim | probability")["paper/1, bleu"][2] == "–"
 
 
+def test_a_forecast_that_cannot_be_scored_leaves_the_page_and_the_others(ladder):
+    made = [forecast(below(ladder, count), (name, SIZES[name]), 3) for count, name in ((1, "1M"), (2, "10M"))]
+    changed = replace(made[0], evidence=dict.fromkeys(made[0].evidence, "other"))
+    page = markdown(ladder, forecasts=[changed, made[1]])
+    assert "Not scored: expected the values below rung '1M' that the forecast was made from" in page
+    assert page.index("Not scored") < page.index("### 10M from") < page.index("|  | predictions")
+
+
+def test_a_method_that_goes_on_from_a_trained_model_is_compared_with_what_was_trained_as_long(page, ladder):
+    assert "no control here that was trained as long (mle.continued): emo." in page
+    with_control = []
+    for rung in ladder.rungs:
+        values = {metric: {**found, "mle.continued": found["mle"]} for metric, found in rung.values.items()}
+        with_control.append(replace(rung, values=values))
+    page = markdown(replace(ladder, rungs=tuple(with_control)))
+    cards = page[page.index("## Transfer cards") :]
+    assert {"emo against mle.continued", "gem", "mle.continued"} <= set(rows_of(cards, "bleu ↑"))
+    assert "no control here" not in page
+
+
 def test_one_rung_makes_a_page_and_none_is_refused(ladder):
     page = markdown(below(ladder, 1))
     assert "Does the lower rung" not in page
@@ -91,5 +113,6 @@ def test_texts_are_no_marks():
     bad = "a|b<c>*"
     rung = Rung(bad, 10, 1.0, {bad: {bad: {0: 1.0, 1: 2.0}, "mle": {0: 1.0, 1: 3.0}}})
     page = markdown(Ladder(bad, "mle", (rung,), {bad: True}), [Question(bad, bad, "mle", bad, bad, bad, bad)])
+    assert rows_of(page, "rung ")["a\\|b\\<c\\>\\*"][2] == "–"  # tokens are not known
     assert "a|b" not in page
     assert "<c>" not in page.replace("\\<c\\>", "")
