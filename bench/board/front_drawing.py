@@ -40,7 +40,7 @@ def _panel(canvas: Canvas, top: float, section: Section, objective: Objective, a
     across = Axis.around([x for x, _ in places], LEFT, WIDTH - RIGHT)
     upwards = Axis.around([y for _, y in places], top + PANEL - 50, top + 45)
     canvas.text(10, top + 18, f"{objective.method} beside {objective.baseline}: {section.table.title}", bold=True)
-    canvas.text(10, top + 34, f"{axis_name(axes.column)}, lines are fronts", size=11)
+    canvas.text(10, top + 34, f"{axis_name(axes.column)}, lines are fronts; {section.conditions}", size=11)
     canvas.across(across, top + PANEL - 50)
     canvas.upwards(upwards, LEFT)
     canvas.text((LEFT + WIDTH - RIGHT) / 2, top + PANEL - 12, axis_name(axes.at), anchor="middle")

@@ -22,6 +22,8 @@ def _section_content(section: Section) -> dict[str, Any]:
         "title": section.table.title,
         "watermark": section.table.watermark,
         "backbone": section.backbone,
+        "conditions": section.conditions,
+        "passed_over": list(section.passed_over),
         "missing": list(section.missing),
         "objectives": [_objective_content(objective) for objective in section.objectives],
     }

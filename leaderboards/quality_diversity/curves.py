@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from bench.leaderboards.quality_diversity.conditions import Conditions
 from bench.leaderboards.quality_diversity.decoders import FAMILIES
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.tradeoff import Curve, curve
@@ -46,10 +47,12 @@ class Model:
     Args:
         method: its name.
         rows: by setting.
+        conditions: how it was trained and evaluated, the same for all rows.
     """
 
     method: str
     rows: Mapping[str, TableRow]
+    conditions: Conditions = Conditions()
 
     def value(self, setting: str, column: str) -> Value | None:
         """Return the value of a column under a setting; None without one, or where a seed has unlike numbers."""

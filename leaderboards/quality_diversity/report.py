@@ -57,7 +57,7 @@ def report(found: Sequence[Section]) -> str:
 def _section(section: Section) -> Iterable[str]:
     """Yield the lines of one leaderboard."""
     compared = [objective for objective in section.objectives if not objective.why]
-    yield f"## {section.table.title} · {section.backbone}"
+    yield f"## {section.table.title} · {section.backbone} · {section.conditions}"
     yield ""
     if section.table.watermark:
         yield f"*{section.table.watermark}*\n"
@@ -105,6 +105,8 @@ def _lacking(section: Section) -> Iterable[str]:
             yield f"- {objective.method}: {objective.why}"
     if section.missing:
         yield f"- Settings that some model lacks, left out of its pair: {', '.join(section.missing)}"
+    if section.passed_over:
+        yield f"- Stored, but compared with nothing: {'; '.join(section.passed_over)}"
 
 
 def _share_cells(objective: Objective, share: Share) -> list[str]:

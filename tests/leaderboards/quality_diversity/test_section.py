@@ -13,7 +13,7 @@ from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
 from bench.leaderboards.quality_diversity.report import report
-from bench.leaderboards.quality_diversity.section import Section, cells_of, models_of, sections
+from bench.leaderboards.quality_diversity.section import Section, cells_of, sections
 from bench.leaderboards.table import tables
 from bench.models import METHODS
 from bench.store.store import Store
@@ -77,15 +77,6 @@ def test_a_leaderboard_without_families_of_decoders_is_not_shown(tmp_path: Path)
     store_models(tmp_path, model("mle", settings=FAMILIES["topk"]), model("ul_token", settings=FAMILIES["topk"]))
     assert list(of(tmp_path)) == []
     assert "two families of decoders" in report([])
-
-
-def test_of_several_models_of_a_method_the_one_with_most_settings_is_compared() -> None:
-    whole, part = model("mle"), model("mle", freer=1.0, settings=FAMILIES["topk"])
-    for row in part.rows.values():
-        row.keys = {"another"}
-    found = models_of([*part.rows.values(), *whole.rows.values()])
-    assert list(found["mle"].rows) == list(SETTINGS)
-    assert found["mle"].rows == whole.rows
 
 
 def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> None:
