@@ -34,6 +34,7 @@ def _objective_content(objective: Objective) -> dict[str, Any]:
         "method": objective.method,
         "baseline": objective.baseline,
         "why": objective.why,
+        "gaps": list(objective.gaps),
         "shares": [_share_content(share) for share in objective.shares],
         "fronts": [_front_content(front) for front in objective.fronts],
     }

@@ -100,11 +100,15 @@ def _bound(share: Share) -> str:
 
 def _lacking(section: Section) -> Iterable[str]:
     """Yield what is not there."""
+    notes: dict[str, None] = {}  # a baseline's once, for all its objectives
     for objective in section.objectives:
         if objective.why:
             yield f"- {objective.method}: {objective.why}"
+        for note in objective.gaps:
+            notes[note] = None
+    yield from (f"- {note}" for note in notes)
     if section.missing:
-        yield f"- Settings that some model lacks, left out of its pair: {', '.join(section.missing)}"
+        yield f"- Settings of which some model has no point, left out of its pair: {', '.join(section.missing)}"
     if section.passed_over:
         yield f"- Stored, but compared with nothing: {'; '.join(section.passed_over)}"
 

@@ -23,6 +23,7 @@ from bench.leaderboards.quality_diversity.comparison import (
 )
 from bench.leaderboards.quality_diversity.curves import Axes, Model
 from bench.leaderboards.quality_diversity.decoders import SETTINGS
+from bench.leaderboards.quality_diversity.gaps import gaps
 from bench.leaderboards.quality_diversity.matching import Match, by_start, match, models_of, n_whole_families
 from bench.leaderboards.table import Table
 
@@ -42,6 +43,7 @@ class Objective:
         pairs: what both reach, by axes.
         fronts: at equal values, in the order of `COMPARED`.
         shares: what decoders give, in the order of `CLAIMED`.
+        gaps: stored settings and seeds that they are compared without, for people.
         why: what is missing, where there are none.
     """
 
@@ -52,6 +54,7 @@ class Objective:
     pairs: Mapping[Axes, Pair] = field(default_factory=dict)
     fronts: Sequence[FrontDifference] = ()
     shares: Sequence[Share] = ()
+    gaps: Sequence[str] = ()
     why: str = ""
 
 
@@ -65,7 +68,7 @@ class Section:
         conditions: length of the texts, and what else parts it from other sections, for people.
         models: all of the leaderboard on this backbone.
         objectives: in the order of the list of methods.
-        missing: settings that some model lacks; pairs are compared without them.
+        missing: settings without a point of some model; its pair is compared without them.
         passed_over: models that are compared with nothing in any section of the leaderboard, for people.
     """
 
@@ -116,11 +119,15 @@ def _sections(table: Table, backbone: str, models: Sequence[Model]) -> list[Sect
     found = []
     for start, of_start in matches.items():
         objectives = _objectives(of_start)
-        used = [model for one in of_start for model in (one.ours, one.theirs) if model is not None]
-        missing = [name for name in SETTINGS if any(name not in model.rows for model in used)]
         title = start.text(groups)
-        found.append(Section(table, backbone, title, models, objectives, missing, passed_over))
+        found.append(Section(table, backbone, title, models, objectives, _missing(objectives), passed_over))
     return found
+
+
+def _missing(objectives: Sequence[Objective]) -> list[str]:
+    """Return the settings of which some pair has no points."""
+    points = [pair.ours.points for one in objectives for pair in one.pairs.values()]
+    return [name for name in SETTINGS if not all(name in found for found in points)]
 
 
 def _passed_over(models: Sequence[Model], matches: Sequence[Match]) -> list[str]:
@@ -144,14 +151,18 @@ def _objectives(matches: Sequence[Match]) -> list[Objective]:
     shares = _shares(pairs, {one.method: id(one.theirs) for one in matches})
     objectives = []
     for one in matches:
-        if one.method not in pairs:
+        if one.ours is None or one.theirs is None:
             objectives.append(Objective(one.method, one.baseline, why=one.why))
             continue
         of_axes = pairs[one.method]
         fronts = [front_difference(of_axes[axes], axes) for axes in COMPARED]
-        objectives.append(
-            Objective(one.method, one.baseline, one.ours, one.theirs, of_axes, fronts, shares[one.method])
+        notes: dict[str, None] = {}
+        for axes in of_axes:
+            notes |= dict.fromkeys(gaps(one.ours, one.theirs, axes))
+        found = Objective(
+            one.method, one.baseline, one.ours, one.theirs, of_axes, fronts, shares[one.method], list(notes)
         )
+        objectives.append(found)
     return objectives
 
 

@@ -20,8 +20,10 @@ def store_models(root: Path, *models: Model, batch_size: int = 50, **changes: An
     """
     for model in models:
         rows = model.rows.values()
-        for seed in sorted(next(iter(rows)).seeds):
+        seeds = set[int]().union(*(row.seeds for row in rows))
+        for seed in sorted(seeds):
             cell = trained(root, model.method, seed, task="text", backbone="small-causal", **changes)
             for row in rows:
-                values = {name: value.by_seed[seed] for name, value in row.values.items()}
-                scored(cell, values, decoding=row.decoding, batch_size=batch_size)
+                values = {name: value.by_seed[seed] for name, value in row.values.items() if seed in value.by_seed}
+                if values:
+                    scored(cell, values, decoding=row.decoding, batch_size=batch_size)
