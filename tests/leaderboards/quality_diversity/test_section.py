@@ -96,6 +96,24 @@ def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point(found:
         draw_fronts([])
 
 
+@pytest.mark.parametrize("shared", ["settings", "seeds"])
+def test_an_objective_that_shares_no_point_with_its_baseline_has_no_panel(tmp_path: Path, shared: str) -> None:
+    apart = model("ul_token", settings=FAMILIES["eta"])
+    if shared == "settings":
+        apart = model("ul_token", settings=STORED)
+        for row in apart.rows.values():
+            row.seeds = {7}
+            for value in row.values.values():
+                value.by_seed = {7: value.by_seed[0]}
+    store_models(tmp_path, model("mle", settings=STORED), apart)
+    with pytest.raises(MissingError, match="says what is missing"):
+        draw_fronts(of(tmp_path))
+    store_models(tmp_path, model("f2softmax", settings=STORED))
+    drawn = draw_fronts(of(tmp_path)).svg
+    assert "f2softmax beside mle" in drawn
+    assert "ul_token" not in drawn
+
+
 def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> None:
     (section,) = content(found)
     by_method = {one["method"]: one for one in section["objectives"]}
