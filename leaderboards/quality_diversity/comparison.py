@@ -134,14 +134,8 @@ def front_difference(pair: Pair, axes: Axes) -> FrontDifference:
     difference = tradeoff.difference
     if len(tradeoff.by_seed) < len(pair.ours.seeds):
         difference = None
-    verdict = front_verdict(difference)
-    if pair.ours.y_sign < 0:
-        verdict = OTHER_WAY.get(verdict, verdict)
-    return FrontDifference(axes, tradeoff, pair.ours.y_sign, verdict)
-
-
-OTHER_WAY: Mapping[FrontVerdict, FrontVerdict] = {"ahead": "behind", "behind": "ahead"}
-"""Where the lower value is better."""
+    sign = pair.ours.y_sign
+    return FrontDifference(axes, tradeoff, sign, front_verdict(difference, sign))
 
 
 def gains_of(pair: Pair) -> Gains:
