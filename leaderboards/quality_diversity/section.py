@@ -11,9 +11,9 @@ from bench.leaderboards.controls import rivals_of_decoders
 from bench.leaderboards.quality_diversity.comparison import (
     CLAIMED,
     COMPARED,
+    CurvePair,
     FrontDifference,
     Gains,
-    Pair,
     Share,
     contrast,
     front_difference,
@@ -51,7 +51,7 @@ class Objective:
     baseline: str
     ours: Model | None = None
     theirs: Model | None = None
-    pairs: Mapping[Axes, Pair] = field(default_factory=dict)
+    pairs: Mapping[Axes, CurvePair] = field(default_factory=dict)
     fronts: Sequence[FrontDifference] = ()
     shares: Sequence[Share] = ()
     gaps: Sequence[str] = ()
@@ -101,7 +101,8 @@ def cells_of(found: Sequence[Section]) -> set[str]:
     keys: set[str] = set()
     for section in found:
         for model in section.models:
-            keys = keys.union(*(row.keys for row in model.rows.values()))
+            for row in model.rows.values():
+                keys |= row.keys
     return keys
 
 
@@ -126,8 +127,11 @@ def _sections(table: Table, backbone: str, models: Sequence[Model]) -> list[Sect
 
 def _missing(objectives: Sequence[Objective]) -> list[str]:
     """Return the settings of which some pair has no points."""
-    points = [pair.ours.points for one in objectives for pair in one.pairs.values()]
-    return [name for name in SETTINGS if not all(name in found for found in points)]
+    missing: set[str] = set()
+    for one in objectives:
+        for pair in one.pairs.values():
+            missing |= set(SETTINGS) - set(pair.ours.points)
+    return [name for name in SETTINGS if name in missing]
 
 
 def _passed_over(models: Sequence[Model], matches: Sequence[Match]) -> list[str]:
@@ -166,7 +170,7 @@ def _objectives(matches: Sequence[Match]) -> list[Objective]:
     return objectives
 
 
-def _shares(pairs: Mapping[str, Mapping[Axes, Pair]], baselines: Mapping[str, int]) -> dict[str, list[Share]]:
+def _shares(pairs: Mapping[str, Mapping[Axes, CurvePair]], baselines: Mapping[str, int]) -> dict[str, list[Share]]:
     """Return the shares of every objective; those with one baseline inform each other's noise.
 
     Args:

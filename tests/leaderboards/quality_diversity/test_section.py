@@ -133,3 +133,14 @@ def test_the_article_of_kept_curves_is_that_of_the_store(
     regenerate.keep_curves(results, kept)
     assert report(of(kept)) == report(found)
     assert b'"trime"' not in kept.read_bytes()
+
+
+def test_the_picture_of_the_article_is_of_the_task_that_its_command_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for task in ("text", "wikitext103"):
+        store_models(tmp_path, model("mle", settings=STORED), model("ul_token", settings=STORED), task=task)
+    monkeypatch.setattr(regenerate, "CURVES", tmp_path)
+    assert regenerate.fronts().count("ul_token beside mle: text") == 1
+    assert "wikitext103" not in regenerate.fronts()
+    assert "--task text " in regenerate.DECODING
