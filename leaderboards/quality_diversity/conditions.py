@@ -20,29 +20,31 @@ class Conditions:
         max_new_tokens: of its texts; None where the task decides.
         batch_size: of the evaluation; None where unknown.
         backbone: its options by name, size and vocabulary among them.
-        steps: of training; where it starts from another model, behind the steps of that one.
+        training: steps and epochs; where it starts from another model, behind those of that one. Epochs decide where
+            the steps are 0.
     """
 
     max_new_tokens: int | None = None
     batch_size: int | None = None
     backbone: tuple[tuple[str, str], ...] = ()
-    steps: tuple[int, ...] = ()
+    training: tuple[tuple[int, float], ...] = ()
 
     @property
     def start(self) -> Conditions:
         """The same of the first model that it starts from, which is itself where it starts from none."""
-        return replace(self, steps=self.steps[:1])
+        return replace(self, training=self.training[:1])
 
     @property
-    def order(self) -> tuple[int, int, tuple[int, ...], tuple[tuple[str, str], ...]]:
+    def order(self) -> tuple[int, int, tuple[tuple[int, float], ...], tuple[tuple[str, str], ...]]:
         """What sections are sorted by."""
-        return self.max_new_tokens or 0, self.batch_size or 0, self.steps, self.backbone
+        return self.max_new_tokens or 0, self.batch_size or 0, self.training, self.backbone
 
     def text(self, others: Iterable[Conditions] = ()) -> str:
         """Return them for people: the length of the texts, and of the rest what some of the others have otherwise.
 
-        >>> Conditions(64, 50, (), (300, 100)).text(), Conditions(64, 50, (), (300, 100)).text([Conditions(32, 50)])
-        ('64 new tokens', '64 new tokens, 300+100 steps')
+        >>> continued = Conditions(64, 50, (), ((300, 0.0), (0, 2.0)))
+        >>> continued.text(), continued.text([Conditions(32, 50)])
+        ('64 new tokens', '64 new tokens, 300 steps + 2 epochs')
         """
         parts = self._parts()
         shown = {"length"}
@@ -57,7 +59,7 @@ class Conditions:
         if self.max_new_tokens is not None:
             length = f"{self.max_new_tokens} new tokens"
         parts = {"length": length, "batch": f"evaluation in batches of {self.batch_size}"}
-        parts["steps"] = f"{'+'.join(map(str, self.steps)) or 'unknown'} steps"
+        parts["training"] = " + ".join(map(_trained, self.training)) or "unknown steps"
         for name, value in self.backbone:
             parts[f"backbone.{name}"] = f"backbone.{name}={value}"
         return parts
@@ -71,16 +73,24 @@ def conditions_of(row: TableRow) -> Conditions:
         length_of(row.decoding),
         config.get("evaluation", {}).get("batch_size"),
         tuple((name, str(options[name])) for name in sorted(options)),
-        _steps_of(config),
+        _training_of(config),
     )
 
 
-def _steps_of(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the steps of every training that made a model, the first one first."""
-    before: tuple[int, ...] = ()
+def _training_of(config: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
+    """Return steps and epochs of every training that made a model, the first one first."""
+    before: tuple[tuple[int, float], ...] = ()
     if "start" in config:
-        before = _steps_of(config["start"])
-    steps = config.get("trainer", {}).get("steps")
-    if steps is None:
+        before = _training_of(config["start"])
+    trainer = config.get("trainer", {})
+    if "steps" not in trainer:
         return before
-    return (*before, steps)
+    return (*before, (trainer["steps"], trainer.get("epochs", 0.0)))
+
+
+def _trained(length: tuple[int, float]) -> str:
+    """Return steps, or epochs where they decide, for people."""
+    steps, epochs = length
+    if steps or not epochs:
+        return f"{steps} steps"
+    return f"{epochs:g} epochs"

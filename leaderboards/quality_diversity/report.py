@@ -49,7 +49,10 @@ def report(found: Sequence[Section]) -> str:
     """Return all sections, or that there is none."""
     lines = [TITLE, "", QUESTION, ""]
     if not found:
-        lines.append("No leaderboard has maximum likelihood under two families of decoders: bench tradeoff --run.")
+        lines.append(
+            "No leaderboard has maximum likelihood under two families of decoders, of one size and with texts of one "
+            "length: bench tradeoff --run."
+        )
         return "\n".join(lines)
     lines += [f"- `{name}`: {what}" for name, what in COLUMNS.items()]
     for section in found:

@@ -142,7 +142,7 @@ def _passed_over(models: Sequence[Model], matches: Sequence[Match]) -> list[str]
     for model in models:
         if id(model) not in used:
             conditions = model.conditions.text(every)
-            found.append(f"{model.method} ({conditions}, {len(model.rows)} settings)")
+            found.append(f"{model.method} ({conditions}, {len(model.rows)} of {len(SETTINGS)} settings)")
     return sorted(found)
 
 

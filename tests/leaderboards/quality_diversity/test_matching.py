@@ -51,7 +51,7 @@ def test_of_several_models_of_a_method_the_one_with_most_settings_is_compared(tm
     theirs = one(section).theirs
     assert theirs is not None
     assert list(theirs.rows) == [setting for setting in SETTINGS if setting in FEW]
-    assert section.passed_over == ["mle (64 new tokens, 3 settings)"]
+    assert section.passed_over == ["mle (64 new tokens, 3 of 24 settings)"]
 
 
 def test_texts_of_two_lengths_are_never_compared(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_length_that_only_one_of_two_has_is_named(tmp_path: Path) -> None:
     store_models(tmp_path, few("mle"), few("ul_token", length=16), few("f2softmax"))
     (section,) = of(tmp_path)
     assert one(section).why == "not stored with this length, size and evaluation: ul_token"
-    assert section.passed_over == ["ul_token (16 new tokens, 6 settings)"]
-    assert "- Stored, but compared with nothing: ul_token (16 new tokens, 6 settings)" in report([section])
+    assert section.passed_over == ["ul_token (16 new tokens, 6 of 24 settings)"]
+    assert "- Stored, but compared with nothing: ul_token (16 new tokens, 6 of 24 settings)" in report([section])
 
 
 def test_evaluations_in_batches_of_two_sizes_are_never_compared(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_models_of_two_sizes_or_steps_are_never_compared(tmp_path: Path) -> None
         assert objective.theirs is not None
         assert objective.ours.conditions == objective.theirs.conditions
     assert {tuple(section.passed_over) for section in found.values()} == {
-        ("mle (64 new tokens, 20 steps, backbone.width=128, 6 settings)",)
+        ("mle (64 new tokens, 20 steps, backbone.width=128, 6 of 24 settings)",)
     }
 
 
@@ -116,9 +116,17 @@ def test_a_continued_model_meets_the_one_that_was_continued_as_long(tmp_path: Pa
     (section,) = of(tmp_path)
     theirs = one(section, "face").theirs
     assert theirs is not None
-    assert theirs.conditions.steps == (10, 5)
+    assert theirs.conditions.training == ((10, 0.0), (5, 0.0))
     assert one(section, "ul_seq").why == "no mle.continued was trained for as many steps"
-    assert "mle.continued (64 new tokens, 10+7 steps, 6 settings)" in section.passed_over
+    assert "mle.continued (64 new tokens, 10 steps + 7 steps, 6 of 24 settings)" in section.passed_over
+
+
+def test_models_of_as_many_steps_are_none_where_epochs_decide_and_differ(tmp_path: Path) -> None:
+    store_models(tmp_path, few("mle"), trainer={"steps": 0, "epochs": 2.0, "limit": None})
+    store_models(tmp_path, few("ul_token"), trainer={"steps": 0, "epochs": 3.0, "limit": None})
+    (section,) = of(tmp_path)
+    assert section.conditions == "64 new tokens, 2 epochs"
+    assert one(section).ours is None
 
 
 def test_nothing_is_chosen_between_models_that_are_alike(tmp_path: Path) -> None:
