@@ -16,11 +16,15 @@ import json
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench.leaderboards.quality_diversity.section import Section
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
@@ -31,7 +35,9 @@ SAMPLE = "first-screen"
 EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
-DECODING = "bench tradeoff --results docs/decoding_against_training.jsonl"
+CURVE_TASK = "text"
+"""The task that the article speaks of."""
+DECODING = f"bench tradeoff --task {CURVE_TASK} --results docs/decoding_against_training.jsonl"
 FRONTS = CURVES.with_suffix(".svg")
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
@@ -39,6 +45,15 @@ GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
 CURVE_METRICS = ("diversity", "sample_perplexity")
 """Metrics that the curves of decoders are made of."""
 COLUMNS = "150"
+
+
+def curve_sections(results: Path) -> Sequence[Section]:
+    """Return what `DECODING` shows of a store: the sections of one task."""
+    from bench.leaderboards.quality_diversity.section import sections
+    from bench.leaderboards.table import tables
+    from bench.store.store import Store
+
+    return sections(tables(Store(results), [CURVE_TASK], "all")[0])
 
 
 def keep_curves(results: Path, target: Path) -> None:
@@ -51,13 +66,12 @@ def keep_curves(results: Path, target: Path) -> None:
         target: the file of records to write.
     """
     from bench.leaderboards.quality_diversity.decoders import SETTINGS, setting_of
-    from bench.leaderboards.quality_diversity.section import cells_of, sections
-    from bench.leaderboards.table import tables
+    from bench.leaderboards.quality_diversity.section import cells_of
     from bench.store.kept_board import write_kept_board
     from bench.store.store import Store
 
     store = Store(results)
-    keys = cells_of(sections(tables(store, None, "all")[0]))
+    keys = cells_of(curve_sections(results))
     records: dict[str, bytes] = {}
     for cell in store.cells():
         if cell.path.name not in keys:
@@ -98,11 +112,8 @@ def article() -> str:
 def fronts() -> str:
     """Return the picture of the article."""
     from bench.board.front_drawing import draw_fronts
-    from bench.leaderboards.quality_diversity.section import sections
-    from bench.leaderboards.table import tables
-    from bench.store.store import Store
 
-    return draw_fronts(sections(tables(Store(CURVES), None, "all")[0])).svg
+    return draw_fronts(curve_sections(CURVES)).svg
 
 
 def write_article() -> None:

@@ -20,12 +20,21 @@ OURS, THEIRS = COLOURS[1], COLOURS[0]
 def draw_fronts(sections: Sequence[Section], axes: Axes = CLAIMED[0]) -> Drawing:
     """Return a panel for each objective of all sections: means over seeds in two columns.
 
+    An objective that shares no setting or no seed with its baseline has no point and no panel.
+
     Raises:
-        MissingError: no objective is stored with its baseline.
+        MissingError: no objective shares a setting and a seed with its baseline.
     """
-    drawn = [(section, one) for section in sections for one in section.objectives if one.pairs]
+    drawn = []
+    for section in sections:
+        for objective in section.objectives:
+            if axes in objective.pairs and objective.pairs[axes].ours.seeds:
+                drawn.append((section, objective))
     if not drawn:
-        raise MissingError("no objective has curves beside its baseline; bench tradeoff --run makes them")
+        raise MissingError(
+            "no objective has points under a setting and a seed that its baseline has too; bench tradeoff --run makes "
+            "them, and bench tradeoff says what is missing"
+        )
     canvas = Canvas(WIDTH, PANEL * len(drawn))
     for number, (section, objective) in enumerate(drawn):
         _panel(canvas, PANEL * number, section, objective, axes)
@@ -40,7 +49,7 @@ def _panel(canvas: Canvas, top: float, section: Section, objective: Objective, a
     across = Axis.around([x for x, _ in places], LEFT, WIDTH - RIGHT)
     upwards = Axis.around([y for _, y in places], top + PANEL - 50, top + 45)
     canvas.text(10, top + 18, f"{objective.method} beside {objective.baseline}: {section.table.title}", bold=True)
-    canvas.text(10, top + 34, f"{axis_name(axes.column)}, lines are fronts", size=11)
+    canvas.text(10, top + 34, f"{axis_name(axes.column)}, lines are fronts; {section.conditions}", size=11)
     canvas.across(across, top + PANEL - 50)
     canvas.upwards(upwards, LEFT)
     canvas.text((LEFT + WIDTH - RIGHT) / 2, top + PANEL - 12, axis_name(axes.at), anchor="middle")

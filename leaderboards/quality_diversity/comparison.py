@@ -28,9 +28,9 @@ __all__ = [
     "CLAIMED",
     "COMPARED",
     "BySeed",
+    "CurvePair",
     "FrontDifference",
     "Gains",
-    "Pair",
     "Share",
     "contrast",
     "front_difference",
@@ -57,7 +57,7 @@ CLAIMED = (Axes("sample-ppl", "self-bleu-2"), Axes("sample-ppl", "seq-rep-4"))
 
 
 @dataclass(frozen=True)
-class Pair:
+class CurvePair:
     """What an objective and its baseline reach in two columns, under the settings and seeds that both have."""
 
     ours: Reached
@@ -119,32 +119,26 @@ class Share:
     verdict: ShareVerdict
 
 
-def pair_of(ours: Model, theirs: Model, axes: Axes) -> Pair:
+def pair_of(ours: Model, theirs: Model, axes: Axes) -> CurvePair:
     """Return what two models reach in two metrics, cut to the settings and seeds that both have."""
     columns = columns_of(axes, [*ours.rows.values(), *theirs.rows.values()])
     first, second = reached(ours, columns), reached(theirs, columns)
     settings = set(first.points) & set(second.points)
     seeds = set(first.seeds) & set(second.seeds)
-    return Pair(first.only(settings).at_seeds(seeds), second.only(settings).at_seeds(seeds))
+    return CurvePair(first.only(settings).at_seeds(seeds), second.only(settings).at_seeds(seeds))
 
 
-def front_difference(pair: Pair, axes: Axes) -> FrontDifference:
+def front_difference(pair: CurvePair, axes: Axes) -> FrontDifference:
     """Compare the fronts of a pair, seed by seed; a seed whose fronts do not overlap makes them not comparable."""
     tradeoff = compare(pair.ours.curves(), pair.theirs.curves())
     difference = tradeoff.difference
     if len(tradeoff.by_seed) < len(pair.ours.seeds):
         difference = None
-    verdict = front_verdict(difference)
-    if pair.ours.y_sign < 0:
-        verdict = OTHER_WAY.get(verdict, verdict)
-    return FrontDifference(axes, tradeoff, pair.ours.y_sign, verdict)
+    sign = pair.ours.y_sign
+    return FrontDifference(axes, tradeoff, sign, front_verdict(difference, sign))
 
 
-OTHER_WAY: Mapping[FrontVerdict, FrontVerdict] = {"ahead": "behind", "behind": "ahead"}
-"""Where the lower value is better."""
-
-
-def gains_of(pair: Pair) -> Gains:
+def gains_of(pair: CurvePair) -> Gains:
     """Return the gains under the reference setting, or why there are none."""
     if REFERENCE not in pair.ours.points or not pair.ours.seeds:
         return Gains(why=f"no seed of both has {REFERENCE}")

@@ -22,6 +22,8 @@ def _section_content(section: Section) -> dict[str, Any]:
         "title": section.table.title,
         "watermark": section.table.watermark,
         "backbone": section.backbone,
+        "conditions": section.conditions,
+        "passed_over": list(section.passed_over),
         "missing": list(section.missing),
         "objectives": [_objective_content(objective) for objective in section.objectives],
     }
@@ -32,6 +34,7 @@ def _objective_content(objective: Objective) -> dict[str, Any]:
         "method": objective.method,
         "baseline": objective.baseline,
         "why": objective.why,
+        "gaps": list(objective.gaps),
         "shares": [_share_content(share) for share in objective.shares],
         "fronts": [_front_content(front) for front in objective.fronts],
     }

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from bench.leaderboards.quality_diversity.conditions import Conditions
 from bench.leaderboards.quality_diversity.decoders import FAMILIES
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.tradeoff import Curve, curve
@@ -46,10 +47,12 @@ class Model:
     Args:
         method: its name.
         rows: by setting.
+        conditions: how it was trained and evaluated, the same for all rows.
     """
 
     method: str
     rows: Mapping[str, TableRow]
+    conditions: Conditions = Conditions()
 
     def value(self, setting: str, column: str) -> Value | None:
         """Return the value of a column under a setting; None without one, or where a seed has unlike numbers."""
@@ -87,14 +90,16 @@ class Reached:
     def at_seeds(self, seeds: Iterable[int]) -> Reached:
         """Return the same with some of its seeds."""
         wanted = sorted(seeds)
-        points = {name: {seed: some[seed] for seed in wanted} for name, some in self.points.items()}
+        points = {}
+        for name, some in self.points.items():
+            points[name] = {seed: some[seed] for seed in wanted}
         return replace(self, points=points)
 
     @cached_property
     def front(self) -> list[str]:
         """The settings that no other one beats, by means over seeds, in the order they stand in."""
         means = {name: _mean(some.values()) for name, some in self.points.items()}
-        return [name for name in means if not any(self._beats(means[other], means[name]) for other in means)]
+        return [name for name, mean in means.items() if not self._beaten(mean, means.values())]
 
     def curves(self) -> dict[int, Curve]:
         """Return the front of each seed."""
@@ -106,6 +111,10 @@ class Reached:
     def families(self) -> list[str]:
         """Return the families of decoders whose settings are all there."""
         return [family for family, settings in FAMILIES.items() if set(settings) <= set(self.points)]
+
+    def _beaten(self, mean: Point, means: Iterable[Point]) -> bool:
+        """Return whether some point beats another."""
+        return any(self._beats(other, mean) for other in means)
 
     def _beats(self, one: Point, other: Point) -> bool:
         """Return whether a point is as good as another in both columns and better in one."""

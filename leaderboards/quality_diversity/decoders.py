@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["FAMILIES", "REFERENCE", "SETTINGS", "asked", "setting_of"]
+__all__ = ["FAMILIES", "REFERENCE", "SETTINGS", "asked", "length_of", "setting_of"]
 
 REFERENCE = "topk=3"
 """The setting under which an objective's gain is measured: what the tasks of open-ended text decode with."""
@@ -56,3 +56,15 @@ def setting_of(decoding: str) -> str:
     """
     parts = decoding.split("+")
     return "+".join(part for part in parts if not f"+{part}".startswith(LENGTH))
+
+
+def length_of(decoding: str) -> int | None:
+    """Return the length of the texts of a stored decoding; None where it names none, and the task decides.
+
+    >>> length_of("topk=3+max_new_tokens=64"), length_of("sample")
+    (64, None)
+    """
+    for part in decoding.split("+"):
+        if f"+{part}".startswith(LENGTH):
+            return int(f"+{part}".removeprefix(LENGTH))
+    return None

@@ -9,6 +9,7 @@ from bench.leaderboards.quality_diversity.curves import Axes, axis_name
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.section import Objective, Section
 from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.moderated import FEWEST
 from bench.leaderboards.statistics.share import EXPLAINED
 from bench.leaderboards.statistics.tradeoff import shown
 
@@ -24,15 +25,17 @@ QUESTION = (
 RULES = (
     f"Gain: what an objective has on its baseline under `{REFERENCE}`, positive where it is better. Share: what the "
     "baseline's front has gained where it is of the objective's quality, over that gain; Fieller's 95 % interval over "
-    f"seeds. **explained**: the interval is above {EXPLAINED:.0%}. **training adds**: it is below. **no gain**: the "
-    "mean gain is not above 0. **not comparable**: the baseline's decoders do not reach the objective's quality in "
-    "every seed, or the share is a bound that explains nothing (all that they reach is of better quality, and gains at "
-    "the least so much). **open**: none of these. The share favours decoders a little, since one point meets the best "
-    "of all settings; the fronts do not.",
+    f"seeds. Where {FEWEST} or more objectives have one baseline, the variance of each is moderated over all of them "
+    f"(Smyth 2004). **explained**: the interval is above {EXPLAINED:.0%}. **training adds**: it is below. "
+    "**no gain**: the mean gain is not above 0. **not comparable**: the baseline's decoders do not reach the "
+    "objective's quality in every seed, or the share is a bound that explains nothing (all that they reach is of "
+    "better quality, and gains at the least so much). **open**: none of these. The share favours decoders a little, "
+    "since one point meets the best of all settings; the fronts do not.",
     "Fronts: of each model the settings that no other one beats in both columns, by means over seeds; straight lines "
     "between them, nothing beyond. The difference is the objective less its baseline, mean over the range that both "
-    "reach, with Student's 95 % interval over seeds. **ahead** and **behind** say on which side of 0 it is, ahead "
-    "where the objective is better. No interval is corrected for the number of lines.",
+    "reach, with Student's 95 % interval over seeds; where the fronts of one seed do not overlap, **not comparable**. "
+    "**ahead** and **behind** say on which side of 0 it is, ahead where the objective is better. No interval is "
+    "corrected for the number of lines.",
 )
 COLUMNS = {
     "self-bleu-2": "how much the texts say the same, lower is more diverse",
@@ -46,7 +49,10 @@ def report(found: Sequence[Section]) -> str:
     """Return all sections, or that there is none."""
     lines = [TITLE, "", QUESTION, ""]
     if not found:
-        lines.append("No leaderboard has maximum likelihood under two families of decoders: bench tradeoff --run.")
+        lines.append(
+            "No leaderboard has maximum likelihood under two families of decoders, of one size and with texts of one "
+            "length: bench tradeoff --run."
+        )
         return "\n".join(lines)
     lines += [f"- `{name}`: {what}" for name, what in COLUMNS.items()]
     for section in found:
@@ -57,7 +63,7 @@ def report(found: Sequence[Section]) -> str:
 def _section(section: Section) -> Iterable[str]:
     """Yield the lines of one leaderboard."""
     compared = [objective for objective in section.objectives if not objective.why]
-    yield f"## {section.table.title} · {section.backbone}"
+    yield f"## {section.table.title} · {section.backbone} · {section.conditions}"
     yield ""
     if section.table.watermark:
         yield f"*{section.table.watermark}*\n"
@@ -100,11 +106,17 @@ def _bound(share: Share) -> str:
 
 def _lacking(section: Section) -> Iterable[str]:
     """Yield what is not there."""
+    notes: dict[str, None] = {}  # a baseline's once, for all its objectives
     for objective in section.objectives:
         if objective.why:
             yield f"- {objective.method}: {objective.why}"
+        for note in objective.gaps:
+            notes[note] = None
+    yield from (f"- {note}" for note in notes)
     if section.missing:
-        yield f"- Settings that some model lacks, left out of its pair: {', '.join(section.missing)}"
+        yield f"- Settings of which some model has no point, left out of its pair: {', '.join(section.missing)}"
+    if section.passed_over:
+        yield f"- Stored, but compared with nothing: {'; '.join(section.passed_over)}"
 
 
 def _share_cells(objective: Objective, share: Share) -> list[str]:
@@ -128,7 +140,8 @@ def _family_cells(objective: Objective, share: Share) -> list[str]:
 
 
 def _front_cell(front: FrontDifference) -> str:
-    if front.tradeoff.difference is None:
+    """Return the difference and what it says; where not every seed's fronts overlap, that they are not comparable."""
+    if front.tradeoff.difference is None or front.verdict == "not comparable":
         return f"**{front.verdict}**"
     return f"{shown(front.tradeoff.difference)} **{front.verdict}**"
 

@@ -11,9 +11,9 @@ Of an objective's gain under one setting, and the share of it that decoders give
 
 Of two fronts:
 
-- `not comparable`: they have no common range.
-- `ahead` or `behind`: the whole interval of the mean difference is on one side of 0, positive where the objective is
-  better.
+- `not comparable`: they have no common range, in some seed.
+- `ahead` or `behind`: the whole interval of the mean difference is on the side of 0 where the objective is better, or
+  on the other.
 - `open`: otherwise.
 """
 
@@ -57,18 +57,25 @@ def share_verdict(gain: Sequence[float], share: Interval | None, at_least: bool 
     return "open"
 
 
-def front_verdict(difference: SeedMean | None) -> FrontVerdict:
-    """Return the word for the mean difference of two fronts; None where they have no common range.
+def front_verdict(difference: SeedMean | None, sign: int = 1) -> FrontVerdict:
+    """Return the word for the mean difference of two fronts.
 
-    >>> front_verdict(SeedMean(1.0, 0.5, 3)), front_verdict(SeedMean(1.0, 1.5, 3)), front_verdict(None)
-    ('ahead', 'open', 'not comparable')
+    Args:
+        difference: of the objective less its baseline; None where they have no common range.
+        sign: 1 where a higher value is better, -1 where a lower is.
+
+    >>> front_verdict(SeedMean(1.0, 0.5, 3)), front_verdict(SeedMean(1.0, 0.5, 3), -1)
+    ('ahead', 'behind')
+    >>> front_verdict(SeedMean(1.0, 1.5, 3)), front_verdict(None)
+    ('open', 'not comparable')
     """
     if difference is None:
         return "not comparable"
     if difference.half is None:
         return "open"
-    if difference.mean - difference.half > 0:
+    better = sign * difference.mean
+    if better - difference.half > 0:
         return "ahead"
-    if difference.mean + difference.half < 0:
+    if better + difference.half < 0:
         return "behind"
     return "open"

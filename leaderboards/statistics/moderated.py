@@ -34,6 +34,7 @@ from bench.leaderboards.statistics.special import digamma, t_quantile, t_tail, t
 __all__ = [
     "CAUTION",
     "CORRELATION",
+    "FEWEST",
     "ROUNDING",
     "Contrast",
     "Effect",

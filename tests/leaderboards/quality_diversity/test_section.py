@@ -13,7 +13,7 @@ from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
 from bench.leaderboards.quality_diversity.report import report
-from bench.leaderboards.quality_diversity.section import Section, cells_of, models_of, sections
+from bench.leaderboards.quality_diversity.section import Section, cells_of, sections
 from bench.leaderboards.table import tables
 from bench.models import METHODS
 from bench.store.store import Store
@@ -79,15 +79,6 @@ def test_a_leaderboard_without_families_of_decoders_is_not_shown(tmp_path: Path)
     assert "two families of decoders" in report([])
 
 
-def test_of_several_models_of_a_method_the_one_with_most_settings_is_compared() -> None:
-    whole, part = model("mle"), model("mle", freer=1.0, settings=FAMILIES["topk"])
-    for row in part.rows.values():
-        row.keys = {"another"}
-    found = models_of([*part.rows.values(), *whole.rows.values()])
-    assert list(found["mle"].rows) == list(SETTINGS)
-    assert found["mle"].rows == whole.rows
-
-
 def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> None:
     text = report(found)
     assert "- **f2softmax** beside mle: self-bleu-2 training adds, 50% (" in text
@@ -103,6 +94,24 @@ def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point(found:
     assert drawn.count("<circle") == 2 * 2 * len(STORED)
     with pytest.raises(MissingError, match="tradeoff --run"):
         draw_fronts([])
+
+
+@pytest.mark.parametrize("shared", ["settings", "seeds"])
+def test_an_objective_that_shares_no_point_with_its_baseline_has_no_panel(tmp_path: Path, shared: str) -> None:
+    apart = model("ul_token", settings=FAMILIES["eta"])
+    if shared == "settings":
+        apart = model("ul_token", settings=STORED)
+        for row in apart.rows.values():
+            row.seeds = {7}
+            for value in row.values.values():
+                value.by_seed = {7: value.by_seed[0]}
+    store_models(tmp_path, model("mle", settings=STORED), apart)
+    with pytest.raises(MissingError, match="says what is missing"):
+        draw_fronts(of(tmp_path))
+    store_models(tmp_path, model("f2softmax", settings=STORED))
+    drawn = draw_fronts(of(tmp_path)).svg
+    assert "f2softmax beside mle" in drawn
+    assert "ul_token" not in drawn
 
 
 def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> None:
@@ -124,3 +133,14 @@ def test_the_article_of_kept_curves_is_that_of_the_store(
     regenerate.keep_curves(results, kept)
     assert report(of(kept)) == report(found)
     assert b'"trime"' not in kept.read_bytes()
+
+
+def test_the_picture_of_the_article_is_of_the_task_that_its_command_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for task in ("text", "wikitext103"):
+        store_models(tmp_path, model("mle", settings=STORED), model("ul_token", settings=STORED), task=task)
+    monkeypatch.setattr(regenerate, "CURVES", tmp_path)
+    assert regenerate.fronts().count("ul_token beside mle: text") == 1
+    assert "wikitext103" not in regenerate.fronts()
+    assert "--task text " in regenerate.DECODING

@@ -37,6 +37,7 @@ def model(
     fewer: float = 0.0,
     settings: tuple[str, ...] | None = None,
     luck: float = 0.0,
+    length: int = 64,
 ) -> Model:
     """A model that writes freer than maximum likelihood under each setting, and repeats less, one seed by luck."""
     rows = {}
@@ -47,17 +48,17 @@ def model(
                 for seed, noise in NOISE.items():
                     more = freer * (1 + noise)
                     by_seed[seed] = columns(freedom(setting) + noise + more, fewer * (1 + noise) + luck * noise)
-                rows[setting] = row(method, setting, by_seed)
+                rows[setting] = row(method, setting, by_seed, length)
     return Model(method, rows)
 
 
-def row(method: str, setting: str, by_seed: Mapping[int, Mapping[str, float]]) -> TableRow:
+def row(method: str, setting: str, by_seed: Mapping[int, Mapping[str, float]], length: int = 64) -> TableRow:
     """One line of a leaderboard."""
     values = {}
     for name in by_seed[0]:
         numbers = {seed: found[name] for seed, found in by_seed.items()}
         values[name] = Value(numbers, False, f"{name}|version:1")
-    decoding = f"{setting}+max_new_tokens=64"
+    decoding = f"{setting}+max_new_tokens={length}"
     return TableRow(method, "small-causal", decoding, {}, values=values, seeds=set(by_seed), keys={f"{method}-key"})
 
 
