@@ -60,6 +60,7 @@ class GOLD(Objective):
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     second: ClassVar[str] = "mle"
+    two_passes: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -75,18 +76,24 @@ class GOLD(Objective):
         super().__init__(backbone)
         self.reward, self.floor, self.least, self.baseline = reward, floor, least, baseline
         self.gamma, self.variant = gamma, variant
+        self.returns: Tensor | None = None  # [B, T] of the batch whose loss is being summed
+
+    def head_loss(self, rows: Rows, head: Head) -> Losses:
+        """-log p of the target, times the policy's weight and the return of its place, [n]."""
+        at_target = head.at(rows.targets)
+        nll = head.lse - at_target
+        if self.returns is None:
+            return nll, {}
+        weights = self.policy(rows, nll).clamp_min(self.floor) * self.returns[rows.start + rows.group, rows.position]
+        return weights.to(nll.dtype) * nll, {}
 
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens; the frozen model reads whole rows first, since a weight needs what comes later."""
-        returns = self._returns(states)
-
-        def weighted(rows: Rows, head: Head) -> Losses:
-            at_target = head.at(rows.targets)
-            nll = head.lse - at_target
-            weights = self.policy(rows, nll).clamp_min(self.floor) * returns[rows.start + rows.group, rows.position]
-            return weights.to(nll.dtype) * nll, {}
-
-        return self.summed(states, weighted)
+        self.returns = self._returns(states)
+        try:
+            return super().loss(states)
+        finally:
+            self.returns = None
 
     def policy(self, rows: Rows, nll: Tensor) -> Tensor:
         """Probability of the target under the model that weighs, without gradient, [n]: that of this model."""

@@ -36,6 +36,7 @@ EXAMPLES = {
     "str": ("x", None),
     "float": ("0.5", "nan"),
     "Annotated[float, Range(0)]": ("0", "-0.1"),
+    "Annotated[float, Range(above=0)]": ("0.1", "0"),
     "Annotated[float, Range(0, 1)]": ("1", "1.1"),
     "Annotated[float, Range(0, below=1)]": ("0.9", "1"),
     'Literal["sum", "mean"]': ("sum", "means"),

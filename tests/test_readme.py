@@ -52,7 +52,7 @@ def test_a_shown_table_is_what_the_command_prints(
 @pytest.mark.usefixtures("sample_data")
 def test_make_run_prints_as_many_rows_as_it_says() -> None:
     (said,) = re.findall(r"prints a table of (\d+)\s+rows", README)
-    assert len(make_plan(RunArguments(("logicnlg",), ("all",))).cells) == int(said)
+    assert len(make_plan(RunArguments(("logicnlg",), ("papers",))).cells) == int(said)
 
 
 def test_what_survives_what_is_what_was_measured() -> None:

@@ -135,11 +135,22 @@ def forms(objective: Objective) -> dict[str, Run]:
 
         return once
 
+    def unfused(states: States) -> Tensor:
+        objective.fused_head = lambda states: None  # type: ignore[method-assign]
+        try:
+            return objective.loss(states).total
+        finally:
+            del objective.fused_head
+
     def generic(states: States) -> Tensor:
+        if objective.two_passes:
+            return unfused(states)
         total = summed(states, objective.position_loss, parameters, objective.slice_size).total
         return total + sum(objective.batch_terms(states).values())
 
     def plain(states: States) -> Tensor:
+        if objective.two_passes:
+            return unfused(states)
         (block,) = blocks(states.targets, limit=states.targets.numel())
         total = objective.position_loss(rows_of(states, block))[0].sum()
         return total + sum(objective.batch_terms(states).values())

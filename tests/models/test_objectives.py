@@ -36,7 +36,7 @@ NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.p
          and not name.endswith(("continued", "untrained"))]  # fmt: skip
 """Every objective with a loss of its own that runs on both backbones."""
 
-NOT_SUMS = {"face.released", "histalign.released", "simctg.released"}
+NOT_SUMS = {"face.released", "histalign.released", "simctg.released", "loss_truncation.released"}
 ELSEWHERE = {"face.released", "simctg.released", "loss_truncation.released"}
 """Sums on these batches: the first counts in training only, the others need rows of uneven length or a cut."""
 FACTORIES: dict[str, Any] = {"small-causal": small_causal, "small-encdec": small_encdec}

@@ -105,7 +105,8 @@ def test_a_trainer_does_all_it_can_with_a_method(method: str, results: Path, tmp
     assert {"test/loss", "test/ppl"} == set(tested)
     written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
     assert len({row["id"] for row in written}) == SETS["evaluation.rows"]
-    again = type(objective).load_from_checkpoint(checkpoint.best_model_path)
+    second = {"second": objective.second_model} if objective.has_second else {}
+    again = type(objective).load_from_checkpoint(checkpoint.best_model_path, **second)
     (validated,) = trainer(tmp_path, callbacks=[], logger=False).validate(again, task, verbose=False)
     assert validated["val/loss"] == float(checkpoint.best_model_score)
 
