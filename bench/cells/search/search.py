@@ -262,11 +262,13 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
     for kind in builder.kinds:
         for method in builder.methods:
             tuned, sets = done.get((kind.name, method.trained_name)), builder.arguments.sets
-            if tuned is not None and tuned.tried:
-                if tuned.picked is None:
+            if tuned is not None:
+                sets = (*sets, *tuned.sets)  # of what it starts from, also where it has nothing to try itself
+                if tuned.picked is not None:
+                    sets = (*sets, *tuned.picked.sets)
+                elif tuned.tried:
                     progress.warn(f"{kind.name} · {method.name}: nothing that was tried has a validation loss")
                     continue
-                sets = (*sets, *tuned.sets, *tuned.picked.sets)
             again = builder.again(replace(builder.arguments, sets=sets))
             again.add_seeds(kind, method)
             whole.join(again.plan)

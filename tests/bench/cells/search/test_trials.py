@@ -156,6 +156,17 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
     assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
 
 
+def test_a_control_that_nothing_is_trained_for_reads_the_tuned_cell(bench: Bench, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    ended = bench(*TINY, "--method", "mle,mle.penalty", "--trials", "2", "--results", str(results))
+    assert ended.code == 0, ended.err
+    cells = list(Store(results).cells())
+    (control,) = (cell.trained() for cell in cells if cell.path.parts[-2] == "mle.penalty")
+    assert control is not None
+    (picked,) = (grid["picked"] for cell in cells for grid in cell.grids() if cell.path.parts[-2] == "mle")
+    assert control["start"]["key"] == picked
+
+
 @pytest.mark.slow
 def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
     command = [*TINY, "--trials", "2"]
