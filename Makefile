@@ -1,4 +1,4 @@
-# make run         environment if needed, then every method on a task     (TASK=, METHOD=, ARGS= to change it)
+# make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, ARGS= to change it)
 # make test        the tests, in two processes
 # make test-long   long proofs too
 # make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours

@@ -117,3 +117,9 @@ def _nearest(sweep: Sequence[tuple[int, TableRow]], goal: TableRow) -> Iterator[
 def _may_meet(row: TableRow, goal: TableRow) -> bool:
     """Return whether a row belongs to the sweep that is to meet another row."""
     return row.backbone == goal.backbone and row.seeds == goal.seeds
+
+
+def rests_on_memory(method: str) -> bool:
+    """Return whether the equations of a built-in method were read nowhere: it carries no claim of a paper."""
+    entry = METHODS.get(method.partition(".")[0])
+    return entry is not None and entry.source == "memory"

@@ -54,7 +54,7 @@ def run(
 
     Args:
         task: names, `all`, globs, `module:Class`, or classes that can be imported.
-        method: names, `all`, globs, `module:Class`, or classes that can be imported.
+        method: names, `papers`, `modern`, `all`, globs, `module:Class`, or classes that can be imported.
         seeds: one cell each.
         preset: `small` or `paper`.
         backbone: name, hub id or folder; the task's own for None.

@@ -108,6 +108,8 @@ def about(name: str, entry: Entry) -> list[str]:
         if entry.needs:
             lines.append(f"needs {entry.needs}")
         if isinstance(entry, MethodEntry):
+            if entry.group == "modern":
+                lines.append(f"its equations were read in: {entry.source}")
             lines += one_gradient_lines(name)
         return lines
     for sign, meaning in DIRECTIONS.items():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.leaderboards.claim.sides import Settings, Side
+from bench.leaderboards.controls import rests_on_memory
 
 __all__ = [
     "ESTIMANDS",
@@ -182,6 +183,12 @@ class Claim(Compared):
             raise ValueError(f"{self.says}: relation 'near' takes the smallest effect of interest as `smallest`")
         if bool(self.smallest) != bool(self.smallest_why):
             raise ValueError(f"{self.says}: `smallest` and `smallest_why` go together")
+        for side in filter(None, (self.better, self.than)):
+            if rests_on_memory(side.method):
+                raise ValueError(
+                    f"{self.says}: the equations of {side.method} rest on memory, which carries no claim of a paper; "
+                    f"make it a [[regression_check]]"
+                )
 
     @property
     def origin(self) -> str:

@@ -10,6 +10,7 @@ from bench.metrics import METRICS
 from bench.metrics.columns import direction_of, expand, is_named, matching
 from bench.metrics.example_rows import example_rows
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, SpacyModel, lacking, words
+from bench.models import METHODS
 
 
 @pytest.mark.parametrize("family", METRICS)
@@ -133,3 +134,10 @@ def test_decodings_are_listed_with_settings_ranges_and_defaults(bench):
     assert listed["topk"]["settings"]["k"] == {"expected": "a whole number of at least 1"}
     assert listed["beam"]["settings"]["early_stopping"] == {"expected": "true or false", "default": False}
     assert list(listed) == list(DECODINGS)
+
+
+def test_modern_methods_say_what_their_equations_were_read_in(bench):
+    lines = [line.strip() for line in bench("list", "methods").out.splitlines()]
+    modern = [entry for entry in METHODS.values() if entry.group == "modern"]
+    assert len([line for line in lines if line.startswith("its equations were read in: ")]) == len(modern)
+    assert lines.count("its equations were read in: memory") == len([e for e in modern if e.source == "memory"]) > 0

@@ -213,6 +213,8 @@ def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(
         ({"estimand": "sign", "published": None, "cells": Cells("t", "c", "r")}, "takes what the paper prints"),
         ({"relation": "near"}, "'near' takes the smallest effect of interest"),
         ({"smallest": 1.0}, "`smallest` and `smallest_why` go together"),
+        ({"than": Side("mtp", "greedy")}, "the equations of mtp rest on memory"),
+        ({"better": Side("mtp")}, "the equations of mtp rest on memory"),
     ],
 )
 def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], said: str) -> None:
