@@ -7,11 +7,12 @@ import gc
 import io
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import HealthCheck, settings
 
 from bench.cli import main
@@ -26,6 +27,21 @@ def pytest_collection_finish() -> None:
     """Leave what ten thousand collected tests are made of out of every later search for garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that leaves gradients off, or autocast on, for all that come after it in this process."""
+    done = yield
+    left = []
+    if not torch.is_grad_enabled():
+        left.append("gradients off")
+        torch.set_grad_enabled(True)
+    if torch.is_autocast_enabled("cpu"):
+        left.append("autocast on")
+        torch.set_autocast_enabled("cpu", False)
+    assert not left, f"this test leaves {' and '.join(left)}; is a generator left open inside `with`?"
+    return done
 
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",

@@ -308,9 +308,15 @@ def check_distribution(
 
 
 def distributions(objective: Objective, codec: Codec, encoded: Sequence[Encoded], what: Evaluation) -> Iterator[Tensor]:
-    """Yield the log-probabilities at every position of a batch, slice by slice, [n, V]."""
+    """Yield the log-probabilities at every position of a batch, slice by slice, [n, V].
+
+    Nothing is yielded inside `with`: two of these read side by side would end with gradients off for whoever comes
+    next.
+    """
     batch = to_device(codec.train_batch(list(encoded)), objective.device)
     with torch.no_grad(), autocast(what.precision, objective.device):
         states = objective.states(batch)  # type: ignore[arg-type]
-        for rows in slices(states, objective.slice_size):
-            yield objective.log_probs(rows).double()
+    for rows in slices(states, objective.slice_size):
+        with torch.no_grad(), autocast(what.precision, objective.device):
+            log_probs = objective.log_probs(rows).double()
+        yield log_probs
