@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
 
-SAVE_MEMORY = ("--activation-checkpointing", "--strategy fsdp")
-"""What makes a training smaller, and is in no estimate of its memory."""
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench run`: what is run, and how."""
@@ -130,13 +127,14 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
         from bench.engines.run import script_of
 
         return script_of(plan, arguments, options).rstrip("\n")
+    from bench.cells.how import How
     from bench.config.arguments import threads_of
     from bench.cost.devices import device_asked
     from bench.cost.plan_costs import costs_of_plan
     from bench.cost.text import cost_text
 
     device = device_asked(given.device, given.memory, threads_of(plan.preset, arguments))
-    costs = costs_of_plan(plan, device, arguments.devices, arguments.accumulate)
+    costs = costs_of_plan(plan, device, arguments.devices, How.of(arguments))
     left_out = not_counted(arguments, options)
     if given.json:
         return json.dumps({**plan_content(plan), "cost": {**costs.content(), "not_counted": left_out}}, indent=1)
@@ -146,8 +144,18 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
     if left_out:
         lines.append(f"not counted: {', '.join(left_out)}")
     if not all(cost.fits for cost in costs.cells):
-        lines.append(f"a cell that does not fit may with {' or '.join(SAVE_MEMORY)}, not counted here")
+        lines += [f"a cell that does not fit may with {option}" for option in ways_to_save_memory(arguments)]
     return "\n".join(lines)
+
+
+def ways_to_save_memory(arguments: RunArguments) -> list[str]:
+    """Return the options that make a training smaller and that were not given."""
+    found = []
+    if not arguments.activation_checkpointing:
+        found.append("--activation-checkpointing")
+    if arguments.strategy != "fsdp":
+        found.append("--strategy fsdp on several --devices")
+    return found
 
 
 def not_counted(arguments: RunArguments, options: SlurmOptions | None) -> list[str]:
@@ -155,10 +163,6 @@ def not_counted(arguments: RunArguments, options: SlurmOptions | None) -> list[s
     found = []
     if arguments.micro_batch not in ("", AUTO):  # `auto` begins with the micro-batch that costs are stated for
         found.append(f"--micro-batch {arguments.micro_batch}")
-    if arguments.activation_checkpointing:
-        found.append("--activation-checkpointing")
-    if arguments.strategy != "ddp":
-        found.append(f"--strategy {arguments.strategy}")
     if options is not None and options.nodes > 1:
         found.append(f"--nodes {options.nodes}")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.config.config import CellConfig
@@ -17,10 +17,11 @@ from bench.cost.zipf import zipf_counts
 from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.hub import adapter_of
+from bench.models.backbones.lora import Lora, adapt
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 
-__all__ = ["BlankTexts", "BlankWords", "blank_backbone", "objective_over"]
+__all__ = ["BlankTexts", "BlankWords", "blank_adapters", "blank_backbone", "objective_over"]
 
 ASSUMED = 0.02
 """What a number is taken for that is read from a blank tensor: the usual spread of embeddings."""
@@ -97,11 +98,23 @@ def _pretrained(config: CellConfig, markers: int) -> Backbone:
     model = kind.from_config(sizes, dtype=torch.float32)
     if markers:
         model.resize_token_embeddings(sizes.vocab_size + markers, mean_resizing=False)
+    if options.get("lora_rank"):
+        blank_adapters(model, Lora.of(options))
     backbone = adapter_of(model)(model, BlankWords(sizes.vocab_size + markers))
     if options.get("freeze_embeddings"):
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
     return backbone
+
+
+def blank_adapters(model: Any, lora: Lora) -> None:
+    """Put adapters of blank tensors into a blank model; call it inside a `FakeTensorMode`.
+
+    `peft` cannot move a module of blank tensors, so adapters are made of numbers first: they are small.
+    """
+    with unset_fake_temporarily() as fake:
+        adapt(model, lora)
+        _make_blank(model, fake)
 
 
 def objective_over(

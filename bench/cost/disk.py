@@ -46,7 +46,10 @@ def disk_of(cell: Cell, parameters: Parameters, kept: int = 0) -> Disk:
         parameters: of its objective.
         kept: bytes that it keeps of its training text.
     """
-    checkpoint = parameters.item_bytes * parameters.total + kept
+    saved = parameters.total
+    if cell.config.backbone_options.get("lora_rank"):  # pretrained weights are taken from where they came from
+        saved = parameters.trained
+    checkpoint = parameters.item_bytes * saved + kept
     state = checkpoint + 2 * parameters.item_bytes * parameters.trained  # with both moments of AdamW
     if not takes_steps(cell):
         state = 0

@@ -11,11 +11,12 @@ import torch
 
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.cost.devices import Device, this_machine
 from bench.cost.disk import disk_of, takes_steps
-from bench.cost.flops import flops_of_row
+from bench.cost.flops import flops_of_row, shares_of, trained_share
 from bench.cost.hours import assumed, hours_of, measured
-from bench.cost.memory import MARGIN, forward_bytes, largest_micro_batch, peak_bytes
+from bench.cost.memory import MARGIN, Shares, forward_bytes, largest_micro_batch, peak_bytes
 from bench.cost.trace import Trace, Tracer
 from bench.cost.training_rows import longest, training_rows
 from bench.errors import BenchError
@@ -24,6 +25,7 @@ from bench.models.core.objective import Objective
 __all__ = ["Cost", "estimate", "micro_batches", "sums"]
 
 
+PLAIN = How()
 NOT_COUNTED = "what it reads of training and validation text after the last step is not counted"
 
 
@@ -83,7 +85,7 @@ class Cost:
         return asdict(self)
 
 
-def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumulate: int = 1) -> Cost:
+def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, how: How = PLAIN) -> Cost:
     """Return the cost of one cell.
 
     Args:
@@ -91,11 +93,11 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
         device: that it would be trained on.
         tracer: of this kind of device.
         world: processes that share it.
-        accumulate: micro-batches of a step that were asked for.
+        how: it would be trained: micro-batches of a step, strategy, activation checkpointing.
     """
     trainer = cell.config.trainer
     try:
-        trace = tracer.trace(cell, longest(cell), trainer.batch_size)
+        trace = tracer.trace(cell, longest(cell), trainer.batch_size, how.activation_checkpointing)
     except (BenchError, RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
         return Cost(cell.key, cell.label, unknown=" ".join(str(error).split())[:300])
     parameters = trace.parameters
@@ -103,8 +105,8 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
         second = tracer.trace(cell.second, longest(cell.second), cell.second.config.trainer.batch_size)
         parameters = parameters.with_frozen(second.parameters.total)
     rows = training_rows(cell)
-    fitted = _fitted(trace, cell, device, world, accumulate)
-    utilisation = measured(cell, trace.products, rows, device) or assumed(device, trainer.precision)
+    fitted = _fitted(trace, cell, device, world, how)
+    utilisation = measured(cell, trace.products, rows, device, how) or assumed(device, trainer.precision, how)
     n_targets = round(rows.rows * rows.average.target)
     kept = 0
     if issubclass(cell.method.kind, Objective):
@@ -117,6 +119,7 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
     if rows.rows or trainer.steps:
         steps = trainer.n_steps(rows.rows)
         flops = steps * trainer.batch_size * flops_of_row(trace.products, rows.average)
+        flops *= trained_share(cell)
         hours = hours_of(flops, utilisation, device, cell, world)
     return Cost(
         key=cell.key,
@@ -138,21 +141,22 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, accumul
     )
 
 
-def micro_batches(cell: Cell, world: int, device: Device | None = None) -> int | None:
+def micro_batches(cell: Cell, world: int, device: Device | None = None, how: How = PLAIN) -> int | None:
     """Return how many micro-batches of a step fit this machine, for `--micro-batch auto`.
 
     Where not even one row a micro-batch fits, by the estimate, it is one row: the estimate has a margin.
 
     Args:
         cell: to be trained.
-        world: processes that share it, each with the whole model; what `--strategy fsdp` saves is not counted.
+        world: processes that share it.
         device: in place of this machine's.
+        how: it would be trained: strategy, activation checkpointing.
 
     Returns:
         The number on each process; None where nothing is known of the cell.
     """
     device = device or this_machine(torch.get_num_threads())
-    cost = estimate(cell, device, tracer_of(device.kind), world)
+    cost = estimate(cell, device, tracer_of(device.kind), world, how)
     if cost.unknown:
         return None
     return cost.accumulate
@@ -164,13 +168,16 @@ def tracer_of(kind: str) -> Tracer:
     return Tracer(kind)
 
 
-def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) -> dict[str, Any]:
+def _fitted(trace: Trace, cell: Cell, device: Device, world: int, how: How) -> dict[str, Any]:
     """Return peak memory with the largest micro-batch that fits, or with one row where none does."""
+    shares = Shares()
+    if how.strategy == "fsdp":
+        shares = shares_of(trace.products, world)
 
     def phases(rows: int, accumulate: int) -> dict[str, float]:
         if not takes_steps(cell):
             return forward_bytes(trace.memory, trace.parameters, rows, device.kind)
-        return peak_bytes(trace.memory, trace.parameters, rows, accumulate, device.kind)
+        return peak_bytes(trace.memory, trace.parameters, rows, accumulate, device.kind, shares)
 
     def peak(rows: int, accumulate: int) -> float:
         return max(phases(rows, accumulate).values())
@@ -178,7 +185,7 @@ def _fitted(trace: Trace, cell: Cell, device: Device, world: int, asked: int) ->
     size, available = cell.config.trainer.batch_size, float(device.memory)
     if device.kind == "cpu":
         available /= world  # processes of one machine share its memory
-    accumulate = largest_micro_batch(size, world, peak, available, asked)
+    accumulate = largest_micro_batch(size, world, peak, available, how.accumulate)
     fits = accumulate is not None
     if accumulate is None:
         accumulate = max(1, size // world)

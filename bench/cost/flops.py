@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from bench.cost.memory import Lengths
+from bench.cells.cell import Cell
+from bench.cost.memory import Lengths, Shares
 from bench.models.backbones.backbone import Backbone
 
-__all__ = ["Products", "flops_of_row", "products_of"]
+__all__ = ["Products", "flops_of_row", "products_of", "shares_of", "trained_share"]
 
 CROSS = ("encoder_attn", "EncDecAttention")
 """What `transformers` calls the attention of a decoder over its encoder."""
@@ -46,6 +47,11 @@ class Products:
     layers: int
     encoder_layers: int
     width: int
+
+    @property
+    def in_layers(self) -> int:
+        """Those of all layers, without embeddings and head."""
+        return self.source + self.target
 
     @staticmethod
     def of(content: Mapping[str, int]) -> Products:
@@ -81,6 +87,22 @@ def products_of(backbone: Backbone) -> Products:
         encoder_layers=encoder_layers,
         width=width,
     )
+
+
+def shares_of(products: Products, ranks: int) -> Shares:
+    """Return the shares of a backbone on so many ranks; biases and norms of its layers are counted outside of them."""
+    layers = products.layers + products.encoder_layers
+    return Shares(ranks, products.in_layers // max(1, layers), layers)
+
+
+def trained_share(cell: Cell) -> float:
+    """Return the operations of a training step over those where every weight is trained.
+
+    With adapters (LoRA) weights have no gradient of their own, which saves 2 of 6 operations of each.
+    """
+    if cell.config.backbone_options.get("lora_rank"):
+        return 2 / 3
+    return 1.0
 
 
 def _is_of_source(name: str) -> bool:

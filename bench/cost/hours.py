@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.cost.devices import Device, named_device
-from bench.cost.flops import Products, flops_of_row
+from bench.cost.flops import Products, flops_of_row, trained_share
 from bench.cost.training_rows import TrainingRows
 from bench.errors import BenchError
 from bench.store.store import CellFolder
@@ -15,6 +16,9 @@ __all__ = ["ASSUMED", "Utilisation", "assumed", "hours_of", "measured"]
 
 ASSUMED = {"float32": 0.50, "reduced": 0.30, "cpu": 0.30}
 """Share of the peak that is reached: by float32 products on a GPU, by those of fewer bits, and on processors."""
+
+RECOMPUTING = 0.75
+"""Share of the operations that are the model's where activations are computed again: 6 of 8 a weight and token."""
 
 SHORTEST_S = 5.0
 """A training that took less time says nothing: most of it was the start."""
@@ -40,30 +44,34 @@ def hours_of(flops: float, utilisation: Utilisation, device: Device, cell: Cell,
     return flops / (utilisation.share * peak * world) / 3600
 
 
-def assumed(device: Device, precision: str) -> Utilisation:
+def assumed(device: Device, precision: str, how: How) -> Utilisation:
     """Return what is assumed where nothing was measured."""
+    share = ASSUMED["reduced"]
     if device.kind == "cpu":
-        return Utilisation(ASSUMED["cpu"], "assumed")
-    if precision.startswith("32"):
-        return Utilisation(ASSUMED["float32"], "assumed")
-    return Utilisation(ASSUMED["reduced"], "assumed")
+        share = ASSUMED["cpu"]
+    elif precision.startswith("32"):
+        share = ASSUMED["float32"]
+    if how.activation_checkpointing:  # what is computed again is no operation of the model's, and takes its time
+        return Utilisation(RECOMPUTING * share, "assumed, with activations computed again")
+    return Utilisation(share, "assumed")
 
 
-def measured(cell: Cell, products: Products, rows: TrainingRows, device: Device) -> Utilisation | None:
-    """Return what stored cells of the same task, method, backbone and precision reached on this kind of device.
+def measured(cell: Cell, products: Products, rows: TrainingRows, device: Device, how: How) -> Utilisation | None:
+    """Return what stored cells of the same task, method, backbone, precision and way reached on this kind of device.
 
     Args:
         cell: a planned one.
         products: of its backbone.
         rows: of its training.
         device: that costs are stated for.
+        how: it would be trained.
 
     Returns:
         The mean over these cells; None where there is none, or the device is another one.
     """
     shares = []
     for record in sorted(cell.folder.path.parent.glob("*/trained.json")):
-        share = _share(CellFolder(record.parent), cell, products, rows, device)
+        share = _share(CellFolder(record.parent), cell, products, rows, device, how)
         if share is not None:
             shares.append(share)
     if not shares:
@@ -71,7 +79,9 @@ def measured(cell: Cell, products: Products, rows: TrainingRows, device: Device)
     return Utilisation(sum(shares) / len(shares), f"measured, {len(shares)} trained cells here")
 
 
-def _share(folder: CellFolder, cell: Cell, products: Products, rows: TrainingRows, device: Device) -> float | None:
+def _share(
+    folder: CellFolder, cell: Cell, products: Products, rows: TrainingRows, device: Device, how: How
+) -> float | None:
     """Return the share of the peak that one stored cell reached, or None where it is none of this kind."""
     try:
         content, circumstances = folder.trained(), folder.provenance()
@@ -86,11 +96,13 @@ def _share(folder: CellFolder, cell: Cell, products: Products, rows: TrainingRow
         return None
     if _device_name(circumstances) != device.name:
         return None
+    if bool(circumstances.get("activation_checkpointing")) != how.activation_checkpointing:
+        return None
     seconds = float(circumstances.get("wall_s") or 0.0)
     if seconds < SHORTEST_S:
         return None
     trained_rows = int(content["train"]["steps"]) * int(config["trainer"]["batch_size"])
-    flops = trained_rows * flops_of_row(products, rows.average)
+    flops = trained_rows * flops_of_row(products, rows.average) * trained_share(cell)
     peak = device.peak(trainer.precision, trainer.float32_products) * int(circumstances.get("world", 1))
     return min(1.0, flops / (seconds * peak))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bench.cost.parameters import Parameters
 
-__all__ = ["MARGIN", "Lengths", "Memory", "forward_bytes", "largest_micro_batch", "peak_bytes"]
+__all__ = ["MARGIN", "Lengths", "Memory", "Shares", "forward_bytes", "largest_micro_batch", "peak_bytes"]
 
 MARGIN = 1.15
 """What a peak is multiplied with before it is said to fit."""
@@ -73,7 +73,37 @@ class Memory:
         return float(first + (second - first) * (rows - low) / (high - low))
 
 
-def peak_bytes(memory: Memory, parameters: Parameters, rows: int, accumulate: int, kind: str) -> dict[str, float]:
+@dataclass(frozen=True)
+class Shares:
+    """How weights, gradients and moments lie in shares (FSDP), one on each rank.
+
+    Before a layer runs, its weights are gathered, and those of the next one meanwhile. What lies outside of layers, as
+    embeddings and head, is gathered for a whole micro-batch. Gradients are gathered as their weights are, and then cut.
+
+    Args:
+        ranks: number of shares; 1 where nothing is shared.
+        layer: parameters of one layer.
+        layers: number of layers.
+    """
+
+    ranks: int = 1
+    layer: int = 0
+    layers: int = 0
+
+    def gathered(self, parameters: int, total: int) -> float:
+        """Return how many of `parameters`, of a model with `total` ones, are whole on a rank at a time."""
+        if self.ranks == 1:
+            return 0.0
+        whole = total - max(0, self.layers - 2) * self.layer
+        return whole * parameters / total * (1 - 1 / self.ranks)  # the rank's own share is counted with the shares
+
+
+NOT_SHARED = Shares()
+
+
+def peak_bytes(
+    memory: Memory, parameters: Parameters, rows: int, accumulate: int, kind: str, shares: Shares = NOT_SHARED
+) -> dict[str, float]:
     """Return the bytes of each phase of a training step; the largest is the peak.
 
     Gradients of the step before are freed only when the backward pass begins, as a Lightning trainer does it, and stay
@@ -85,21 +115,24 @@ def peak_bytes(memory: Memory, parameters: Parameters, rows: int, accumulate: in
         rows: of a micro-batch.
         accumulate: micro-batches of a step.
         kind: of device, `cuda` or `cpu`.
+        shares: how weights, gradients and moments lie on several ranks.
     """
     size = parameters.item_bytes
-    gradients = size * parameters.trained
-    held = size * parameters.total + 2 * size * parameters.trained  # weights and both moments
+    gradients = size * parameters.trained / shares.ranks
+    held = size * (parameters.total + 2 * parameters.trained) / shares.ranks  # weights and both moments
+    gathered = size * shares.gathered(parameters.total, parameters.total)
     forward, activations = memory.at("forward", rows), memory.at("activations", rows)
     backward, kept = memory.at("backward", rows), memory.at("kept", rows)
-    if accumulate > 1:  # gradients of one tensor at a time beside those of the micro-batches before
-        backward = gradients + max(activations, backward - gradients) + size * parameters.largest
-    copies, heap = 2 * size * parameters.largest, HEAP * activations
+    if accumulate > 1 or shares.ranks > 1:  # gradients of a tensor or a layer at a time beside those that are summed
+        coming = size * max(parameters.largest, shares.gathered(parameters.trained, parameters.total))
+        backward = gradients + max(activations, backward - size * parameters.trained) + coming
+    copies, heap = 2 * size * parameters.largest / shares.ranks, HEAP * activations
     if kind == "cuda":  # AdamW over all tensors at once keeps a copy of the second moments
         copies, heap = gradients, 0.0
     return {
-        "forward": held + gradients + forward + heap,
-        "loss": held + gradients + activations + memory.at("loss", rows) + heap,
-        "backward": held + kept + backward + heap,
+        "forward": held + gathered + gradients + forward + heap,
+        "loss": held + gathered + gradients + activations + memory.at("loss", rows) + heap,
+        "backward": held + gathered + kept + backward + heap,
         "optimiser": held + gradients + copies,
     }
 

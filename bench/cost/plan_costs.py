@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.cells.plan import Plan
 from bench.cost.devices import Device
-from bench.cost.estimate import Cost, estimate, sums
+from bench.cost.estimate import PLAIN, Cost, estimate, sums
 from bench.cost.trace import Tracer
 from bench.leaderboards.published.papers import published_times
 from bench.models.core.objective import Objective
@@ -44,21 +45,21 @@ class PlanCosts:
         }
 
 
-def costs_of_plan(plan: Plan, device: Device, world: int = 1, accumulate: int = 1) -> PlanCosts:
+def costs_of_plan(plan: Plan, device: Device, world: int = 1, how: How = PLAIN) -> PlanCosts:
     """Return the costs of the cells that are still to be trained; those without a model cost nothing.
 
     Args:
         plan: whose.
         device: that they would be trained on.
         world: processes that share a cell, each with a device of its own.
-        accumulate: micro-batches of a step that were asked for.
+        how: they would be trained: micro-batches of a step, strategy, activation checkpointing.
     """
     tracer, found = Tracer(device.kind), {}
     products: set[str] = set()
     for cell in plan.cells:
         if cell.key in found or not is_trained_anew(cell):
             continue
-        cost = estimate(cell, device, tracer, world, accumulate)
+        cost = estimate(cell, device, tracer, world, how)
         found[cell.key] = replace(cost, published=said_by_papers(cell))
         products.add(cell.config.trainer.float32_products)
     return PlanCosts(list(found.values()), device, world, sorted(products))

@@ -29,6 +29,7 @@ from bench.cost.memory import Lengths, Memory
 from bench.cost.parameters import Parameters, count
 from bench.cost.passes import BackbonePass, Where, backbone_passes, traced
 from bench.errors import BenchError, StoreError
+from bench.training.recomputing import recomputed
 
 __all__ = ["Trace", "Tracer", "kept_traces", "trace_key"]
 
@@ -78,27 +79,28 @@ class Tracer:
         self._known: dict[str, Trace] = {}
         self._backbones: dict[str, tuple[Any, Where, list[BackbonePass]]] = {}
 
-    def trace(self, cell: Cell, lengths: Lengths, most: int) -> Trace:
+    def trace(self, cell: Cell, lengths: Lengths, most: int, recomputes: bool = False) -> Trace:
         """Return the trace of a cell.
 
         Args:
             cell: of any method with a model.
             lengths: the most of its recipe.
             most: rows of its largest micro-batch.
+            recomputes: whether activations are computed again in the backward pass.
 
         Raises:
             MissingError: the sizes of its backbone are not known here.
         """
-        key = self.key(cell, lengths, most)
+        key = self.key(cell, lengths, most, recomputes)
         if key not in self._known:
-            self._known[key] = self._found(key, cell, lengths, most)
+            self._known[key] = self._found(key, cell, lengths, most, recomputes)
         return self._known[key]
 
-    def key(self, cell: Cell, lengths: Lengths, most: int) -> str:
+    def key(self, cell: Cell, lengths: Lengths, most: int, recomputes: bool = False) -> str:
         """Return the hash of what decides a trace; arguments as for `trace`."""
-        return trace_key({**backbone_content(cell, lengths, most, self.kind), **method_content(cell)})
+        return trace_key({**backbone_content(cell, lengths, most, self.kind, recomputes), **method_content(cell)})
 
-    def _found(self, key: str, cell: Cell, lengths: Lengths, most: int) -> Trace:
+    def _found(self, key: str, cell: Cell, lengths: Lengths, most: int, recomputes: bool) -> Trace:
         """Return a trace that is kept, or make and keep it."""
         if key in kept_traces():
             return Trace.of(kept_traces()[key])
@@ -106,14 +108,14 @@ class Tracer:
         file = cache_root() / "cost" / versions / f"{key}.json"
         with suppress(OSError, ValueError, KeyError, TypeError):  # none, or not as it was written: it is made again
             return Trace.of(json.loads(file.read_bytes()))
-        made = self.make(cell, lengths, most)
+        made = self.make(cell, lengths, most, recomputes)
         with suppress(StoreError):
             write_atomic(file, json.dumps(asdict(made)).encode(), replace=True, synced=False)
         return made
 
-    def make(self, cell: Cell, lengths: Lengths, most: int) -> Trace:
+    def make(self, cell: Cell, lengths: Lengths, most: int, recomputes: bool = False) -> Trace:
         """Run the model of a cell over blank tensors."""
-        backbone, where, passes = self._backbone(cell, lengths, most)
+        backbone, where, passes = self._backbone(cell, lengths, most, recomputes)
         trained = {name: parameter.requires_grad for name, parameter in backbone.named_parameters()}
         target, note = cell.config.trainer.max_target, ""
         try:
@@ -131,23 +133,27 @@ class Tracer:
                 parameter.requires_grad_(trained[name])
         return Trace(parameters, products_of(backbone), memory, note)
 
-    def _backbone(self, cell: Cell, lengths: Lengths, most: int) -> tuple[Any, Where, list[BackbonePass]]:
+    def _backbone(
+        self, cell: Cell, lengths: Lengths, most: int, recomputes: bool
+    ) -> tuple[Any, Where, list[BackbonePass]]:
         """Return a backbone of blank tensors with its passes; the last one is remembered."""
-        key = trace_key(backbone_content(cell, lengths, most, self.kind))
+        key = trace_key(backbone_content(cell, lengths, most, self.kind, recomputes))
         if key not in self._backbones:
             where = Where(FakeTensorMode(), cell.config.trainer.precision, self.kind)
             with where.fake:
                 backbone = blank_backbone(cell.config, len(cell.task.markers))
-            self._backbones = {key: (backbone, where, backbone_passes(backbone, where, lengths, most))}
+            with recomputed(backbone, recomputes):
+                passes = backbone_passes(backbone, where, lengths, most)
+            self._backbones = {key: (backbone, where, passes)}
         return self._backbones[key]
 
 
-def backbone_content(cell: Cell, lengths: Lengths, most: int, kind: str) -> dict[str, Any]:
+def backbone_content(cell: Cell, lengths: Lengths, most: int, kind: str, recomputes: bool) -> dict[str, Any]:
     """Return what decides what a backbone holds."""
     config = cell.config
     options = without(config.backbone_options, FILES)
     options["files"] = [name for name in FILES if config.backbone_options.get(name)]
-    return {
+    found = {
         "version": VERSION,
         "backbone": config.backbone,
         "own": config.own_code().get("backbone", {}),
@@ -158,6 +164,9 @@ def backbone_content(cell: Cell, lengths: Lengths, most: int, kind: str) -> dict
         "precision": config.trainer.precision,
         "kind": kind,
     }
+    if recomputes:
+        found["recomputes"] = True
+    return found
 
 
 def method_content(cell: Cell) -> dict[str, Any]:

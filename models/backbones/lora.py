@@ -9,7 +9,7 @@ weights from where they came from. Tokens that a task adds keep the vectors they
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import torch
@@ -34,9 +34,15 @@ class Lora:
     """
 
     rank: int
-    alpha: int
-    dropout: float
-    targets: str
+    alpha: int = 16
+    dropout: float = 0.0
+    targets: str = ""
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> Lora:
+        """Return what the options of a pretrained backbone say; those at their default may be left out."""
+        names = [part.name for part in fields(Lora)]
+        return Lora(**{name: options[f"lora_{name}"] for name in names if f"lora_{name}" in options})
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content for a record."""
@@ -47,10 +53,12 @@ def check_lora(options: Mapping[str, Any]) -> None:
     """Refuse options of adapters without adapters."""
     if options.get("lora_rank", 0):
         return
-    given = [name for name in ("lora_alpha", "lora_dropout", "lora_targets") if name in options]
-    defaults = {"lora_alpha": 16, "lora_dropout": 0.0, "lora_targets": ""}
-    if used := [name for name in given if options[name] != defaults[name]]:
-        raise UsageError(f"backbone.{used[0]} is for LoRA, which backbone.lora_rank turns on; say backbone.lora_rank=8")
+    for part in fields(Lora)[1:]:
+        option = f"lora_{part.name}"
+        if options.get(option, part.default) != part.default:
+            raise UsageError(
+                f"backbone.{option} is for LoRA, which backbone.lora_rank turns on; say backbone.lora_rank=8"
+            )
 
 
 def adapt(model: Any, lora: Lora) -> Lora:

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
+from bench.cells.how import How
 from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError
 from bench.processes.endings import is_out_of_memory
@@ -85,7 +86,7 @@ def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:
     if asked == AUTO:
         from bench.cost.estimate import micro_batches  # only here: the room of costs is below this one
 
-        needed = micro_batches(cell, world) or 1
+        needed = micro_batches(cell, world, how=How.of(arguments)) or 1
     else:
         needed = -(-rows // (int(asked) * world))
     return max(1, min(needed, rows // world))  # each has a row at least

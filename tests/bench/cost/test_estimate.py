@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.cells.how import How
 from bench.cells.plan import make_plan
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
@@ -223,3 +224,44 @@ def test_what_is_not_trained_has_no_loss_no_states_and_its_datastore(tmp_path):
         assert cost.memory_bytes < mle.memory_bytes
     assert penalty.checkpoint_bytes == mle.checkpoint_bytes
     assert knn.checkpoint_bytes - mle.checkpoint_bytes == 20 * (2 * 16 + 8)
+
+
+DEEP = ("backbone.vocabulary=300", "backbone.width=32", "backbone.layers=4", "trainer.batch_size=8")
+WHOLE = device_asked("cpu", None, 1)
+
+
+def test_activations_that_are_computed_again_take_less_memory_and_more_time(tmp_path):
+    asked = plan("text", "mle", sets=DEEP, results=str(tmp_path))
+    (kept,) = costs_of_plan(asked, WHOLE).cells
+    (again,) = costs_of_plan(asked, WHOLE, how=How(activation_checkpointing=True)).cells
+    assert again.memory_bytes < kept.memory_bytes
+    assert (again.parameters, again.flops) == (kept.parameters, kept.flops)
+    assert again.hours == pytest.approx(4 / 3 * kept.hours)
+    assert again.mfu_from == "assumed, with activations computed again"
+
+
+def test_shares_take_less_memory_on_each_process(tmp_path):
+    small = ("trainer.batch_size=2", "trainer.max_source=4", "trainer.max_target=4", "backbone.layers=8")
+    asked = plan("text", "mle", sets=(*DEEP, *small), results=str(tmp_path))
+    (whole,) = costs_of_plan(asked, WHOLE, 2).cells
+    (shared,) = costs_of_plan(asked, WHOLE, 2, How(strategy="fsdp")).cells
+    assert 0.5 < shared.memory_bytes / whole.memory_bytes < 0.9
+    (alone,) = costs_of_plan(asked, WHOLE, 1, How(strategy="fsdp")).cells
+    assert alone.memory_bytes > shared.memory_bytes
+
+
+def test_adapters_have_gradients_and_moments_and_are_all_that_is_saved(tmp_path, own):
+    pytest.importorskip("peft")
+    given = {"backbone": "gpt2", "preset": "small", "results": str(tmp_path)}
+    sets = ("trainer.batch_size=2", "trainer.max_source=16", "trainer.max_target=16")
+    found = []
+    for more in ((), ("backbone.lora_rank=8",)):
+        asked = make_plan(RunArguments(("text",), ("mle",), sets=(*sets, *more), **given), costs_only=True)
+        found += costs_of_plan(asked, WHOLE).cells
+    whole, adapted = found
+    assert adapted.unknown == ""
+    assert adapted.trained_parameters == 12 * 8 * (768 + 3 * 768)  # c_attn makes queries, keys and values
+    assert adapted.parameters == whole.parameters + adapted.trained_parameters
+    assert adapted.checkpoint_bytes == 4 * adapted.trained_parameters
+    assert adapted.memory_bytes < 0.5 * whole.memory_bytes
+    assert adapted.flops == pytest.approx(2 / 3 * whole.flops, rel=0.01)

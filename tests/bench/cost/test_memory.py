@@ -6,7 +6,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from bench.cost.live_bytes import AsOnGPU, LiveBytes
-from bench.cost.memory import HEAP, MARGIN, Memory, largest_micro_batch, peak_bytes
+from bench.cost.memory import HEAP, MARGIN, Memory, Shares, largest_micro_batch, peak_bytes
 from bench.cost.parameters import Parameters, count
 
 KB = 1024  # bytes of 256 numbers of float32
@@ -108,3 +108,25 @@ def test_parameters_are_counted_once_each():
     both = nn.ModuleList([layer, layer, nn.Linear(5, 1)])
     both[2].weight.requires_grad_(False)
     assert count(both) == Parameters(trained=9, frozen=5, largest=6)
+
+
+def test_shares_of_two_ranks():
+    """Weights, moments and gradients by two; beside them the other half of two layers and of what is in no layer."""
+    parameters = Parameters(trained=100, frozen=0, largest=40)
+    shares = Shares(ranks=2, layer=10, layers=6)  # 40 parameters are in no layer
+    held, gathered = (4 * 100 + 8 * 100) / 2, 4 * (40 + 2 * 10) / 2
+    assert peak_bytes(MEMORY, parameters, 1, 1, "cpu", shares) == {
+        "forward": held + gathered + 200 + 10 + HEAP * 8,
+        "loss": held + gathered + 200 + 8 + 6 + HEAP * 8,
+        "backward": held + gathered + 2 + 200 + 8 + 4 * 40 + HEAP * 8,
+        "optimiser": held + 200 + 2 * 4 * 20,
+    }
+    alone = peak_bytes(MEMORY, parameters, 1, 2, "cuda")
+    assert peak_bytes(MEMORY, parameters, 1, 2, "cuda", Shares()) == alone
+
+
+def test_a_model_of_two_layers_is_gathered_whole():
+    assert Shares(2, 10, 2).gathered(100, 100) == 50
+    assert Shares(4, 10, 2).gathered(100, 100) == 75
+    assert Shares(4, 10, 4).gathered(10, 100) == 6  # a tenth of each layer is trained
+    assert Shares().gathered(100, 100) == 0
