@@ -20,7 +20,8 @@ MARGIN = 1.15
 
 HEAP = 0.5
 """Share of the activations that a CPU's allocator holds besides: what is freed between live blocks it does not give
-back. Measured for GPT-2 small by `tests/benchmarks/cost.py`; a GPU's allocator gives blocks out again."""
+back. Measured for GPT-2 small by `tests/benchmarks/cost.py`; a GPU's allocator gives blocks out again. With shares it
+holds the buffers that weights came in, too."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,10 @@ def peak_bytes(
     gathered = size * shares.gathered(parameters.total, parameters.total)
     forward, activations = memory.at("forward", rows), memory.at("activations", rows)
     backward, kept = memory.at("backward", rows), memory.at("kept", rows)
-    if accumulate > 1 or shares.ranks > 1:  # gradients of a tensor or a layer at a time beside those that are summed
-        coming = size * max(parameters.largest, shares.gathered(parameters.trained, parameters.total))
+    if accumulate > 1 or shares.ranks > 1:  # beside the sums come gradients of a tensor, or whole ones and what is sent
+        coming = size * max(parameters.largest, 2 * shares.gathered(parameters.trained, parameters.total))
         backward = gradients + max(activations, backward - size * parameters.trained) + coming
-    copies, heap = 2 * size * parameters.largest / shares.ranks, HEAP * activations
+    copies, heap = 2 * size * parameters.largest / shares.ranks, HEAP * activations + gathered
     if kind == "cuda":  # AdamW over all tensors at once keeps a copy of the second moments
         copies, heap = gradients, 0.0
     return {

@@ -116,9 +116,9 @@ def test_shares_of_two_ranks():
     shares = Shares(ranks=2, layer=10, layers=6)  # 40 parameters are in no layer
     held, gathered = (4 * 100 + 8 * 100) / 2, 4 * (40 + 2 * 10) / 2
     assert peak_bytes(MEMORY, parameters, 1, 1, "cpu", shares) == {
-        "forward": held + gathered + 200 + 10 + HEAP * 8,
-        "loss": held + gathered + 200 + 8 + 6 + HEAP * 8,
-        "backward": held + gathered + 2 + 200 + 8 + 4 * 40 + HEAP * 8,
+        "forward": held + 2 * gathered + 200 + 10 + HEAP * 8,
+        "loss": held + 2 * gathered + 200 + 8 + 6 + HEAP * 8,
+        "backward": held + 2 * gathered + 2 + 200 + 8 + 2 * gathered + HEAP * 8,
         "optimiser": held + 200 + 2 * 4 * 20,
     }
     alone = peak_bytes(MEMORY, parameters, 1, 2, "cuda")
