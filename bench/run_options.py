@@ -163,8 +163,13 @@ def place_options(group: argparse._ArgumentGroup) -> None:
         help="what becomes of training rows that cannot be used; evaluated splits never skip",
     )
     results_option(group)
-    group.add_argument("--wandb", action="store_true", help="copy to Weights & Biases too")
-    group.add_argument("--wandb-project", default="objective-bench", metavar="NAME", help="default objective-bench")
+    group.add_argument(
+        "--logger",
+        action="append",
+        metavar="NAMES",
+        help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/loggers.md)",
+    )
+    group.add_argument("--log-dir", default="logs", metavar="DIR", help="of loggers that write files; default logs")
 
 
 def output_options(group: argparse._ArgumentGroup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import html
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -86,6 +87,7 @@ class Board:
 
         Raises:
             UsageError: another format.
+            MissingError: pandas is not installed; nothing else of a board needs it but `curves`, `samples`, `compare`.
         """
         from bench.board.frames import long_frame, wide_frame
 
@@ -112,8 +114,7 @@ class Board:
             MissingError: no cell has texts, or its rows are not in the store.
             UsageError: there is no such row.
         """
-        import pandas as pd
-
+        from bench.board.frames import frame
         from bench.board.samples import fits, holding, picked, read, side_by_side
         from bench.cells.score import Tasks
 
@@ -130,7 +131,7 @@ class Board:
             {"id": sample.id, "prompt": sample.prompt, "reference": sample.reference, **sample.texts}
             for sample in chosen
         ]
-        return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
+        return frame(lines, ["id", "prompt", "reference", *side])
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Return what two methods differ by, value by value, tested over the same test items and seeds.
@@ -200,7 +201,10 @@ class Board:
     def _repr_html_(self) -> str:
         from bench.leaderboards.render.html import static_table
 
-        return "".join(map(static_table, self.content["tables"]))
+        parts = list(map(static_table, self.content["tables"]))
+        for label, why in self.failed.items():
+            parts.append(f"<p>failed: {html.escape(plain(label))}: {html.escape(plain(why))}</p>\n")
+        return "".join(parts)
 
 
 def load(*stores: str | Path) -> Board:

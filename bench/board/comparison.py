@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bench.board.frames import frame
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.row import TableRow
@@ -142,6 +143,4 @@ def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]
 
 def comparison_frame(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return the frame of `compared`."""
-    import pandas as pd
-
-    return pd.DataFrame(records, columns=list(COLUMNS))
+    return frame(records, COLUMNS)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bench.errors import MissingError
 from bench.store.reading import readable
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LONG", "ROW", "curve_records", "curves_frame", "long_frame", "long_records", "wide_frame"]
+__all__ = [
+    "LONG",
+    "ROW",
+    "curve_records",
+    "curves_frame",
+    "frame",
+    "long_frame",
+    "long_records",
+    "table_of_means",
+    "wide_frame",
+]
 
 ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
 """What names a row of a board."""
@@ -20,6 +31,23 @@ LONG = (*ROW, "metric", "mean", "half", "n_seeds", "p", "higher_is_better", "wat
 """Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
 
 CURVE = ("task", "method", "backbone", "settings", "seed", "step", "quantity", "value")
+
+
+def frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Return records as a frame, a line each. Nothing but frames needs pandas.
+
+    Args:
+        records: values by column.
+        columns: their names, in order.
+
+    Raises:
+        MissingError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingError(f"frames need pandas, which cannot be imported ({error}); pip install pandas") from error
+    return pd.DataFrame(list(records), columns=list(columns))
 
 
 def row_of(table: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,22 +80,38 @@ def long_records(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
     """Return a frame of one line for each value."""
-    import pandas as pd
-
-    return pd.DataFrame(list(long_records(content)), columns=list(LONG))
+    return frame(long_records(content), LONG)
 
 
 def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
     """Return a frame of one line for each row of the board, with the means of its metrics as columns."""
-    import pandas as pd
-
     lines, metrics = [], dict[str, None]()
     for table in content["tables"]:
         metrics |= dict.fromkeys(column["name"] for column in table["columns"])
         for row in table["methods"]:
             means = {column: value["mean"] for column, value in row["values"].items()}
             lines.append({**row_of(table, row), "n_seeds": row["n_seeds"], "watermark": table["watermark"], **means})
-    return pd.DataFrame(lines, columns=[*ROW, "n_seeds", "watermark", *metrics])
+    return frame(lines, [*ROW, "n_seeds", "watermark", *metrics])
+
+
+def table_of_means(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and rows of one table of a board, for whoever shows tables and has no pandas.
+
+    Behind each mean stands half of its 95 % interval over seeds, None where there is none.
+    """
+    metrics = [column["name"] for column in table["columns"]]
+    columns = ["method", "backbone", "decoding", "settings", "n_seeds", "marks", "watermark"]
+    for metric in metrics:
+        columns += [metric, f"{metric} half"]
+    rows = []
+    for row in table["methods"]:
+        line = [row["method"], row["backbone"], row["decoding"], row["settings"], row["n_seeds"]]
+        line += [", ".join(row["marks"]), table["watermark"]]
+        for metric in metrics:
+            value = row["values"].get(metric, {})
+            line += [value.get("mean"), value.get("half")]
+        rows.append(line)
+    return columns, rows
 
 
 def curve_records(content: Mapping[str, Any], store: Store) -> Iterator[dict[str, Any]]:
@@ -100,6 +144,4 @@ def _points(named: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[dic
 
 def curves_frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the frame of `curve_records`."""
-    import pandas as pd
-
-    return pd.DataFrame(list(records), columns=list(CURVE))
+    return frame(records, CURVE)

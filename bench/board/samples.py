@@ -14,11 +14,10 @@ from bench.models import METHODS
 from bench.store.fields import is_imported
 from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
-from bench.tasks.core.example import Example
+from bench.tasks.core.readable import sources_of
 
 if TYPE_CHECKING:
     from bench.cells.score import Tasks
-    from bench.tasks.core.task import Task
 
 __all__ = ["MODES", "Held", "fits", "holding", "picked", "read", "side_by_side"]
 
@@ -164,19 +163,6 @@ def shared_ids(written: Mapping[str, Mapping[str, str]]) -> list[str]:
         return []
     first, *rest = written.values()
     return sorted(set(first).intersection(*rest))
-
-
-def sources_of(task: Task, split: str) -> dict[str, tuple[str, str]]:
-    """Return what was read and what was to be written, by row, from the data of a task."""
-    examples = task.split(split).examples
-    return {example.id: (task.plain_source(example), reference_of(example)) for example in examples}
-
-
-def reference_of(example: Example) -> str:
-    """Return what was to be written; of a prompt that two words fit, both."""
-    if "words" in example.fields:
-        return ", ".join(example.fields["words"])
-    return example.target
 
 
 def texts_of(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
+from bench.cells.loggers import check_loggers
 from bench.cells.paper_preset import PAPER, why_unpublished, why_without_data
 from bench.cells.plan_checks import (
     check_cell,
@@ -121,6 +122,7 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
     """
     preset = arguments.preset
     check_preset(preset)
+    check_loggers(arguments.loggers)
     given = parse_sets(arguments.sets)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
     kinds: list[type[Task]] = [task.value for task in tasks]

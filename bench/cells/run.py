@@ -5,30 +5,31 @@ from __future__ import annotations
 import shutil
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.how import How
+from bench.cells.loggers.logged_run import logged_run
+from bench.cells.loggers.logs import Logs, OpenRun, logs_of
 from bench.cells.pace.pace import SCORING
 from bench.cells.pace.stages import stages_of_all
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
-from bench.cells.work import OnStep, tidy, work
+from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
 from bench.processes.member import membership, world_of
 from bench.store.kept_board import files_at
 from bench.store.provenance import provenance
-
-if TYPE_CHECKING:
-    from bench.cells.wandb_logger import LiveRun, WandbLogger
+from bench.training.recorder import OnStep
+from bench.training.selection import OnValidation
 
 QUEUE = "queue-"
 """What the folders of queues begin with, beside the scratch folders of runs."""
@@ -45,6 +46,7 @@ class Outcome:
     missing: set[str] = field(default_factory=set)  # those of the failed that lacked data or a model
     blocked: set[str] = field(default_factory=set)  # those of the failed that depend on another one
     broken: dict[Path, str] = field(default_factory=dict)  # who failed first, by folder: a control may share it
+    loggers_off: set[str] = field(default_factory=set)  # those that have failed
 
     def add(self, other: Outcome) -> None:
         """Add another run's outcome."""
@@ -54,15 +56,20 @@ class Outcome:
         self.failed |= other.failed
         self.missing |= other.missing
         self.blocked |= other.blocked
+        self.loggers_off |= other.loggers_off
+
+    @property
+    def any_number(self) -> bool:
+        """Whether a cell has a number, or has had one until its training diverged."""
+        return bool(self.ok or self.stored or self.diverged)
 
     @property
     def exit_code(self) -> int:
         """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
         if not self.failed and not self.diverged:
             return 0
-        any_number = self.ok or self.stored or self.diverged
         only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
-        if only_missing and not any_number:
+        if only_missing and not self.any_number:
             return 3
         return 1
 
@@ -74,7 +81,7 @@ def execute(
 
     Args:
         plan: from `make_plan`.
-        arguments: devices, threads, W&B.
+        arguments: devices, threads, loggers.
         progress: told what happens.
         on_cell: called behind each cell, with what has become of all of them so far.
 
@@ -86,45 +93,33 @@ def execute(
         import torch
 
         torch.set_num_threads(threads)
-    outcome, logger = Outcome(), wandb_logger(arguments, progress)
+    outcome, logs = Outcome(), logs_of(arguments, progress.warn)
     clean(arguments.results_folder)
     progress.begin(stages_of_all(plan.cells))
     for number, cell in enumerate(plan.cells, start=1):
         progress.cell(number, len(plan.cells), cell.label)
-        attempt(cell, arguments, progress, logger, outcome)
+        attempt(cell, arguments, progress, logs, outcome)
+        outcome.loggers_off |= logs.off
         if on_cell is not None:
             on_cell(outcome)
     return outcome
 
 
-def attempt(
-    cell: Cell, arguments: RunArguments, progress: Reports, logger: WandbLogger | None, outcome: Outcome
-) -> None:
+def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
     """Run one cell and note what became of it.
 
     Raises:
         KeyboardInterrupt: when the run is interrupted. Whatever else the cell raises fails it.
     """
     try:
-        run_cell(cell, arguments, progress, logger, outcome)
+        run_cell(cell, arguments, progress, logs, outcome)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
         fail(cell, error, outcome, progress)
 
 
-def wandb_logger(arguments: RunArguments, progress: Reports) -> WandbLogger | None:
-    """Return what copies the run to Weights & Biases, or None where nobody asked for it."""
-    if not arguments.wandb:
-        return None
-    from bench.cells.wandb_logger import WandbLogger
-
-    return WandbLogger(arguments.wandb_project, progress.warn)
-
-
-def run_cell(
-    cell: Cell, arguments: RunArguments, progress: Reports, logger: WandbLogger | None, outcome: Outcome
-) -> None:
+def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
     """Train, evaluate and score one cell, whatever of it is missing."""
     if cell.parent is not None:
         check_trained(cell.parent, "is fine-tuned from")
@@ -139,8 +134,8 @@ def run_cell(
         progress.stage(SCORING)
         score_cell(cell, arguments.metrics, progress.beat)
     else:
-        with nullcontext() if logger is None else logger.run(cell) as live:
-            complete(cell, missing, arguments, progress, live)
+        with logs.run(partial(logged_run, cell)) as opened:
+            complete(cell, missing, arguments, progress, opened)
     tidy(cell)
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
@@ -156,33 +151,42 @@ def run_cell(
         progress.done("done")
 
 
-def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, live: LiveRun | None) -> None:
+def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, opened: OpenRun) -> None:
     """Do what a cell lacks, in this process or in several, and score it.
 
     Args:
         missing: keys of the rows that are not stored.
-        live: the cell's run on W&B.
+        opened: the cell's run on its loggers.
     """
 
     def on_step(step: int, steps: int, values: dict[str, float]) -> None:
         progress.step(step, steps, values)
-        if live is not None:
-            live.log(step, values)
+        opened.train(step, values)
 
     check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
-    make, world = attempt_of(cell, missing, arguments, progress, on_step), world_of(arguments.devices)
+    make = attempt_of(cell, missing, arguments, progress, on_step, opened.validation)
+    world = world_of(arguments.devices)
     within_memory(cell, world, micro_batches_of(cell, world, arguments), make, progress.warn)
     progress.stage(SCORING)
     scores = score_cell(cell, arguments.metrics, progress.beat)
-    if live is None:
+    trained = cell.folder.trained()
+    if trained is None or not opened.loggers:
         return
-    if is_new and (trained := cell.folder.trained()):
-        live.curve(trained["train"]["curve"])
-    live.scores(scores)
+    if is_new:
+        opened.curves(trained["train"])
+    opened.scores(scores, trained["train"]["steps"])
+    opened.samples(cell)
 
 
-def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, on_step: OnStep) -> Attempt:
+def attempt_of(
+    cell: Cell,
+    missing: list[str],
+    arguments: RunArguments,
+    progress: Reports,
+    on_step: OnStep,
+    on_validation: OnValidation,
+) -> Attempt:
     """Return what does a cell, with a number of micro-batches: as a member of a group, in several processes, or here.
 
     A cell with a time limit gets a process of its own, which can be ended.
@@ -205,6 +209,7 @@ def attempt_of(cell: Cell, missing: list[str], arguments: RunArguments, progress
             missing,
             how=How.of(arguments).cut_into(accumulate, out_of_memory),
             on_step=on_step,
+            on_validation=on_validation,
             on_stage=progress.stage,
             on_note=progress.warn,
             on_beat=progress.beat,

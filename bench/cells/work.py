@@ -33,12 +33,12 @@ from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, Encoded, tokenizer_hash
+from bench.training.recorder import OnStep
+from bench.training.selection import OnValidation
 from bench.training.training import train
 
 Cut = tuple[Sequence[str], int]
 """Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
-
-OnStep = Callable[[int, int, dict[str, float]], None]
 
 DEFAULT = How()
 
@@ -52,6 +52,7 @@ def work(
     how: How = DEFAULT,
     scratch: Path | None = None,
     on_step: OnStep | None = None,
+    on_validation: OnValidation | None = None,
     on_stage: Callable[[str], None] = lambda stage: None,
     on_note: Callable[[str], None] = lambda note: None,
     on_beat: OnBeat = no_beat,
@@ -66,6 +67,7 @@ def work(
         how: it works: micro-batches, strategy, processes that prepare batches.
         scratch: folder for shares of rows.
         on_step: told about training steps.
+        on_validation: told what validations find.
         on_stage: told what comes next.
         on_note: told what a user should know.
         on_beat: told that this process goes on.
@@ -80,7 +82,7 @@ def work(
             on_stage(TRAINING)
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
-            train_cell(cell, objective, codec, how, rank, world, on_step, on_beat)
+            train_cell(cell, objective, codec, how, rank, world, on_step, on_validation, on_beat)
             content = stored_by_first(cell.folder, scratch, on_beat)
             if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
                 on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
@@ -103,6 +105,7 @@ def train_cell(
     rank: int,
     world: int,
     on_step: OnStep | None,
+    on_validation: OnValidation | None,
     on_beat: OnBeat,
 ) -> None:
     """Train a cell from its newest state; the first process stores what became of it.
@@ -126,6 +129,7 @@ def train_cell(
             exemplars=partial(exemplars_of, cell),
             workers=how.workers,
             on_step=on_step,
+            on_validation=on_validation,
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell.config.trainer, cell.task),
             states=StateFiles(cell.folder.path / STATE),

@@ -40,6 +40,7 @@ OPTIONAL = {
     "mauve": "pip install 'objective-bench[mauve]'",
     "spacy": "pip install 'objective-bench[metrics]'",
     "peft": "pip install 'objective-bench[lora]'",
+    "tensorboard": "pip install tensorboard",
 }
 DISTRIBUTIONS = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
 """Names to install by, where they differ from the name of the module."""
@@ -170,7 +171,7 @@ def wandb_key() -> list[Finding]:
     """Check whether W&B would have a key."""
     has_key = bool(os.environ.get("WANDB_API_KEY")) or (Path.home() / ".netrc").exists()
     mode = os.environ.get("WANDB_MODE", "")
-    state, detail = "optional", "no key: --wandb needs one, or WANDB_MODE=offline"
+    state, detail = "optional", "no key: --logger wandb needs one, or WANDB_MODE=offline"
     if has_key:
         state, detail = "ok", "key found"
     if mode == "offline":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
+    from bench.leaderboards.leaderboards import Leaderboards
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -172,6 +173,8 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
     """Say what became of a run; return its exit code, or that of a page which could not be written."""
     if as_json:
         say_failed(outcome)
+        if arguments.loggers and outcome.any_number:
+            log_stored(plan, outcome, arguments)
         content = {
             "exit_code": outcome.exit_code,
             "ok": outcome.ok,
@@ -182,8 +185,8 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
         print(json.dumps(content, indent=1))
         return int(outcome.exit_code)
     shown = 0
-    if outcome.ok or outcome.stored or outcome.diverged:
-        shown = show(plan, arguments)
+    if outcome.any_number:
+        shown = show(plan, outcome, arguments)
     sys.stdout.flush()
     say_failed(outcome)  # last: nobody looks for it above a table
     return int(outcome.exit_code) or shown
@@ -195,28 +198,57 @@ def say_failed(outcome: Outcome) -> None:
         print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
 
 
-def show(plan: Any, arguments: RunArguments) -> int:
-    """Print the tables of what was run, or say why there is none, and write the page.
+def tables_of_run(plan: Any, arguments: RunArguments) -> tuple[Leaderboards, Leaderboards]:
+    """Return the tables of the store, and those of the tasks that were run.
+
+    Raises:
+        BenchError: there is none, or a file of the store is damaged.
+    """
+    from bench.board.read import refuse_empty, stored_leaderboards
+
+    limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
+    leaderboards = stored_leaderboards(arguments.results_folder, limited=limited)
+    of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
+    refuse_empty(of_run.tables, of_run.notes, arguments.results_folder)
+    return leaderboards, of_run
+
+
+def log_stored(plan: Any, outcome: Outcome, arguments: RunArguments) -> None:
+    """Log the board of a run whose tables are not printed, where it has any."""
+    try:
+        _, of_run = tables_of_run(plan, arguments)
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return
+    log(of_run, outcome, arguments)
+
+
+def log(of_run: Leaderboards, outcome: Outcome, arguments: RunArguments) -> None:
+    """Log the board of a run on its loggers."""
+    from bench.board.logged import log_board
+
+    log_board(of_run, arguments, outcome.loggers_off, lambda text: print(f"warning: {text}", file=sys.stderr))
+
+
+def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
+    """Print the tables of what was run, or say why there is none, log them, and write the page.
 
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
-    from bench.board.read import refuse_empty, stored_leaderboards
     from bench.leaderboards.render.formats import render
     from bench.page import NAME, Known, page_of
 
     results = arguments.results_folder
-    tasks = {cell.config.task for cell in plan.cells}
-    limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
-        leaderboards = stored_leaderboards(results, limited=limited)
-        of_run = leaderboards.of_tasks(tasks)
-        refuse_empty(of_run.tables, of_run.notes, results)
+        leaderboards, of_run = tables_of_run(plan, arguments)
         write_styled(render(of_run, "terminal"))
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
+    if arguments.loggers:
+        log(of_run, outcome, arguments)
     try:
         path = page_of(leaderboards, results, results / NAME, Known(known))
     except StoreError as error:

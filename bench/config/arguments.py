@@ -51,6 +51,8 @@ class RunArguments:
             only), `none`.
         cell_timeout: seconds that a cell may take; 0 for no limit.
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
+        loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
+        log_dir: folder of what is logged to files.
 
     Raises:
         UsageError: a seed, the limit, the number of jobs or the rows of a micro-batch is no such number; strategy or
@@ -86,8 +88,8 @@ class RunArguments:
     on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
-    wandb: bool = False
-    wandb_project: str = "objective-bench"
+    loggers: tuple[str, ...] = ()
+    log_dir: str = "logs"
 
     def __post_init__(self) -> None:
         for seed in self.seeds:
@@ -112,7 +114,7 @@ class RunArguments:
     @staticmethod
     def from_dict(content: dict[str, Any]) -> RunArguments:
         """Undo `as_dict`."""
-        lists = ("tasks", "methods", "seeds", "sets", "kinds", "metrics")
+        lists = ("tasks", "methods", "seeds", "sets", "kinds", "metrics", "loggers")
         values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
         return RunArguments(**values)
 
@@ -233,8 +235,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,
-        wandb=given.wandb,
-        wandb_project=given.wandb_project,
+        loggers=tuple(split_names(given.logger)),
+        log_dir=given.log_dir,
     )
 
 

@@ -53,8 +53,9 @@ def main(job_file: Path) -> int:
 def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
     """Run a cell and write what became of it."""
     from bench.cells.job import cell_of
+    from bench.cells.loggers.logs import logs_of
     from bench.cells.pace.stages import stages_of_all
-    from bench.cells.run import Outcome, attempt, wandb_logger
+    from bench.cells.run import Outcome, attempt
 
     arguments = watched_by_worker(RunArguments.from_dict(job["arguments"]))
     heartbeat("reading the data")
@@ -74,7 +75,7 @@ def run_job(job: dict[str, Any], heartbeat: Heartbeat) -> int:
     with ExitStack() as together:
         if member is not None:
             together.enter_context(member.leading())
-        attempt(cell, arguments, progress, wandb_logger(arguments, progress), outcome)
+        attempt(cell, arguments, progress, logs_of(arguments, progress.warn), outcome)
     return publish(outcome_of(outcome, cell.label, progress), job)
 
 

@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 
 from bench.cells.cell import Cell
+from bench.cells.loggers.logs import logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress, counted
-from bench.cells.run import Outcome, attempt, wandb_logger
+from bench.cells.run import Outcome, attempt
 from bench.config.arguments import RunArguments
 from bench.queue.outcome import CellOutcome, last_outcome
 from bench.queue.overview import about, running_of
@@ -120,14 +121,14 @@ def outcome_of(plan: Plan, settled: dict[str, CellOutcome], arguments: RunArgume
         arguments: of the run.
         progress: told what happens.
     """
-    outcome, logger = Outcome(), wandb_logger(arguments, progress)
+    outcome, logs = Outcome(), logs_of(arguments, progress.warn)
     for number, cell in enumerate(plan.cells, start=1):
         found = settled.get(job_key(cell))
         if found is not None:
             add(cell, found, outcome)
             continue
         progress.cell(number, len(plan.cells), cell.label)  # stored, or blocked by one that has failed
-        attempt(cell, arguments, progress, logger, outcome)
+        attempt(cell, arguments, progress, logs, outcome)
     return outcome
 
 

@@ -24,7 +24,7 @@ from bench.queue.protocol.timing import Timing
 
 __all__ = ["COPY", "PlanFile", "open_queue", "read_plan", "write_plan"]
 
-SCHEMA = 1
+SCHEMA = 2
 COPY = "plan.json"
 """The plan in the folder of its queue, for `bench status` and against two plans of one nonce."""
 

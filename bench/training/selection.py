@@ -16,6 +16,9 @@ from bench.training.sharding import ShardedStrategy, whole_weights
 Measure = Callable[[], dict[str, float]]
 """Scores what the objective writes for the validation split."""
 
+OnValidation = Callable[[int, dict[str, float]], None]
+"""Takes a step, and what its validation found."""
+
 
 class Selection(Callback):
     """Records what a validation finds and, where a column is named, keeps the weights of the best step.
@@ -26,6 +29,7 @@ class Selection(Callback):
         lower_is_better: which way the column goes.
         patience: end after so many validations without a better one; 0 for never.
         measure: scores texts, on all ranks alike; None for loss and perplexity only.
+        on_validation: told what each validation found, on the first rank.
     """
 
     def __init__(
@@ -35,9 +39,10 @@ class Selection(Callback):
         lower_is_better: bool = True,
         patience: int = 0,
         measure: Measure | None = None,
+        on_validation: OnValidation | None = None,
     ) -> None:
         self.recorder, self.column, self.lower_is_better = recorder, column, lower_is_better
-        self.patience, self.measure = patience, measure
+        self.patience, self.measure, self.on_validation = patience, measure, on_validation
         self.curve: list[list[Any]] = []  # [step, columns] of each validation
         self.best: dict[str, Any] = {}  # step, value and weights
         self.without_better = 0
@@ -56,7 +61,10 @@ class Selection(Callback):
         named = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in LOWER_IS_BETTER}
         if self.measure is not None:
             named |= self.measure()
-        self.curve.append([self.recorder.step, {name: round(value, 6) for name, value in named.items()}])
+        rounded = {name: round(value, 6) for name, value in named.items()}
+        self.curve.append([self.recorder.step, rounded])
+        if self.on_validation is not None and trainer.is_global_zero:
+            self.on_validation(self.recorder.step, dict(rounded))
         if not self.column:
             return
         if self.column not in named:

@@ -24,7 +24,7 @@ from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.training.recomputing import recomputed
 from bench.training.recorder import OnStep, Recorder
-from bench.training.selection import Measure, Selection
+from bench.training.selection import Measure, OnValidation, Selection
 from bench.training.sharding import ShardedStrategy
 from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
 
@@ -44,6 +44,7 @@ def train(
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars,
     workers: int = 0,
     on_step: OnStep | None = None,
+    on_validation: OnValidation | None = None,
     measure: Measure | None = None,
     lower_is_better: bool = True,
     states: StateFiles | None = None,
@@ -68,6 +69,7 @@ def train(
         exemplars: returns the exemplars of a split by row id, for methods that read exemplars.
         workers: processes that prepare batches; the batches are the same for any number.
         on_step: called with step, steps and the logged values, on the first rank.
+        on_validation: called with the step and the columns of a validation, on the first rank.
         measure: scores texts of the validation split.
         lower_is_better: which way the column goes that `config.select` names.
         states: where the state of the training is kept; None to keep none.
@@ -95,7 +97,7 @@ def train(
         task.setup_run(None)
         return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
     lower = LOWER_IS_BETTER.get(config.select, lower_is_better)
-    selection = Selection(recorder, config.select, lower, config.patience, measure)
+    selection = Selection(recorder, config.select, lower, config.patience, measure, on_validation)
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:

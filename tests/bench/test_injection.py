@@ -6,17 +6,18 @@ import csv
 import io
 import json
 import re
-import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.base.keys import key_of
+from bench.cells.loggers.logged_run import logged_run
+from bench.cells.loggers.logs import Logs
 from bench.cells.progress import Progress
-from bench.cells.wandb_logger import WandbLogger
 from bench.leaderboards.render.html import unpacked
 from bench.store.store import Store
 from tests.bench.payloads import PAYLOADS, active
@@ -142,34 +143,39 @@ def test_a_study_and_its_answers(bench: Bench, tmp_path: Path) -> None:
 
 
 class Sent:
-    """In place of W&B: keeps whatever it is given."""
+    """In place of a run on W&B: keeps whatever it is given."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.summary = self
+        self.config = self
 
     def take(self, *given: Any, **named: Any) -> Sent:
         self.texts.append(json.dumps([given, named], default=str, ensure_ascii=False))
         return self
 
-    init = log = update = finish = Settings = take
+    init = log = update = finish = define_metric = Table = take
 
 
 def test_names_on_wandb(monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = pytest.importorskip("wandb")
     sent = Sent()
-    monkeypatch.setitem(sys.modules, "wandb", sent)
-    monkeypatch.setattr("bench.cells.wandb_logger.described", lambda cell: config("mle", 0, backbone=cell.label))
-    logger = WandbLogger("project", pytest.fail)
+    for name in ("init", "Table"):
+        monkeypatch.setattr(wandb, name, sent.take)
+    place = "bench.cells.loggers.logged_run.described"
+    monkeypatch.setattr(place, lambda cell: config("mle", 0, backbone=cell.label))
+    logs = Logs(["wandb"], Path("logs"), pytest.fail)
     for payload in PAYLOADS:
         cell: Any = types.SimpleNamespace(
             key="k", label=payload, method=types.SimpleNamespace(only_reads=False, name="m"),
             config=types.SimpleNamespace(task=payload, method=payload),
         )  # fmt: skip
-        with logger.run(cell) as live:
-            live.log(1, {f"loss {payload}": 1.0})
+        with logs.run(partial(logged_run, cell)) as opened:
+            opened.train(1, {f"loss {payload}": 1.0})
             of = {"decoding": {"name": payload}}
-            live.scores([{"of": of, "values": [{"name": payload, "value": 1.0}]}])
-    assert len(sent.texts) == 5 * len(PAYLOADS)
+            opened.scores([{"of": of, "values": [{"name": payload, "value": 1.0}]}], 1)
+            opened.table(payload, [payload], [[payload]])
+    begun, told = ["init", "define_metric", "define_metric", "config"], ["train", "scores", "Table", "table", "finish"]
+    assert len(sent.texts) == len(begun + told) * len(PAYLOADS)
     assert not [text for text in sent.texts if active("".join(strings(json.loads(text))))]
 
 

@@ -59,6 +59,14 @@ def contents(results: Path) -> dict[str, bytes]:
     return {str(path.relative_to(results)): content_of(path) for path in files}
 
 
+def texts(cell: Path) -> dict[str, str]:
+    """Return the generated texts of a cell's folder by row; it has one decoding."""
+    rows = []
+    for path in cell.glob("rows-*"):
+        rows += [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    return {row["id"]: row["text"] for row in rows if "text" in row}
+
+
 def content_of(path: Path) -> bytes:
     """Return a file without its provenance."""
     data = path.read_bytes()

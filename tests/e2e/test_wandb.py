@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bench.cells import wandb_logger
 from bench.cells.job import cell_of
+from bench.cells.loggers import wandb_logger
 from bench.cells.shared import workers
 from bench.processes.heartbeat import no_beat
 from tests.conftest import Ended
@@ -33,9 +33,10 @@ FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where W&B writes; a secret in the environment that must not get there."""
-    for name in ("WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_MODE"):
+    for name in ("WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_MODE", "WANDB_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "staged"))
     monkeypatch.setenv("SECRET_TOKEN", SECRET)
     wandb.teardown()  # what an earlier test of this process has set up writes elsewhere
     yield tmp_path
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def arguments(results: Path, *more: str) -> list[str]:
     """One cell of each task."""
-    return stores.arguments(results, "--wandb", *more, method="trime")
+    return stores.arguments(results, "--logger", "wandb", *more, method="trime")
 
 
 def expected(matrix: Path) -> dict[str, bytes]:
@@ -73,31 +74,49 @@ def payloads(path: Path) -> Iterator[bytes]:
         place += HEADER + size
 
 
+def named(items: Any) -> dict[str, Any]:
+    """Return the values of W&B's items by key."""
+    return {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in items}
+
+
 def copied(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read offline runs back: by run id the run record, its history by step, its summary and exit code."""
+    """Read offline runs back: by run id the run record, configuration, history, summary and exit code."""
     from wandb.proto.wandb_internal_pb2 import Record
 
     wandb.teardown()  # only now is the last run's file whole
     found: dict[str, dict[str, Any]] = {}
     for path in folder.glob("wandb/offline-run-*/run-*.wandb"):
-        about: dict[str, Any] = {"history": {}, "summary": {}}
+        about: dict[str, Any] = {"history": [], "summary": {}, "config": {}, "files": path.parent / "files"}
         for payload in payloads(path):
             record = Record.FromString(payload)
             if record.HasField("run"):
                 about["run"] = record.run
+                about["config"] |= named(record.run.config.update)
+            if record.HasField("config"):
+                about["config"] |= named(record.config.update)
             if record.HasField("history"):
-                row = {
-                    item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item
-                }
-                about["history"][record.history.step.num] = row
+                about["history"].append(named(record.history.item))
             if record.HasField("summary"):
-                about["summary"] |= {
-                    item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.summary.update
-                }
+                about["summary"] |= named(record.summary.update)
             if record.HasField("exit"):
                 about["exit"] = record.exit.exit_code
         found[about["run"].run_id] = about
     return found
+
+
+def cells_of(runs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the runs of cells; the others are boards."""
+    return {key: about for key, about in runs.items() if about["run"].run_group != "board"}
+
+
+def series(about: dict[str, Any], name: str) -> list[tuple[int, float]]:
+    """Return step and value of each point of a curve, in the order in which they were logged."""
+    return [(row["trainer/global_step"], row[name]) for row in about["history"] if name in row]
+
+
+def rounded(curve: list[list[float]]) -> list[Any]:
+    """Return a stored curve, whose values are rounded, to compare with what was logged."""
+    return [(step, pytest.approx(loss, abs=5e-7)) for step, loss in curve]
 
 
 def stored(results: Path, key: str) -> dict[str, Any]:
@@ -109,8 +128,9 @@ def stored(results: Path, key: str) -> dict[str, Any]:
         content = json.loads(path.read_text())["content"]
         decoding = content["of"]["decoding"]
         for value in content["values"]:
-            scores[f"test/{value['name']}" + (f"/{decoding['name']}" if decoding else "")] = value["value"]
-    return {"curve": trained["train"]["curve"], "config": trained["config"], "scores": scores}
+            if value["value"] is not None:
+                scores[f"test/{value['name']}" + (f"/{decoding['name']}" if decoding else "")] = value["value"]
+    return {"train": trained["train"], "config": trained["config"], "scores": scores}
 
 
 class TestOffline:
@@ -123,25 +143,42 @@ class TestOffline:
 
     def test_what_it_shows_is_what_is_stored(self, results: Path, folder: Path, matrix: Path) -> None:
         assert stores.contents(results) == expected(matrix)
-        runs = copied(folder)
+        runs = cells_of(copied(folder))
         assert set(runs) == {path.name for path in results.glob("*/*/*")}
         for key, about in runs.items():
             held = stored(results, key)
             run = about["run"]
             assert run.run_group == f"{held['config']['task']}/trime"
             assert run.project == "objective-bench"
-            shown = {item.key: json.loads(item.value_json) for item in run.config.update if item.key != "_wandb"}
+            shown = {name: value for name, value in about["config"].items() if name != "_wandb"}
             assert shown == json.loads(json.dumps(held["config"]))
-            assert {step: row["train/loss"] for step, row in about["history"].items()} == {
-                step: pytest.approx(loss, abs=5e-7) for step, loss in held["curve"]
-            }
+            assert series(about, "train/loss") == rounded(held["train"]["curve"])
             assert {name: value for name, value in about["summary"].items() if name in held["scores"]} == held["scores"]
             assert about["exit"] == 0
+
+    def test_samples_and_boards_are_tables(self, results: Path, folder: Path) -> None:
+        """Each cell with texts has the first of them; the board of both tasks is a run of its own."""
+        runs = copied(folder)
+        cells = cells_of(runs)
+        (key,) = [path.name for path in results.glob("logicnlg/*/*")]
+        (samples,) = (cells[key]["files"] / "media" / "table" / "samples").glob("greedy_*.table.json")
+        content = json.loads(samples.read_text())
+        assert content["columns"] == ["id", "source", "reference", "text"]
+        assert {row[0]: row[3] for row in content["data"]} == stores.texts(results / "logicnlg" / "trime" / key)
+        assert all(row[1] and row[2] for row in content["data"])
+        (board,) = [about for key, about in runs.items() if key not in cells]
+        (table,) = (board["files"] / "media" / "table" / "board").glob("logicnlg.*.table.json")
+        content = json.loads(table.read_text())
+        (row,) = [dict(zip(content["columns"], line, strict=True)) for line in content["data"]]
+        assert row["method"] == "trime"
+        assert "sample" in row["watermark"]
+        assert row["bleu-1"] == stored(results, key)["scores"]["test/bleu-1/greedy"]
 
     def test_it_takes_nothing_else_along(self, results: Path, folder: Path) -> None:
         """No environment, command line, packages, machine, console output or code."""
         files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
-        assert {path.suffix for path in files} == {".wandb", ".log"}
+        tables = [path for path in files if path.parent.parent.name == "table"]
+        assert {path.suffix for path in files if path not in tables} == {".wandb", ".log"}
         assert not [path for path in files if SECRET.encode() in path.read_bytes()]
         for about in (b"--preset", sys.executable.encode(), platform.platform().encode()):
             assert not [path for path in files if path.suffix == ".wandb" and about in path.read_bytes()]
@@ -157,20 +194,27 @@ class TestOffline:
         monkeypatch.setenv("WANDB_MODE", "offline")
         monkeypatch.setattr(workers, "run_group", in_this_process)
         asked = stores.arguments(
-            folder / "results", "--wandb", "--stall-timeout", "600", task="ambiguous_template", method="trime"
+            folder / "results",
+            *("--logger", "wandb", "--stall-timeout", "600"),
+            task="ambiguous_template",
+            method="trime",
+            sets=("trainer.validate=1",),
         )
         ended = bench(*asked)
         assert (ended.code, warnings(ended)) == (0, [])
-        ((key, about),) = copied(folder).items()
-        assert {step: row["train/loss"] for step, row in about["history"].items()} == {
-            step: pytest.approx(loss, abs=5e-7) for step, loss in stored(folder / "results", key)["curve"]
-        }
-        assert len(about["history"]) > 0
+        ((key, about),) = cells_of(copied(folder)).items()
+        held = stored(folder / "results", key)["train"]
+        assert series(about, "train/loss") == rounded(held["curve"])
+        for name in ("loss", "ppl"):
+            found = [(step, columns[name]) for step, columns in held["validation"]]
+            assert series(about, f"validation/{name}") == found
+        assert len(held["curve"]) > 0
+        assert len(held["validation"]) > 0
         assert about["exit"] == 0
 
     def test_more_rows_go_to_the_same_run(self, bench: Bench, results: Path, folder: Path) -> None:
         key = next(results.glob("logicnlg/trime/*")).name
-        more = stores.arguments(results, "--wandb", "--decode", "topk=3", task="logicnlg", method="trime")
+        more = stores.arguments(results, "--logger", "wandb", "--decode", "topk=3", task="logicnlg", method="trime")
         assert bench(*more).code == 0
         assert len(list(folder.glob(f"wandb/*-{key}*"))) == 2
 
@@ -179,10 +223,10 @@ class TestOffline:
     ) -> None:
         """Both have the key of the cell, and numbers of the same names."""
         monkeypatch.setenv("WANDB_MODE", "offline")
-        asked = stores.arguments(folder / "results", "--wandb", task="logicnlg", method="mle,mle.decoupled")
+        asked = stores.arguments(folder / "results", "--logger", "wandb", task="logicnlg", method="mle,mle.decoupled")
         assert bench(*asked).code == 0
         (cell,) = (folder / "results").glob("logicnlg/mle/*")
-        runs = copied(folder)
+        runs = cells_of(copied(folder))
         assert set(runs) == {cell.name, f"{cell.name}-mle.decoupled"}
         names = [{n for n in about["summary"] if n.startswith("test/bleu-1/")} for about in runs.values()]
         assert sorted(names, key=str) == [{"test/bleu-1/decoupled:greedy"}, {"test/bleu-1/greedy"}]
@@ -203,7 +247,7 @@ class TestFailures:
         ended = bench(*arguments(folder / "results"))
         assert ended.code == 0
         assert warnings(ended) == [
-            "warning: Weights & Biases is off for this run (RuntimeError: the service is down); results are not touched"
+            "warning: logger 'wandb' is off for this run (RuntimeError: the service is down); results are not touched"
         ]
         assert stores.contents(folder / "results") == expected(matrix)
 
@@ -259,7 +303,7 @@ class TestFailures:
             monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
             if not silent:
                 server.close()
-            for place, more in (("without", []), ("with", ["--wandb"])):
+            for place, more in (("without", []), ("with", ["--logger", "wandb"])):
                 began = time.monotonic()
                 command = stores.arguments(folder / place, *more, task="ambiguous_template", method="trime")
                 subprocess.run([sys.executable, "-m", "bench", *command], check=True, capture_output=True)
@@ -268,11 +312,18 @@ class TestFailures:
         assert stores.contents(folder / "with") == stores.contents(folder / "without")
 
     def test_a_failed_cell_is_a_failed_run(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In the project that the environment names; a run that somebody else has open goes on."""
         monkeypatch.setenv("WANDB_MODE", "offline")
+        monkeypatch.setenv("WANDB_PROJECT", "mine")
         method = "tests.e2e.methods:Raises"
-        ended = bench(*stores.arguments(folder / "results", "--wandb", task="ambiguous_template", method=method))
-        assert ended.code == 1
-        assert [about["exit"] for about in copied(folder).values()] == [1]
+        somebodys = wandb.init(id="somebodys", settings=wandb.Settings(silent=True))
+        given = stores.arguments(folder / "results", "--logger", "wandb", task="ambiguous_template", method=method)
+        assert bench(*given).code == 1
+        assert wandb.run is somebodys
+        somebodys.finish()
+        runs = copied(folder)
+        assert runs.pop("somebodys")["history"] == []
+        assert [(about["exit"], about["run"].project) for about in runs.values()] == [(1, "mine")]
 
 
 def test_its_waiting_time_is_bounded() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import bench
 from bench.board.board import Board
-from bench.board.frames import LONG
+from bench.board.frames import LONG, table_of_means
 from bench.errors import MissingError, UsageError
 from tests.leaderboards.handmade import scored, trained
 from tests.shipped import ROOT
@@ -99,6 +99,40 @@ def test_what_is_shown_says_what_it_is_worth(board: Board) -> None:
     assert "not comparable with published numbers: train data: proxy" in repr(board)
     html = board._repr_html_()
     assert html.count("Not comparable with published numbers") == len(board.content["tables"])
+
+
+def test_a_notebook_names_the_cells_that_failed(board: Board) -> None:
+    failed = Board(board._store, board._leaderboards, failed={"xsum · mle": "<b>no</b> data"})
+    shown = failed.filter(method="mle")._repr_html_()
+    assert shown.endswith("<p>failed: xsum · mle: &lt;b&gt;no&lt;/b&gt; data</p>\n")
+    assert "failed" not in board._repr_html_()
+
+
+def test_without_pandas_there_are_no_frames_and_all_else(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    kept = board.filter(task="logicnlg", method=["mle", "histalign"])
+    for frame in (
+        kept.to_pandas,
+        lambda: kept.to_pandas("wide"),
+        kept.curves,
+        lambda: kept.compare("histalign", "mle"),
+    ):
+        with pytest.raises(MissingError, match=r"frames need pandas, .*; pip install pandas"):
+            frame()
+    assert "histalign" in repr(kept)
+    assert "histalign" in kept._repr_html_()
+    assert "histalign" in str(kept.plot("intervals", metric="bleu-3"))
+
+
+def test_a_table_of_means_has_the_numbers_of_the_board(board: Board) -> None:
+    for table in board.content["tables"]:
+        columns, rows = table_of_means(table)
+        for row, line in zip(table["methods"], rows, strict=True):
+            named = dict(zip(columns, line, strict=True))
+            assert (named["method"], named["watermark"]) == (row["method"], table["watermark"])
+            for column in (column["name"] for column in table["columns"]):
+                value = row["values"].get(column, {"mean": None, "half": None})
+                assert (named[column], named[f"{column} half"]) == (value["mean"], value["half"])
 
 
 @pytest.mark.parametrize(

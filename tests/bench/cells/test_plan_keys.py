@@ -176,7 +176,7 @@ def test_decodings_of_a_task_that_generates_nothing_change_nothing():
 
 
 @pytest.mark.parametrize("others", [{"devices": 2}, {"accumulate": 3}, {"threads": 4}, {"results": "elsewhere"},
-                                    {"wandb": True}, {"wandb_project": "x"}])  # fmt: skip
+                                    {"loggers": ("csv", "wandb")}, {"log_dir": "x"}])  # fmt: skip
 @pytest.mark.parametrize("task", [AMBIGUOUS, TABLES])
 def test_how_and_where_it_runs_changes_no_key(others, task):
     assert keys(task=task) == keys(task=task, **others)

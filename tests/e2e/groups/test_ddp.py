@@ -250,12 +250,15 @@ class TestCommandLine:
         assert stores.contents(both[2]) == held
 
     @pytest.mark.slow
-    def test_real_processes_are_one_run_of_wandb(self, run: Run, log: Path, tmp_path: Path) -> None:
-        more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path)}
+    def test_real_processes_are_one_run_of_each_logger(self, run: Run, log: Path, tmp_path: Path) -> None:
+        """One of the cell, and one of the board."""
+        more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path), "WANDB_DATA_DIR": str(tmp_path / "staged")}
         arguments = stores.arguments(tmp_path / "results", task="logicnlg", method="trime")
-        assert run([*arguments, "--devices", "2", "--wandb"], **more) == 0, children.read(log)
+        arguments += ["--devices", "2", "--logger", "wandb,csv", "--log-dir", str(tmp_path / "logs")]
+        assert run(arguments, **more) == 0, children.read(log)
         assert "warning" not in children.read(log)
-        assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 1
+        assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 2
+        assert len(list(tmp_path.glob("logs/csv/logicnlg/trime/*/version_*/metrics.csv"))) == 1
 
 
 def assert_same_cell(alone: Path, together: Path) -> None:

@@ -1,0 +1,44 @@
+"""Logged: the board of a run as tables on its loggers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.board.frames import table_of_means
+from bench.cells.loggers.logged_run import LoggedRun
+from bench.cells.loggers.logs import logs_of
+from bench.config.arguments import RunArguments
+from bench.leaderboards.leaderboards import Leaderboards
+from bench.leaderboards.render.board import board
+
+__all__ = ["BOARD", "log_board"]
+
+BOARD = "board"
+"""The group and the label of the run that holds a board; its id is the hash of the numbers."""
+
+
+def log_board(
+    leaderboards: Leaderboards, arguments: RunArguments, off: Collection[str], warn: Callable[[str], None]
+) -> None:
+    """Log a table for each leaderboard: means, halves of intervals over seeds, marks and watermark.
+
+    Args:
+        leaderboards: of a run.
+        arguments: of the run, which name its loggers.
+        off: loggers that have failed before; they are left out.
+        warn: told when a logger fails.
+    """
+    asked = tuple(name for name in arguments.loggers if name not in off)
+    if not asked:
+        return
+    tables: dict[str, tuple[list[str], list[list[Any]]]] = {}
+    for table in board(leaderboards)["tables"]:
+        tables[f"{BOARD}/{table['id']}"] = table_of_means(table)
+    config = {"preset": arguments.preset, "tables": list(tables)}
+    run = LoggedRun(id=f"{BOARD}-{key_of(tables)}", label=BOARD, group=BOARD, config=config)
+    with logs_of(replace(arguments, loggers=asked), warn).run(lambda: run) as opened:
+        for name, (columns, rows) in tables.items():
+            opened.table(name, columns, rows)

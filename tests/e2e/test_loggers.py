@@ -1,0 +1,235 @@
+"""Loggers are views: what they show is what is stored, and whatever they do no result feels it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.cells.loggers import LOGGERS
+from bench.cells.loggers.logs import Logs
+from tests.conftest import Ended
+from tests.e2e import own_loggers, stores
+from tests.e2e.own_loggers import Kept
+
+Bench = Callable[..., Ended]
+OWN = "tests.e2e.own_loggers"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, where loggers write by default."""
+    monkeypatch.chdir(tmp_path)
+    Kept.made.clear()
+    return tmp_path
+
+
+def arguments(results: Path, logger: str, *more: str, task: str = "logicnlg", **how: Any) -> list[str]:
+    """The command line of one cell."""
+    return stores.arguments(results, "--logger", logger, *more, task=task, method="trime", **how)
+
+
+def expected(matrix: Path, task: str) -> dict[str, bytes]:
+    """What the same cell holds without a logger."""
+    return {name: content for name, content in stores.contents(matrix).items() if name.startswith(f"{task}/trime/")}
+
+
+def warnings(ended: Ended) -> list[str]:
+    return [line for line in ended.err.splitlines() if line.startswith("warning:")]
+
+
+def stored(results: Path) -> tuple[Path, dict[str, Any]]:
+    """The folder of the only cell, and its record."""
+    (path,) = results.glob("*/*/*/trained.json")
+    return path.parent, json.loads(path.read_text())["content"]
+
+
+def points(rows: list[dict[str, str]], name: str) -> list[tuple[int, float]]:
+    """Step and value of each point of a curve in a table."""
+    return [(int(row["step"]), float(row[name])) for row in rows if row[name]]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+VALIDATED = ("trainer.validate=1", "trainer.steps=4")
+
+
+def test_csv_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder: Path) -> None:
+    results = folder / "results"
+    ended = bench(*arguments(results, "csv", sets=VALIDATED))
+    assert (ended.code, warnings(ended)) == (0, [])
+    cell, record = stored(results)
+    logged = folder / "logs" / "csv" / "logicnlg" / "trime" / cell.name / "version_0"
+    metrics = read(logged / "metrics.csv")
+    assert points(metrics, "train/loss") == [
+        (step, pytest.approx(loss, abs=5e-7)) for step, loss in record["train"]["curve"]
+    ]
+    steps = [int(row["step"]) for row in metrics]
+    assert steps == sorted(steps)  # a validation is logged when it happens
+    validated = record["train"]["validation"]
+    assert len(validated) >= 2
+    for name in ("loss", "ppl"):
+        assert points(metrics, f"validation/{name}") == [(step, columns[name]) for step, columns in validated]
+    scores = {}
+    for path in cell.glob("scores-*"):
+        content = json.loads(path.read_text())["content"]
+        for value in content["values"]:
+            if content["of"]["decoding"] and value["value"] is not None:
+                scores[f"test/{value['name']}/greedy"] = value["value"]
+    assert len(scores) > 3
+    assert {name: points(metrics, name) for name in scores} == {name: [(4, value)] for name, value in scores.items()}
+    assert yaml.safe_load((logged / "hparams.yaml").read_text()) == record["config"]
+    samples = read(logged / "samples" / "greedy.csv")
+    assert {row["id"]: row["text"] for row in samples} == stores.texts(cell)
+    assert all(row["source"] and row["reference"] for row in samples)
+    (board,) = (folder / "logs" / "csv" / "board").glob("board-*/version_0/board/logicnlg.*.csv")
+    (row,) = read(board)
+    assert row["method"] == "trime"
+    assert "sample" in row["watermark"]
+    assert float(row["bleu-1"]) == scores["test/bleu-1/greedy"]
+
+
+def test_a_cell_that_is_evaluated_again_has_another_version(bench: Bench, folder: Path) -> None:
+    """What was logged before stays; a run that has nothing to do logs nothing but its board."""
+    results = folder / "results"
+    for more in ([], ["--decode", "topk=3"], []):
+        assert bench(*arguments(results, "csv", *more)).code == 0
+    cell, _ = stored(results)
+    runs = folder / "logs" / "csv" / "logicnlg" / "trime" / cell.name
+    assert sorted(path.name for path in runs.iterdir()) == ["version_0", "version_1"]
+    assert (runs / "version_0" / "samples" / "greedy.csv").exists()
+    assert (runs / "version_1" / "samples" / "topk=3.csv").exists()
+    assert "train/loss" in read(runs / "version_0" / "metrics.csv")[0]
+    assert "train/loss" not in read(runs / "version_1" / "metrics.csv")[0]
+
+
+def test_tensorboard_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder: Path) -> None:
+    pytest.importorskip("tensorboard", reason="tensorboard is no dependency of ours")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def opened(path: Path) -> EventAccumulator:
+        found = EventAccumulator(str(path))
+        found.Reload()
+        return found
+
+    results = folder / "results"
+    ended = bench(*arguments(results, "tensorboard", sets=VALIDATED))
+    assert (ended.code, warnings(ended)) == (0, [])
+    cell, record = stored(results)
+    events = opened(folder / "logs" / "tensorboard" / "logicnlg" / "trime" / cell.name / "version_0")
+    curve = [(event.step, event.value) for event in events.Scalars("train/loss")]
+    assert curve == [(step, pytest.approx(loss, rel=1e-6)) for step, loss in record["train"]["curve"]]
+    validation = [(event.step, event.value) for event in events.Scalars("validation/loss")]
+    assert validation == [
+        (step, pytest.approx(columns["loss"], rel=1e-6)) for step, columns in record["train"]["validation"]
+    ]
+    assert "test/bleu-1/greedy" in events.Tags()["scalars"]
+    (samples,) = [tag for tag in events.Tags()["tensors"] if tag.startswith("samples/greedy")]
+    (text,) = events.Tensors(samples)[0].tensor_proto.string_val
+    assert len(text.decode().splitlines()) == 2 + len(stores.texts(cell))
+    (place,) = (folder / "logs" / "tensorboard" / "board").glob("board-*/version_0")
+    assert [tag for tag in opened(place).Tags()["tensors"] if tag.startswith("board/logicnlg")]
+
+
+def test_a_package_that_is_not_installed_is_named(
+    bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on without the logger."""
+    for name in ("_TENSORBOARD_AVAILABLE", "_TENSORBOARDX_AVAILABLE"):
+        monkeypatch.setattr(f"lightning.fabric.loggers.tensorboard.{name}", False)
+    ended = bench(*arguments(folder / "results", "tensorboard"))
+    assert ended.code == 0
+    (warning,) = warnings(ended)
+    assert warning.startswith("warning: logger 'tensorboard' is off for this run (ModuleNotFoundError: ")
+    assert "; pip install tensorboard)" in warning
+    assert stores.contents(folder / "results") == expected(matrix, "logicnlg")
+
+
+FAILURES = [("Raises", where) for where in ("__init__", "log_hyperparams", "log_metrics", "log_table", "finalize")]
+FAILURES += [("Exits", "__init__"), ("Exits", "log_metrics")]
+
+
+@pytest.mark.parametrize(("kind", "where"), FAILURES)
+def test_a_logger_that_fails_loses_nothing(
+    bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, kind: str, where: str
+) -> None:
+    """One warning, the same results, and the other logger has all."""
+    monkeypatch.setenv("FAILS_IN", where)
+    ended = bench(*arguments(folder / "results", f"{OWN}:{kind},{OWN}:Kept"))
+    assert ended.code == 0
+    why = {"Raises": "RuntimeError: the disk is gone", "Exits": "SystemExit: no key"}[kind]
+    assert warnings(ended) == [f"warning: logger '{OWN}:{kind}' is off for this run ({why}); results are not touched"]
+    assert stores.contents(folder / "results") == expected(matrix, "logicnlg")
+    whole = [logger for logger in Kept.made if type(logger) is Kept]
+    assert [logger.status for logger in whole] == ["success", "success"]  # of the cell, and of the board
+
+
+def test_a_logger_that_draws_random_numbers_changes_none_of_ours(bench: Bench, folder: Path, matrix: Path) -> None:
+    ended = bench(*arguments(folder / "results", f"{OWN}:Draws,{OWN}:Kept"))
+    assert (ended.code, warnings(ended)) == (0, [])
+    assert stores.contents(folder / "results") == expected(matrix, "logicnlg")
+    drawing, kept = Kept.made[:2]
+    assert [values for _, values in drawing.metrics] == [values for _, values in kept.metrics]
+    cell, record = stored(folder / "results")
+    assert (kept.save_to, kept.run) == (str(Path("logs", "Kept")), f"logicnlg/trime/{cell.name}")
+    assert kept.config == record["config"]
+    assert list(kept.tables) == ["samples/greedy"]
+
+
+def test_what_makes_no_logger_is_said(bench: Bench, folder: Path) -> None:
+    ended = bench(*arguments(folder / "results", f"{OWN}:no_logger", task="ambiguous_template"))
+    assert ended.code == 0
+    (warning,) = warnings(ended)
+    assert f"expected a Lightning Logger, and '{OWN}:no_logger' made str" in warning
+
+
+def test_a_training_that_begins_again_logs_no_step_twice() -> None:
+    """As after too little memory; what its record holds beside is added."""
+    logs = Logs([], Path("logs"), pytest.fail)
+    with logs.run(pytest.fail) as opened:
+        kept = opened.loggers["kept"] = Kept("logs", "run")
+        for step in (1, 2, 1, 2, 3):
+            opened.train(step, {"loss": float(step)})
+        opened.validation(2, {"loss": 2.0})
+        opened.curves({"curve": [[3, 3.0], [4, 4.0]], "validation": [[2, {"loss": 2.0}], [4, {"loss": 4.0}]]})
+    assert [values["train/loss"] for _, values in kept.metrics if "train/loss" in values] == [1.0, 2.0, 3.0, 4.0]
+    assert [step for step, values in kept.metrics if "validation/loss" in values] == [2, 4]
+    assert kept.status == "success"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("tensorbord", 2, "no logger 'tensorbord'; did you mean 'tensorboard'"),
+        (f"{OWN}:Kep", 2, "has no 'Kep'; did you mean 'Kept'"),
+        ("nowhere.at.all:Kept", 3, "cannot import 'nowhere.at.all'"),
+    ],
+)
+def test_names_are_refused_before_anything_is_run(bench: Bench, folder: Path, name: str, code: int, says: str) -> None:
+    ended = bench(*arguments(folder / "results", name))
+    assert (ended.code, says in ended.err) == (code, True), ended.err
+    assert not (folder / "results").exists()
+
+
+def test_a_failed_cell_is_told_to_its_loggers(bench: Bench, folder: Path) -> None:
+    asked = stores.arguments(
+        folder / "results", "--logger", f"{OWN}:Kept", task="ambiguous_template", method="tests.e2e.methods:Raises"
+    )
+    assert bench(*asked).code == 1
+    assert [logger.status for logger in own_loggers.Kept.made] == ["failed"]
+
+
+def test_the_classes_are_lightnings_own() -> None:
+    """Each built-in logger is a class of Lightning's."""
+    from lightning.pytorch import loggers
+
+    for name, kind in {"wandb": "WandbLogger", "tensorboard": "TensorBoardLogger", "csv": "CSVLogger"}.items():
+        assert issubclass(LOGGERS[name].load(), getattr(loggers, kind))
