@@ -129,12 +129,14 @@ def claims() -> str:
 
 def survivals() -> str:
     """Return the table of what `make chaos` has measured."""
-    lines = ["| what happens | goal | measured |", "|---|---|---|"]
+    from bench.leaderboards.render.markdown_table import markdown_table
+
+    rows = []
     for name, part in json.loads(MEASURED.read_text(encoding="utf-8")).items():
         if name == "precision":  # a difference of numbers, not a fault
             continue
-        lines += [f"| {line['what']} | {line['goal']} | {line['measured']} |" for line in part["lines"]]
-    return "\n" + "\n".join(lines) + "\n\n"
+        rows += [[line["what"], line["goal"], line["measured"]] for line in part["lines"]]
+    return "\n" + "\n".join(markdown_table(["what happens", "goal", "measured"], rows)) + "\n\n"
 
 
 def on_a_gpu() -> str:
