@@ -37,7 +37,8 @@ def rate_lines(stored: StoredLadder) -> list[str]:
     for method in stored.ladder.methods:
         rates = [number(of_rung.get(method)) for of_rung in stored.rates.values()]
         rows.append([escaped(method), *rates])
-    return ["## Learning rates that were picked", "", *markdown_table(["", *map(escaped, stored.rates)], rows, texts=1), ""]
+    table = markdown_table(["", *map(escaped, stored.rates)], rows, texts=1)
+    return ["## Learning rates that were picked", "", *table, ""]
 
 
 def write_report(stored: StoredLadder, results: Path, path: Path) -> Path:
