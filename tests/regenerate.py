@@ -5,6 +5,7 @@
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
+    python -m tests.regenerate catalogue             docs/catalogue and docs/api alone, of the code
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -190,6 +191,11 @@ def main() -> None:
         from tests.models.backbones import families
 
         families.PAGE.write_text(families.page(), encoding="utf-8")
+        return
+    if sys.argv[1:2] == ["catalogue"]:
+        from tests.catalogue import pages
+
+        pages.write_pages()
         return
     if sys.argv[1:2] == ["costs"]:
         from tests.bench.cost import kept
