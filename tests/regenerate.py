@@ -1,6 +1,6 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
-    python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
+    python -m tests.regenerate                       README, leaderboards/index.html and claims.md, and catalogue
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
@@ -185,6 +185,8 @@ def opened(text: str) -> tuple[str, dict[str, Any]]:
 
 def main() -> None:
     """Do what the command line says."""
+    from tests.catalogue.pages import write_pages
+
     os.environ["COLUMNS"] = COLUMNS
     os.chdir(ROOT)
     if sys.argv[1:2] == ["families"]:
@@ -193,9 +195,7 @@ def main() -> None:
         families.PAGE.write_text(families.page(), encoding="utf-8")
         return
     if sys.argv[1:2] == ["catalogue"]:
-        from tests.catalogue import pages
-
-        pages.write_pages()
+        write_pages()
         return
     if sys.argv[1:2] == ["costs"]:
         from tests.bench.cost import kept
@@ -215,6 +215,7 @@ def main() -> None:
     CLAIMS.write_text(claims(), encoding="utf-8")
     if CURVES.exists():
         write_article()
+    write_pages()  # verdicts are on the pages of methods
 
 
 if __name__ == "__main__":

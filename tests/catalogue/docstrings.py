@@ -18,7 +18,11 @@ SECTIONS = ("Args:", "Returns:", "Yields:", "Raises:")
 ITEM = re.compile(r"(\*{0,2}\w[\w.]*(?:, \w+)*): (.*)")
 """The first line about one argument or error; several may share it."""
 CODE = re.compile(r"(`[^`]*`)")
-MARKUP = re.compile(r"([\\*\[\]$]|(?<!\w)_|_(?!\w))")
+MARKUP = re.compile(r"([\\*\[\]]|(?<!\w)_|_(?!\w))")
+ENTITIES = {"&": "&amp;", "<": "&lt;", "$": "&#36;"}
+"""What a backslash does not keep from being markup."""
+IN_CODE = {**ENTITIES, **{character: f"&#{ord(character)};" for character in "|*_[]"}}
+"""The same in HTML code within a table."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ def prose(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return MARKUP.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return MARKUP.sub(r"\\\1", text.translate(str.maketrans(ENTITIES)))
 
 
 def sentence(text: str, source: str = "") -> str:
@@ -141,8 +145,21 @@ def sentence(text: str, source: str = "") -> str:
 
 
 def cell(markdown: str) -> str:
-    """Return Markdown as the cell of a table: one line, no bars."""
-    return " ".join(markdown.split()).replace("|", "\\|")
+    r"""Return Markdown as the cell of a table: one line, no bars.
+
+    Code with a bar is HTML: some readers want a backslash before the bar, and others show it.
+
+    >>> cell("a|b of `c|d_e`")
+    'a\\|b of <code>c&#124;d&#95;e</code>'
+    """
+    parts = CODE.split(" ".join(markdown.split()))
+    return "".join(_code_cell(part) if part.startswith("`") else part.replace("|", "\\|") for part in parts)
+
+
+def _code_cell(markdown: str) -> str:
+    if "|" not in markdown:
+        return markdown
+    return f"<code>{markdown.strip('`').translate(str.maketrans(IN_CODE))}</code>"
 
 
 def code(text: object) -> str:
