@@ -66,7 +66,7 @@ def _objective_rows(kind: type[Any]) -> Iterator[list[str]]:
         yield ["token counts", "read from the training targets"]
     if not kind.batch_invariant:
         yield ["batches", "the loss of a row depends on which rows share its micro-batch"]
-    if not kind.training_free:
+    if not kind.training_free and kind.settings.get("trainer.steps") != 0:
         yield ["a search tunes", ", ".join(f"{code(name)} {prose(one.text)}" for name, one in kind.space.items())]
 
 

@@ -56,8 +56,8 @@ def _table(entries: Mapping[str, MethodEntry]) -> list[str]:
         kind = entry.load()
         hooks = ", ".join(hook[0] for hook in hook_rows(kind))
         shown = link(code(name), method_page(name), PAGE)
-        controls = ", ".join(map(code, entry.controls))
-        rows.append([shown, cell(prose(entry.summary)), entry.paper, hooks, controls, SOURCES[entry.source]])
+        controls, read_in = ", ".join(map(code, entry.controls)), "" if entry.baseline else SOURCES[entry.source]
+        rows.append([shown, cell(prose(entry.summary)), entry.paper, hooks, controls, read_in])
     return markdown_table(["method", "what it is", "source", "hooks", "controls", "equations read in"], rows)
 
 
@@ -68,7 +68,7 @@ def _page(name: str, entry: MethodEntry) -> Iterator[str]:
     yield from class_lines(kind, 2)
     yield from ["## At a glance", "", *markdown_table(["", ""], [*_entry_rows(entry, kind), *fact_rows(kind)]), ""]
     for line in one_gradient_lines(name):
-        yield from [f"{prose(line)}.", ""]
+        yield from [sentence(line), ""]
     yield from _variants(name, entry)
     yield from _controls(name, entry)
     yield from _section("Claims", ["claim", "where", "verdict"], evidence.claim_rows(name), _claims_text(name))
@@ -80,7 +80,7 @@ def _page(name: str, entry: MethodEntry) -> Iterator[str]:
 
 
 def _entry_rows(entry: MethodEntry, kind: type[Any]) -> Iterator[list[str]]:
-    if kind.equations:
+    if kind.equations and not entry.baseline:
         yield ["equations were read in", SOURCES[entry.source]]
     if entry.tuned_by:
         yield ["untuned without a search over", code(entry.tuned_by)]
