@@ -139,7 +139,7 @@ def _letters(name: str) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the nearest known name, or the list of names when none is near.
+    """Return `"; did you mean 'x'?"` for the nearest known name, or the list of names when none is near.
 
     >>> did_you_mean("logicnl", ["logicnlg", "xsum"])
     "; did you mean 'logicnlg'?"

@@ -36,6 +36,10 @@ class AdaDec(Seq2Seq):
 
     name: ClassVar[str] = "adadec"
     paper: ClassVar[str] = "Peng et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t)",
+        r"W = U\, \mathrm{diag}(\lambda)\, V, \quad \lambda = C a",
+    )
     settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "adapt"}
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 

@@ -28,6 +28,10 @@ class AdaDecAttExp(Seq2Seq):
 
     name: ClassVar[str] = "adadec_attexp"
     paper: ClassVar[str] = "Peng et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t)",
+        r"W = U\, \mathrm{diag}(\lambda)\, V, \quad \lambda = C a",
+    )
     settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "both"}
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 

@@ -28,6 +28,11 @@ class AttExp(Seq2Seq):
 
     name: ClassVar[str] = "attexp"
     paper: ClassVar[str] = "Peng et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t)",
+        r"p(w) = p_{\text{gen}}\, \mathrm{softmax}(z)_w + (1 - p_{\text{gen}}) \sum_{i:\, s_i = w} a_i",
+        r"s \text{ the tokens of source and exemplar, } a \text{ the attention to them}",
+    )
     settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "attend"}
     defaults: ClassVar[Mapping[str, Any]] = {"backbone.exemplar_width": 64}  # the paper's are in the tasks' recipes
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})

@@ -13,6 +13,7 @@ class Baseline(ABC):
 
     name: ClassVar[str]
     paper: ClassVar[str]
+    equations: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 

@@ -36,6 +36,9 @@ class Bigram(Objective):
 
     name: ClassVar[str] = "bigram"
     paper: ClassVar[str] = "Witten and Bell 1991"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"p(w \mid v) = \frac{c(v, w) + T(v)\, p(w)}{\sum_u \left(c(v, u) + T(v)\, p(u)\right)}",
+    )
     uses_token_counts: bool = True
 
     counts: Tensor  # [V] of each token as a training target

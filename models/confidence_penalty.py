@@ -34,6 +34,7 @@ class ConfidencePenalty(Objective):
 
     name: ClassVar[str] = "confidence_penalty"
     paper: ClassVar[str] = "Pereyra et al. 2017"
+    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = -\log p(x_t) - \beta H(p), \quad H(p) = -\sum_w p(w) \log p(w)",)
     version: ClassVar[int] = 1
     space: ClassVar[Space] = {**LEARNING_RATE, "method.beta": LogUniform(0.03, 2)}
 

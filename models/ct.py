@@ -52,6 +52,10 @@ class CT(Objective):
 
     name: ClassVar[str] = "ct"
     paper: ClassVar[str] = "Jiang et al. 2022"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t) + \log\left(1 + \sum_{c \in S_t} e^{z_c - z_{x_t}}\right)",
+        r"S_t = \{x_{t-M}, \dots, x_{t-1}\} \setminus \{x_t\}",
+    )
     version: ClassVar[int] = 1
 
     def __init__(

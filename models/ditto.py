@@ -58,6 +58,9 @@ class Ditto(Objective):
 
     name: ClassVar[str] = "ditto"
     paper: ClassVar[str] = "Xu et al. 2022"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell = -\sum_{n \ge 2} \sum_l \log\left(1 - |p(x_{n,l}) - \lambda\, \mathrm{sg}(p(x_{n-1,l}))|\right)",
+    )
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     min_target_tokens: ClassVar[int] = 8

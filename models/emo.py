@@ -52,6 +52,11 @@ class EMO(Objective):
 
     name: ClassVar[str] = "emo"
     paper: ClassVar[str] = "Ren et al. 2024"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = \frac{1}{2} \left(-\log p(x_t) + r\, d\right)",
+        r"d = \sum_i p(i) \left(1 - \cos(e_i, e_{x_t})\right)",
+        r"r = \mathrm{sg}\left(\frac{-\log p(x_t)}{d}\right)",
+    )
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
 

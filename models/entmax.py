@@ -40,6 +40,7 @@ class Entmax(Objective):
 
     name: ClassVar[str] = "entmax"
     paper: ClassVar[str] = "Peters et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = p^\top z - z_{x_t} + H(p), \quad p = \mathrm{entmax}_\alpha(z)",)
     version: ClassVar[int] = 1
     runs_on_copying: ClassVar[bool] = False
 

@@ -81,6 +81,12 @@ class F2Softmax(Objective):
 
     name: ClassVar[str] = "f2softmax"
     paper: ClassVar[str] = "Choi et al. 2020"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"p(x \mid h) = p_1(c_x \mid h)\, p_2(x \mid c_x, h)",
+        r"\ell_t = -\log p_1(c_{x_t} \mid h) - \log p_2(x_t \mid c_{x_t}, h)",
+        r"p_1(c \mid h) = \frac{e^{h^\top u_c}}{\sum_k e^{h^\top u_k}}",
+        r"p_2(x \mid c, h) = \frac{e^{h^\top o_x}}{\sum_{v \in c} e^{h^\top o_v}}",
+    )
     uses_token_counts: bool = True
     runs_on_copying: ClassVar[bool] = False
     revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full

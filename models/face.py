@@ -33,14 +33,12 @@ class FACE(Objective):
     Source: Jiang et al. 2019, FACE: output or ground-truth frequency, pre-weight or post-weight. Baseline of F2-Softmax
     (Choi et al. 2020, section 4.1.3), which takes OPR and fine-tunes an MLE model with it (B.2).
 
-    ====== =============================== ===========================================================
-    form   frequency of                    weight
-    ====== =============================== ===========================================================
-    `opr`  most probable tokens            1 - freq(target) / max freq, scaled to a mean of 1 over V
-    `opo`  most probable tokens            1 + max(0, freq(most probable) - freq(target)) / all
-    `gpr`  targets                         as `opr`
-    `gpo`  targets                         as `opo`
-    ====== =============================== ===========================================================
+    | form | frequency of | weight |
+    |---|---|---|
+    | `opr` | most probable tokens | 1 - freq(target) / max freq, scaled to a mean of 1 over V |
+    | `opo` | most probable tokens | 1 + max(0, freq(most probable) - freq(target)) / all |
+    | `gpr` | targets | as `opr` |
+    | `gpo` | targets | as `opo` |
 
     The most probable token is that of the softmax with the true past given. Counts never decay; before anything is
     counted every weight is 1. The most frequent token has weight 0 in `opr` and `gpr`.
@@ -49,15 +47,11 @@ class FACE(Objective):
     the loss of a row does not depend on its batch. The released code counts the current batch first, which costs a
     second pass over the head and makes the loss depend on the batch:
 
-    ========== ================ ============================ ================================================
-    variant    counts           of a row                     end of text
-    ========== ================ ============================ ================================================
-    `paper`    previous steps   all positions with a target  not counted, or short texts would unlearn to end
-    `released` this batch too   up to the first end; a       not counted
-                                leading start is left out
-    `f2_code`  this batch too   all positions with a target; counted
-                                predicted padding left out
-    ========== ================ ============================ ================================================
+    | variant | counts | of a row | end of text |
+    |---|---|---|---|
+    | `paper` | previous steps | all positions with a target | not counted, or short texts would unlearn to end |
+    | `released` | this batch too | up to the first end; a leading start is left out | not counted |
+    | `f2_code` | this batch too | all positions with a target; predicted padding left out | counted |
 
     Two things of the released codes are not here. They also count predictions at padding (`released`: of rows that have
     not ended), and F2-Softmax's code divides the loss by all positions, padding included. Here a position without a
@@ -73,6 +67,12 @@ class FACE(Objective):
 
     name: ClassVar[str] = "face"
     paper: ClassVar[str] = "Jiang et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -w_t \log p(x_t)",
+        r"\text{pre:}\quad w_t \propto 1 - \frac{\mathrm{freq}(x_t)}{\max_v \mathrm{freq}(v)}",
+        r"\text{post:}\quad w_t = 1 + \frac{\max(0, \mathrm{freq}(v_t) - \mathrm{freq}(x_t))}{\sum_v \mathrm{freq}(v)}",
+        r"v_t \text{ the most probable token}",
+    )
     parent: ClassVar[str] = "mle"
 
     frequency: Tensor  # [V] int64, counts of all steps so far; stored in checkpoints, the same on all ranks

@@ -46,6 +46,11 @@ class GEM(Objective):
 
     name: ClassVar[str] = "gem"
     paper: ClassVar[str] = "Li et al. 2025"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\sum_w q(w)\, a(w) \left(\log p(x_t) - \log p(w)\right)",
+        r"q = \mathrm{sg}(\mathrm{softmax}(z / \beta))",
+        r"a(w) = 1 \text{ (linear)}, \quad a(w) = \mathrm{sg}(\sigma(s\, (z_w - z_{x_t}))) \text{ (log-sigmoid)}",
+    )
     version: ClassVar[int] = 1
 
     def __init__(

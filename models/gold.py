@@ -57,6 +57,12 @@ class GOLD(Objective):
 
     name: ClassVar[str] = "gold"
     paper: ClassVar[str] = "Pang and He 2021"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -w_t Q_t \log p(x_t)",
+        r"w_t = \mathrm{sg}(\max(p(x_t), \text{floor})), \quad Q_t = \sum_k \gamma^k r_{t+k}",
+        r"\text{s:}\quad r_t = \max(p_{\text{MLE}}(x_t), \text{least})",
+        r"\text{p:}\quad r_t = \max(\log p_{\text{MLE}}(x_t) - \text{baseline}, \text{least})",
+    )
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     second: ClassVar[str] = "mle"

@@ -51,17 +51,16 @@ class HistAlign(Objective):
 
     Where paper and released code differ, `variant` chooses; these three options may override it:
 
-    ========== ====================================== ===================================================
-    option     `paper`                                `released`
-    ========== ====================================== ===================================================
-    base       `mle`: l_xe of eq. 6                   `trime`: with the released comparison of labels
-    reduction  `pair_mean`, see below                 `authors`: mean over the pairs of each rank offset,
-                                                      then mean (decoder-only) or sum (encoder-decoder)
-    rank_scope `cache`: ranks over readable entries   `sequence`: ranks also count unreadable positions
-    ========== ====================================== ===================================================
+    | option | `paper` | `released` |
+    |---|---|---|
+    | base | `mle`: l_xe of eq. 6 | `trime`: with the released comparison of labels |
+    | reduction | `pair_mean`, see below | `authors`: means of the pairs of each rank offset, added as below |
+    | rank_scope | `cache`: ranks over readable entries | `sequence`: ranks also count unreadable positions |
 
-    `reduction="sum"` is eq. 5 to the letter. It was measured at 20 to 500,000 times the cross-entropy, so the alpha and
-    margin of the paper cannot have been meant for it. `pair_mean` takes the mean over a position's pairs instead.
+    `authors` takes the mean over the pairs of each rank offset, and of these the mean on decoder-only models and the
+    sum on encoder-decoders. `reduction="sum"` is eq. 5 to the letter. It was measured at 20 to 500,000 times the
+    cross-entropy, so the alpha and margin of the paper cannot have been meant for it. `pair_mean` takes the mean over a
+    position's pairs instead.
 
     Args:
         backbone: any.
@@ -71,6 +70,12 @@ class HistAlign(Objective):
 
     name: ClassVar[str] = "histalign"
     paper: ClassVar[str] = "Wan et al. 2023"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"P(w) \propto e^{z_w} + \sum_{i:\, m_i = w} e^{\mathrm{sim}(h, h_i)}",
+        r"\ell_{\text{cont}} = \sum_{i \in \mathcal{P}} \sum_{j \notin \mathcal{P},\, r_j > r_i} "
+        r"\max\left(0, \mathrm{sim}(h, h_j) - \mathrm{sim}(h, h_i) + (r_j - r_i) \lambda\right)",
+        r"\ell = \ell_{\text{base}} + \alpha \ell_{\text{cont}}",
+    )
     space: ClassVar[Space] = {  # the values of appendix A, the margin's as a range
         **LEARNING_RATE,
         "method.alpha": Choices(0.5, 1.0),

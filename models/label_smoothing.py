@@ -41,6 +41,10 @@ class LabelSmoothing(Objective):
 
     name: ClassVar[str] = "label_smoothing"
     paper: ClassVar[str] = "Szegedy et al. 2016"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\sum_w q(w) \log p(w)",
+        r"q(w) = (1 - \varepsilon)\, [w = x_t] + \varepsilon\, u(w)",
+    )
     version: ClassVar[int] = 1
     space: ClassVar[Space] = {**LEARNING_RATE, "method.eps": LogUniform(0.01, 0.3)}
 

@@ -56,6 +56,9 @@ class LossTruncation(Objective):
 
     name: ClassVar[str] = "loss_truncation"
     paper: ClassVar[str] = "Kang and Hashimoto 2020"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell = \sum_{r:\, m(r) < \text{cut}} -\log p(r), \quad m(r) = \frac{1}{|r|} \sum_{t \in r} -\log p(x_t)",
+    )
     version: ClassVar[int] = 1
     two_passes: ClassVar[bool] = True
 

@@ -21,6 +21,7 @@ class MLE(Objective):
 
     name: ClassVar[str] = "mle"
     paper: ClassVar[str] = "maximum likelihood"
+    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = -\log p(x_t) = \log \sum_w e^{z_w} - z_{x_t}",)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]."""

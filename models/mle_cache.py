@@ -25,6 +25,10 @@ class MLECache(Interpolated):
 
     name: ClassVar[str] = "mle.cache"
     paper: ClassVar[str] = "Grave et al. 2017"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"P(w) = (1 - \lambda)\, p(w) + \lambda\, q(w)",
+        r"q(w) \propto \sum_{i:\, m_i = w} e^{\theta\, h^\top h_i}",
+    )
     version: ClassVar[int] = 1
     sharpnesses: ClassVar[tuple[float, ...]] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 

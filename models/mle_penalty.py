@@ -29,6 +29,10 @@ class MLEPenalty(Decoded):
 
     name: ClassVar[str] = "mle.penalty"
     paper: ClassVar[str] = "Keskar et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\mathrm{score}(w) = \theta \log p(w) \text{ for a token that was written before}",
+        r"\mathrm{score}(w) = \log p(w) \text{ for any other}",
+    )
     version: ClassVar[int] = 1
     choices: ClassVar[tuple[float, ...]] = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5)
 

@@ -31,6 +31,7 @@ class MLETempered(Objective):
 
     name: ClassVar[str] = "mle.tempered"
     paper: ClassVar[str] = "a control of Li et al. 2025"
+    equations: ClassVar[tuple[str, ...]] = (r"P = \mathrm{softmax}(\beta z)",)
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     training_free: ClassVar[bool] = True

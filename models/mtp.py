@@ -48,6 +48,7 @@ class MTP(MLE):
 
     name: ClassVar[str] = "mtp"
     paper: ClassVar[str] = "Gloeckle et al. 2024"
+    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = \sum_{i=1}^{n} -\log P_i(x_{t+i} \mid x_1, \dots, x_t)",)
     version: ClassVar[int] = 1
     runs_on_copying: ClassVar[bool] = False
 

@@ -51,6 +51,10 @@ class ScaleGrad(Objective):
 
     name: ClassVar[str] = "scalegrad"
     paper: ClassVar[str] = "Lin et al. 2021"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log \tilde{p}(x_t), \quad \tilde{p}(w) = \frac{g(w)\, p(w)}{\sum_v g(v)\, p(v)}",
+        r"g(w) = \gamma \text{ for a novel token, } 1 \text{ for a seen one}",
+    )
     version: ClassVar[int] = 1
 
     def __init__(

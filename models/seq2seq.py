@@ -26,6 +26,10 @@ class Seq2Seq(Objective):
 
     name: ClassVar[str] = "seq2seq"
     paper: ClassVar[str] = "Peng et al. 2019"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t)",
+        r"p(w) = p_{\text{gen}}\, \mathrm{softmax}(z)_w + (1 - p_{\text{gen}}) \sum_{i:\, s_i = w} a_i",
+    )
     own_backbone: ClassVar[str] = "bilstm"
     settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "none"}
 

@@ -49,6 +49,10 @@ class SimCTG(Objective):
 
     name: ClassVar[str] = "simctg"
     paper: ClassVar[str] = "Su et al. 2022"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"L = L_{\text{MLE}} + L_{\text{CL}}",
+        r"L_{\text{CL}} = \frac{1}{n (n - 1)} \sum_{i \ne j} \max(0, \rho - 1 + \cos(h_i, h_j))",
+    )
     version: ClassVar[int] = 1
 
     def __init__(

@@ -69,6 +69,12 @@ class TaiLr(Objective):
 
     name: ClassVar[str] = "tailr"
     paper: ClassVar[str] = "Ji et al. 2023"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\mathrm{sg}(w_t) \log p_t, \quad p_t = p(x_t)",
+        r"\text{tailr:}\quad w_t = \max\left(\frac{p_t}{\gamma + (1 - \gamma)\, p_t}, \text{floor}\right)",
+        r"\text{mixce:}\quad w_t = \eta + (1 - \eta)\, p_t",
+        r"\text{power:}\quad \ell_t = \frac{1 - p_t^k}{k}",
+    )
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
 

@@ -37,6 +37,10 @@ class TRIME(Objective):
 
     name: ClassVar[str] = "trime"
     paper: ClassVar[str] = "Zhong et al. 2022"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"P(w) \propto e^{z_w} + \sum_{i:\, m_i = w} e^{\mathrm{sim}(h, h_i)}",
+        r"\ell_t = -\log P(x_t)",
+    )
 
     def __init__(self, backbone: Backbone, *, variant: Literal["paper", "released"] = "paper") -> None:
         super().__init__(backbone)

@@ -48,14 +48,11 @@ class ULSeq(Objective):
     Continuations are written without gradient and with a cache; one pass then scores them. Both are without dropout. An
     end token ends a continuation and does not belong to it. Rows that repeat nothing are not scored.
 
-    ==================== ==================================== ====================================================
-    on running text      `paper`                              `released`
-    ==================== ==================================== ====================================================
-    prompts              one for each row, at a drawn place   as many of the row's first pieces of 50 tokens as it
-                                                              has stretches of 150 tokens, at least one
-    last n-gram          counts                               is left out
-    p that rounds to 1   gradient p at the token's logit      no gradient (1 - p is cut off at 1e-20)
-    ==================== ==================================== ====================================================
+    | on running text | `paper` | `released` |
+    |---|---|---|
+    | prompts | one for each row, at a drawn place | the row's first 50-token pieces, one for each 150, at least one |
+    | last n-gram | counts | is left out |
+    | p that rounds to 1 | gradient p at the token's logit | no gradient (1 - p is cut off at 1e-20) |
 
     F2-Softmax's version of the released code takes pieces of the first row of a batch only, and leaves dropout off for
     good after its first sequence step; neither is here. Of a text shorter than prompt and continuation a third is the
@@ -73,6 +70,9 @@ class ULSeq(Objective):
 
     name: ClassVar[str] = "ul_seq"
     paper: ClassVar[str] = "Welleck et al. 2020"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell(y) = \frac{1}{|y|} \sum_{t \in R(y)} -\log(1 - p(y_t)), \quad R(y) \text{ where tokens are repeated}",
+    )
     parent: ClassVar[str] = "mle"
     min_target_tokens: ClassVar[int] = 8
 

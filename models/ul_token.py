@@ -58,6 +58,10 @@ class ULToken(Objective):
 
     name: ClassVar[str] = "ul_token"
     paper: ClassVar[str] = "Welleck et al. 2020"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell_t = -\log p(x_t) - \alpha \sum_{c \in C_t} \log(1 - p(c))",
+        r"C_t = \{x_1, \dots, x_{t-1}\} \setminus \{x_t\}",
+    )
 
     def __init__(
         self,

@@ -41,6 +41,9 @@ class ULTokenSeq(Objective):
 
     name: ClassVar[str] = "ul_token_seq"
     paper: ClassVar[str] = "Welleck et al. 2020"
+    equations: ClassVar[tuple[str, ...]] = (
+        r"\ell = \ell_{\text{UL-seq}} \text{ with probability } m, \text{ else } \ell_{\text{UL-token}}",
+    )
     parent: ClassVar[str] = "ul_token"
     min_target_tokens: ClassVar[int] = 8
 

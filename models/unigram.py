@@ -26,6 +26,7 @@ class Unigram(Objective):
 
     name: ClassVar[str] = "unigram"
     paper: ClassVar[str] = "a trivial control"
+    equations: ClassVar[tuple[str, ...]] = (r"p(w) = \frac{c(w) + 1}{N + V}",)
     uses_token_counts: bool = True
     settings: ClassVar[Mapping[str, Any]] = {"trainer.steps": 0, "trainer.epochs": 0}
 

@@ -1,10 +1,11 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
-    python -m tests.regenerate                       README's shown output, leaderboards/index.html and claims.md
+    python -m tests.regenerate                       README, leaderboards/index.html and claims.md, and catalogue
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
+    python -m tests.regenerate catalogue             docs/catalogue and docs/api alone, of the code
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -129,12 +130,14 @@ def claims() -> str:
 
 def survivals() -> str:
     """Return the table of what `make chaos` has measured."""
-    lines = ["| what happens | goal | measured |", "|---|---|---|"]
+    from bench.leaderboards.render.markdown_table import markdown_table
+
+    rows = []
     for name, part in json.loads(MEASURED.read_text(encoding="utf-8")).items():
         if name == "precision":  # a difference of numbers, not a fault
             continue
-        lines += [f"| {line['what']} | {line['goal']} | {line['measured']} |" for line in part["lines"]]
-    return "\n" + "\n".join(lines) + "\n\n"
+        rows += [[line["what"], line["goal"], line["measured"]] for line in part["lines"]]
+    return "\n" + "\n".join(markdown_table(["what happens", "goal", "measured"], rows)) + "\n\n"
 
 
 def on_a_gpu() -> str:
@@ -182,12 +185,17 @@ def opened(text: str) -> tuple[str, dict[str, Any]]:
 
 def main() -> None:
     """Do what the command line says."""
+    from tests.catalogue.pages import write_pages
+
     os.environ["COLUMNS"] = COLUMNS
     os.chdir(ROOT)
     if sys.argv[1:2] == ["families"]:
         from tests.models.backbones import families
 
         families.PAGE.write_text(families.page(), encoding="utf-8")
+        return
+    if sys.argv[1:2] == ["catalogue"]:
+        write_pages()
         return
     if sys.argv[1:2] == ["costs"]:
         from tests.bench.cost import kept
@@ -207,6 +215,7 @@ def main() -> None:
     CLAIMS.write_text(claims(), encoding="utf-8")
     if CURVES.exists():
         write_article()
+    write_pages()  # verdicts are on the pages of methods
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from bench.base.files import write_atomic
 from bench.board.ladder_drawing import draw_ladder
 from bench.ladder.files import forecast_paths
 from bench.ladder.reading import StoredLadder
-from bench.leaderboards.ladder.cells import markdown_table, number
+from bench.leaderboards.ladder.cells import number
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.report import markdown
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["report_text", "write_report"]
 
@@ -37,7 +37,8 @@ def rate_lines(stored: StoredLadder) -> list[str]:
     for method in stored.ladder.methods:
         rates = [number(of_rung.get(method)) for of_rung in stored.rates.values()]
         rows.append([escaped(method), *rates])
-    return ["## Learning rates that were picked", "", *markdown_table(["", *map(escaped, stored.rates)], rows), ""]
+    table = markdown_table(["", *map(escaped, stored.rates)], rows, texts=1)
+    return ["## Learning rates that were picked", "", *table, ""]
 
 
 def write_report(stored: StoredLadder, results: Path, path: Path) -> Path:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bench.leaderboards.claim.claim_files import Claim
 from bench.leaderboards.claim.counts import check_states, check_summary, counted, share_stopped, summary
 from bench.leaderboards.claim.lines import check_line, evidence_lines, paper_line, sweep_lines, verdict_line
 from bench.leaderboards.claim.verdicts import KINDS, Paper
+from bench.leaderboards.render.markdown_table import markdown_table
 
-__all__ = ["markdown", "terminal"]
+__all__ = ["claim_cells", "markdown", "terminal"]
 
 EXPLAINED = (
     "A claim is the paper's own sentence or cell; an effect is positive in its direction. Intervals are over seeds, by "
@@ -63,11 +65,12 @@ def _markdown_paper(paper: Paper) -> str:
     lines += [f"\n*On {_escaped(on)}*" for on in _boards(paper)]
     if paper.file.rebuttal:
         lines += ["", f"**Rebuttal.** {_escaped(paper.file.rebuttal)}"]
-    lines += ["", "| claim | where | the paper | verdict | evidence |", "|---|---|---|---|---|"]
+    rows = []
     for verdict in paper.verdicts:
         claim = verdict.claim
         evidence = "; ".join(evidence_lines(verdict))
-        lines.append(_row([claim.says, claim.paper, paper_line(claim), f"**{verdict_line(verdict)}**", evidence]))
+        rows.append([*claim_cells(claim), *_row([paper_line(claim), f"**{verdict_line(verdict)}**", evidence])])
+    lines += ["", *markdown_table(["claim", "where", "the paper", "verdict", "evidence"], rows)]
     if paper.file.untested:
         lines += ["", "Not for a small run:", ""]
     lines += [f"- {untested.says} ({untested.paper}): {untested.why}" for untested in paper.file.untested]
@@ -84,18 +87,24 @@ def _markdown_checks(paper: Paper) -> Iterable[str]:
     for check in paper.checks:
         yield f"- {_escaped(check_line(check))}"
         if sweep_lines(check):
-            yield from ["", "  ```", *(f"  {line}" for line in sweep_lines(check)), "  ```"]
+            yield from ["", "  ``", *(f"  {line}" for line in sweep_lines(check)), "  ``"]
 
 
 def _markdown_counts(papers: Sequence[Paper]) -> str:
     head, *rows = counted(papers)
-    lines = ["### Counts", "", _row(head), "|---" * len(head) + "|", *map(_row, rows), "", f"{_stopped(papers)}.", ""]
+    table = markdown_table(_row(head), map(_row, rows))
+    lines = ["### Counts", "", *table, "", f"{_stopped(papers)}.", ""]
     lines += [f"- {kind}: {meaning}" for kind, meaning in KINDS.items()]
     return "\n".join(lines)
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_escaped, cells))} |"
+def claim_cells(claim: Claim) -> list[str]:
+    """Return the first two cells of a claim's line, which no other claim has."""
+    return _row([claim.says, claim.paper])
+
+
+def _row(cells: Iterable[str]) -> list[str]:
+    return [_escaped(cell) for cell in cells]
 
 
 def _escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from bench.base.outward import plain
 from bench.leaderboards.human.results import Difference, HumanResults, Pair, Votes
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table
 from bench.leaderboards.render.grid import number
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.statistics.significance import ALPHA
 
 __all__ = ["HumanTable", "markdown", "tables", "terminal"]
@@ -78,15 +79,9 @@ def markdown(results: HumanResults) -> str:
     """Return the tables as Markdown."""
     parts = []
     for table in tables(results):
-        rule = "|---|" + "---:|" * (len(table.headings) - 1)
-        head, *body = [f"| {' | '.join(map(_escaped, row))} |" for row in (table.headings, *table.rows)]
-        parts.append("\n".join([f"### {_escaped(table.title)}", "", head, rule, *body, ""]))
-    return "\n".join(parts) + "".join(f"\n*{_escaped(remark)}*\n" for remark in remarks(results))
-
-
-def _escaped(text: str) -> str:
-    """Return a text without control characters in which Markdown finds no markup."""
-    return "".join("\\" + character if character in "\\|<>[]*_`" else character for character in plain(text))
+        head, *rows = [[escaped(cell) for cell in row] for row in (table.headings, *table.rows)]
+        parts.append("\n".join([f"### {escaped(table.title)}", "", *markdown_table(head, rows, texts=1), ""]))
+    return "\n".join(parts) + "".join(f"\n*{escaped(remark)}*\n" for remark in remarks(results))
 
 
 # A pair of methods ------------------------------------------------------------------------------------------------

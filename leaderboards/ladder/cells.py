@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 
 from bench.leaderboards.ladder.decisions import Regret
 from bench.leaderboards.ladder.pairs import PairEffect
@@ -13,7 +12,6 @@ __all__ = [
     "NONE",
     "effect_cell",
     "interval_cell",
-    "markdown_table",
     "mean_cell",
     "number",
     "regret_cell",
@@ -101,14 +99,3 @@ def regret_cell(regret: Regret | None) -> str:
     if regret.in_seeds is None:
         return number(regret.value)
     return f"{number(regret.value)} ({number(regret.in_seeds)} sd)"
-
-
-def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table: first column to the left, numbers to the right.
-
-    Args:
-        heading: of each column.
-        rows: cells, escaped by whoever makes them.
-    """
-    lines = [f"| {' | '.join(heading)} |", f"|---|{'---:|' * (len(heading) - 1)}"]
-    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.errors import UsageError
-from bench.leaderboards.ladder.cells import NONE, interval_cell, markdown_table, number, share, signed
+from bench.leaderboards.ladder.cells import NONE, interval_cell, number, share, signed
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_scores import ForecastScore, Outcome, outcomes_of, scores_of
 from bench.leaderboards.ladder.prediction import Prediction
 from bench.leaderboards.ladder.scores import Ladder
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.statistics.intervals import Interval
 
 __all__ = ["forecast_lines"]
@@ -51,7 +51,7 @@ def _one(ladder: Ladder, forecast: Forecast) -> Iterator[str]:
     if claims:
         rows = [_claim_row(prediction, outcomes.get(prediction)) for prediction in claims]
         heading = ["claim", "probability", "expected, 80 %", "came out"]
-        yield from [*markdown_table(heading, rows), ""]
+        yield from [*markdown_table(heading, rows, texts=1), ""]
 
 
 def _scores(scores: Sequence[ForecastScore]) -> list[str]:
@@ -64,7 +64,7 @@ def _scores(scores: Sequence[ForecastScore]) -> list[str]:
         if score.missing:
             count += f" of {score.predictions + score.missing}"
         rows.append([name, count, number(score.brier), number(score.naive), share(score.gain), share(score.coverage)])
-    return [*markdown_table(["", "predictions", "Brier", "naive", "gain", "within 80 %"], rows), ""]
+    return [*markdown_table(["", "predictions", "Brier", "naive", "gain", "within 80 %"], rows, texts=1), ""]
 
 
 def _claim_row(prediction: Prediction, outcome: Outcome | None) -> list[str]:

@@ -9,7 +9,6 @@ from bench.leaderboards.ladder.cells import (
     NONE,
     effect_cell,
     interval_cell,
-    markdown_table,
     mean_cell,
     number,
     regret_cell,
@@ -28,7 +27,7 @@ from bench.leaderboards.ladder.transfer import (
     transfer_cards,
     without_control,
 )
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.statistics.intervals import seed_mean
 
 __all__ = ["markdown"]
@@ -102,7 +101,7 @@ def _rungs(ladder: Ladder) -> list[str]:
         trained = [f"{rung.epochs:.3g}", number(rung.tokens_per_parameter)]
         rows.append([escaped(rung.name), f"{rung.parameters:,}", *trained, str(len(methods)), some])
     heading = ["rung", "parameters without embeddings", "epochs", "tokens/parameter", "methods", "seeds"]
-    return [*markdown_table(heading, rows), ""]
+    return [*markdown_table(heading, rows, texts=1), ""]
 
 
 def _scores(ladder: Ladder) -> Iterator[str]:
@@ -117,7 +116,7 @@ def _scores(ladder: Ladder) -> Iterator[str]:
                 cells.append(mean_cell(seed_mean(values)) if values else NONE)
             rows.append([escaped(method), *cells])
         heading = [escaped(_directed(ladder, metric)), *_names(ladder)]
-        yield from [*markdown_table(heading, rows), ""]
+        yield from [*markdown_table(heading, rows, texts=1), ""]
 
 
 def _directed(ladder: Ladder, metric: str) -> str:
@@ -140,7 +139,7 @@ def _decisions(decisions: Sequence[Decisions]) -> Iterator[str]:
         for found in decisions:
             if (found.lower, found.upper) == (lower, upper):
                 rows.append([escaped(found.metric), *_decision_cells(found)])
-        yield from [*markdown_table([f"{escaped(lower)} → {escaped(upper)}", *heading], rows), ""]
+        yield from [*markdown_table([f"{escaped(lower)} → {escaped(upper)}", *heading], rows, texts=1), ""]
 
 
 def _decision_cells(found: Decisions) -> list[str]:
@@ -162,7 +161,7 @@ def _signal(ladder: Ladder) -> Iterator[str]:
     for metric in ladder.metrics:
         ratios = [number(signal_to_noise(rung, metric)) for rung in ladder.rungs]
         rows.append([escaped(metric), *ratios])
-    yield from [*markdown_table(["metric", *_names(ladder)], rows), ""]
+    yield from [*markdown_table(["metric", *_names(ladder)], rows, texts=1), ""]
 
 
 def _predictors(predictors: Sequence[Predictors]) -> Iterator[str]:
@@ -172,7 +171,7 @@ def _predictors(predictors: Sequence[Predictors]) -> Iterator[str]:
         rungs = f"{escaped(found.lower)} → {escaped(found.upper)}"
         best = f"{escaped(found.best)} {share(found.accuracy[found.best])}"
         rows.append([escaped(found.target), rungs, best, share(found.own)])
-    yield from [*markdown_table(["metric above", "rungs", "best below", "itself below"], rows), ""]
+    yield from [*markdown_table(["metric above", "rungs", "best below", "itself below"], rows, texts=1), ""]
 
 
 def _cards(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
@@ -186,7 +185,7 @@ def _cards(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
         rows = [[_compared(ladder, card.question), *_card_cells(card)] for card in of_metric]
         if rows:
             heading = [escaped(_directed(ladder, metric)), *_names(ladder), "tenfold", "with size"]
-            yield from [*markdown_table(heading, rows), ""]
+            yield from [*markdown_table(heading, rows, texts=1), ""]
 
 
 def _compared(ladder: Ladder, question: Question) -> str:
@@ -215,7 +214,7 @@ def _claims(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
     for card in cards:
         named = f"{escaped(card.question.claim)}, {escaped(_directed(ladder, card.question.metric))}"
         rows.append([named, *_card_cells(card)])
-    yield from ["", *markdown_table(["claim", *_names(ladder), "tenfold", "with size"], rows), ""]
+    yield from ["", *markdown_table(["claim", *_names(ladder), "tenfold", "with size"], rows, texts=1), ""]
 
 
 def _claim_line(card: TransferCard) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 
 from bench.leaderboards.quality_diversity.comparison import CLAIMED, COMPARED, FrontDifference, Share
 from bench.leaderboards.quality_diversity.curves import Axes, axis_name
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.section import Objective, Section
+from bench.leaderboards.render.markdown_table import markdown_table
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import FEWEST
 from bench.leaderboards.statistics.share import EXPLAINED
@@ -70,17 +72,15 @@ def _section(section: Section) -> Iterable[str]:
     yield from map(_conclusion, compared)
     yield from _lacking(section)
     yield from ["", f"### What a decoder gives for free, of the gain under `{REFERENCE}`", ""]
-    yield from _table(["objective", "beside", "at equal", "gain in", "gain", "share of decoders", "says"])
-    for objective in compared:
-        yield from (_row(_share_cells(objective, share)) for share in objective.shares)
+    shares = [(objective, share) for objective in compared for share in objective.shares]
+    heading = ["objective", "beside", "at equal", "gain in", "gain", "share of decoders", "says"]
+    yield from markdown_table(heading, starmap(_share_cells, shares))
     yield from ["", "### The same of each family of decoders alone", ""]
-    yield from _table(["objective", "gain in", *FAMILIES])
-    for objective in compared:
-        yield from (_row(_family_cells(objective, share)) for share in objective.shares)
+    yield from markdown_table(["objective", "gain in", *FAMILIES], starmap(_family_cells, shares))
     yield from ["", "### Fronts of all decoders", ""]
-    yield from _table(["objective", "beside", *(f"{axis_name(axes.column)} at equal {axes.at}" for axes in COMPARED)])
-    for objective in compared:
-        yield _row([objective.method, objective.baseline, *map(_front_cell, objective.fronts)])
+    fronts = [f"{axis_name(axes.column)} at equal {axes.at}" for axes in COMPARED]
+    rows = [[objective.method, objective.baseline, *map(_front_cell, objective.fronts)] for objective in compared]
+    yield from markdown_table(["objective", "beside", *fronts], rows)
     yield from ["", f"### Settings on the front of {_named(CLAIMED[0])}", ""]
     yield from _fronts(section)
 
@@ -148,21 +148,22 @@ def _front_cell(front: FrontDifference) -> str:
 
 def _fronts(section: Section) -> Iterable[str]:
     """Yield which settings are on the front of every compared model."""
-    yield from _table(["objective", "its front", "beside", "the front beside it"])
+    rows = []
     for objective in section.objectives:
         if objective.why:
             continue
         pair = objective.pairs[CLAIMED[0]]
         fronts = [", ".join(side.front) for side in (pair.ours, pair.theirs)]
-        yield _row([objective.method, fronts[0], objective.baseline, fronts[1]])
+        rows.append([objective.method, fronts[0], objective.baseline, fronts[1]])
+    yield from markdown_table(["objective", "its front", "beside", "the front beside it"], rows)
 
 
 def _settings() -> Iterable[str]:
     """Yield the decoders."""
-    yield from ["## Decoders", ""]
-    yield from _table(["family", "settings"])
+    rows = []
     for family, settings in FAMILIES.items():
-        yield _row([family, ", ".join(f"`{setting}`" for setting in settings)])
+        rows.append([family, ", ".join(f"`{setting}`" for setting in settings)])
+    yield from ["## Decoders", "", *markdown_table(["family", "settings"], rows)]
 
 
 def _percent(share: Interval) -> str:
@@ -173,12 +174,3 @@ def _percent(share: Interval) -> str:
 
 def _named(axes: Axes) -> str:
     return f"{axes.column} and {axes.at}"
-
-
-def _table(names: Sequence[str]) -> Iterable[str]:
-    yield _row(names)
-    yield "|" + "---|" * len(names)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

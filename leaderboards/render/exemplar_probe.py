@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.leaderboards.figures.exemplar_probe import MEASURES, ExemplarProbe, measures
 from bench.leaderboards.render.figures import columns
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["probe_content", "probe_markdown", "probe_text"]
 
@@ -96,6 +96,5 @@ def probe_markdown(probe: ExemplarProbe, ours: Written, reasons: Mapping[str, st
 
 
 def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    heading, *rest = [[escaped(cell) for cell in line] for line in lines]
-    table = [heading, ["---"] * len(heading), *rest]
-    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+    heading, *rows = [[escaped(cell) for cell in line] for line in lines]
+    return "\n".join(markdown_table(heading, rows))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.leaderboards.figures.filled import FilledFigure, FilledPoint
 from bench.leaderboards.render.grid import number
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["figure_content", "figure_markdown", "figure_text"]
 
@@ -108,8 +108,7 @@ def remarks_of(filled: FilledFigure) -> list[str]:
 def figure_markdown(filled: FilledFigure) -> str:
     """Return a figure as Markdown."""
     heading, *lines = [[escaped(cell) for cell in line] for line in lines_of(filled)]
-    table = [heading, ["---"] * len(heading), *lines]
-    rows = "\n".join(f"| {' | '.join(line)} |" for line in table)
+    rows = "\n".join(markdown_table(heading, lines))
     remarks = "\n".join(f"- {escaped(remark)}" for remark in remarks_of(filled))
     figure = filled.figure
     return f"### {figure.address}: {figure.title}\n\n{figure.about}\n\n{rows}\n\n{remarks}\n"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.remarks import under_table
 
-__all__ = ["escaped", "markdown"]
-
-SPECIAL = "\\|<>[]*_`"
+__all__ = ["markdown"]
 
 
 def markdown(leaderboards: Leaderboards) -> str:
@@ -21,23 +19,10 @@ def markdown(leaderboards: Leaderboards) -> str:
     return "\n".join(parts)
 
 
-def escaped(text: str) -> str:
-    r"""Return a text that stands for itself.
-
-    >>> print(escaped("a|b"))
-    a\|b
-    """
-    return "".join("\\" + c if c in SPECIAL else c for c in plain(text))
-
-
 def _table(grid: Grid) -> str:
     head = [escaped(heading) for heading in grid.headings]
-    rules = ["---", "---", *["---:"] * (len(head) - 2)]
-    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(rules)}|"]
-    for line in grid.lines:
-        cells = [_label(line), *map(_cell, line.shown(grid.table.columns))]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = [[_label(line), *map(_cell, line.shown(grid.table.columns))] for line in grid.lines]
+    return "\n".join(markdown_table(head, rows, texts=2))
 
 
 def _label(line: Line) -> str:

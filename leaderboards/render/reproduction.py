@@ -27,7 +27,7 @@ from bench.leaderboards.published.reproduction import (
     Reproduction,
 )
 from bench.leaderboards.render.grid import number
-from bench.leaderboards.render.markdown import escaped
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
 
 SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
@@ -220,15 +220,11 @@ def markdown(reproductions: Sequence[Reproduction]) -> str:
     parts = []
     for reproduction in reproductions:
         columns = reproduction.table.columns
-        table = [_row(["", "", *columns]), "|---|---|" + "---:|" * len(columns)]
-        table += [_row([label, *cells]) for label, cells in lines(reproduction)]
+        rows = [[escaped(label), *map(escaped, cells)] for label, cells in lines(reproduction)]
+        table = markdown_table(["", "", *map(escaped, columns)], rows, texts=2)
         notes = "".join(f"- {escaped(remark)}\n" for remark in remarks(reproduction))
         parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", notes]))
     return "\n".join(parts)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(escaped, cells))} |"
 
 
 def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:

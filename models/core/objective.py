@@ -1,6 +1,6 @@
 """Objective: the base of every method. A method is a next-token distribution, a loss and, rarely, a model.
 
-The smallest new method fills one hook::
+The smallest new method fills one hook:
 
     class Focal(Objective):
         name = "focal"
@@ -93,6 +93,7 @@ class Objective(Trainable):
 
     name: ClassVar[str]
     paper: ClassVar[str]
+    equations: ClassVar[tuple[str, ...]] = ()  # LaTeX of its loss or distribution, a displayed line each
     version: ClassVar[int] = 2
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
     fields: ClassVar[frozenset[str]] = frozenset()

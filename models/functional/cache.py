@@ -34,17 +34,17 @@ __all__ = [
 
 
 def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
-    """Dot product over the square root of the width: HistAlign section 3.2, the ``sim`` of eq. 3 and eq. 5.
+    """Dot product over the square root of the width: HistAlign section 3.2, the `sim` of eq. 3 and eq. 5.
 
-    On CUDA, ``torch.set_float32_matmul_precision("high")`` lowers this product too (TF32); leave it at "highest" for
+    On CUDA, `torch.set_float32_matmul_precision("high")` lowers this product too (TF32); leave it at "highest" for
     training with a ranking term.
 
     Args:
-        hidden: ``[..., P, D]`` states that ask, any floating dtype.
-        memory: ``[..., M, D]`` states that were remembered.
+        hidden: `[..., P, D]` states that ask, any floating dtype.
+        memory: `[..., M, D]` states that were remembered.
 
     Returns:
-        ``[..., P, M]`` in fp32, or fp64 when an input is fp64.
+        `[..., P, M]` in fp32, or fp64 when an input is fp64.
 
     >>> scaled_similarity(torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.tensor([[3.0, 1.0, 0.0, 0.0]]))
     tensor([[3.]])
@@ -62,13 +62,13 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
     the entry of another token is far more similar.
 
     Args:
-        similarity: ``[n, M]`` scaled similarities.
-        memory_tokens: ``[n, M]`` int64 token of each entry.
-        readable: ``[n, M]`` bool, the entries that the row may read.
+        similarity: `[n, M]` scaled similarities.
+        memory_tokens: `[n, M]` int64 token of each entry.
+        readable: `[n, M]` bool, the entries that the row may read.
         vocabulary_size: V.
 
     Returns:
-        ``[n, V]`` log-sum-exp of the similarities of each token's entries; -inf for a token the row cannot read.
+        `[n, V]` log-sum-exp of the similarities of each token's entries; -inf for a token the row cannot read.
 
     >>> tokens, readable = torch.tensor([[2, 0, 2]]), torch.tensor([[True, False, True]])
     >>> cache_scores(torch.tensor([[0.0, 9.0, 0.0]]), tokens, readable, 3)
@@ -83,7 +83,7 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
 def _of_tokens(
     similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int
 ) -> tuple[Tensor, Tensor]:
-    """Largest similarity of each token's entries, and the sum of their exponentials beside it, ``[n, V]`` each.
+    """Largest similarity of each token's entries, and the sum of their exponentials beside it, `[n, V]` each.
 
     Arguments as for `cache_scores`; similarities that cannot be read are -inf.
     """
@@ -98,13 +98,13 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     """Log of HistAlign eq. 3 over the whole vocabulary; each row's probabilities sum to one.
 
     Args:
-        logits: ``[n, V]`` scores of the output head, normalised or not as eq. 3 is to weigh them.
-        similarity: ``[n, M]`` scaled similarities.
-        memory_tokens: ``[n, M]`` int64 token of each entry.
-        readable: ``[n, M]`` bool, the entries that the row may read.
+        logits: `[n, V]` scores of the output head, normalised or not as eq. 3 is to weigh them.
+        similarity: `[n, M]` scaled similarities.
+        memory_tokens: `[n, M]` int64 token of each entry.
+        readable: `[n, M]` bool, the entries that the row may read.
 
     Returns:
-        ``[n, V]`` log-probabilities; ``log_softmax(logits)`` for a row that can read nothing.
+        `[n, V]` log-probabilities; `log_softmax(logits)` for a row that can read nothing.
 
     >>> tokens = torch.tensor([[2, 0, 2]])
     >>> cache_log_probs(torch.zeros(1, 3), torch.zeros(1, 3), tokens, tokens > 0).exp()
@@ -133,20 +133,20 @@ def cache_nll(
 ) -> Tensor:
     """Negative log of HistAlign eq. 3 at the targets, the terms of TRIME's loss, without a scatter to the vocabulary.
 
-    Equals ``-cache_log_probs(...)`` gathered at the targets; the cache part costs ``[n, M]`` and not ``[n, V]``.
+    Equals `-cache_log_probs(...)` gathered at the targets; the cache part costs `[n, M]` and not `[n, V]`.
 
     Args:
-        logits: ``[n, V]`` scores of the output head.
-        targets: ``[n]`` int64, each in [0, V): the caller leaves out positions that carry no loss.
-        similarity: ``[n, M]`` scaled similarities.
-        memory_tokens: ``[n, M]`` int64 token of each entry.
-        readable: ``[n, M]`` bool, the entries that the row may read.
-        comparable: ``[n, M]`` bool, the entries that may count for the target; the others only enter the normaliser.
+        logits: `[n, V]` scores of the output head.
+        targets: `[n]` int64, each in [0, V): the caller leaves out positions that carry no loss.
+        similarity: `[n, M]` scaled similarities.
+        memory_tokens: `[n, M]` int64 token of each entry.
+        readable: `[n, M]` bool, the entries that the row may read.
+        comparable: `[n, M]` bool, the entries that may count for the target; the others only enter the normaliser.
             None is eq. 3. The released TRIME and HistAlign code compares labels after masking them with -100, which
-            is ``comparable`` = "the entry's token is a label"; with labels on the last token only nothing is left.
+            is `comparable` = "the entry's token is a label"; with labels on the last token only nothing is left.
 
     Returns:
-        ``[n]`` negative log-likelihoods in nats.
+        `[n]` negative log-likelihoods in nats.
 
     >>> zeros, tokens = torch.zeros(1, 3), torch.tensor([[2, 0, 2]])
     >>> cache_nll(zeros, torch.tensor([2]), zeros, tokens, tokens > 0).neg().exp()
@@ -169,14 +169,14 @@ def cache_log_sums_(
     """What `cache_nll_of` needs of the cache: log-sum-exp over the entries that are read, and over the positive ones.
 
     Args:
-        similarity: ``[n, M]`` scaled similarities; they are overwritten.
-        readable: ``[n, M]`` bool, the entries that the row may read.
-        entries: ``[n, C]`` int64 entries that may count for the target, each once.
-        positive: ``[n, C]`` bool, which of ``entries`` count.
+        similarity: `[n, M]` scaled similarities; they are overwritten.
+        readable: `[n, M]` bool, the entries that the row may read.
+        entries: `[n, C]` int64 entries that may count for the target, each once.
+        positive: `[n, C]` bool, which of `entries` count.
         known: what this function gave for the same arguments, when only gradients are wanted.
 
     Returns:
-        ``[n]`` over the readable entries and ``[n]`` over the positive ones; -inf, with a gradient of zero, where there
+        `[n]` over the readable entries and `[n]` over the positive ones; -inf, with a gradient of zero, where there
         is none.
 
     >>> entries, readable = torch.tensor([[1, 2]]), torch.tensor([[True, True, False]])
@@ -191,13 +191,13 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
     """`cache_nll` from the two numbers of the head and the two of the cache that it depends on.
 
     Args:
-        lse: ``[n]`` log-sum-exp of the logits.
-        at_target: ``[n]`` logit of the target.
-        of_readable: ``[n]`` log-sum-exp over the entries that are read; -inf where there is none.
-        of_positive: ``[n]`` likewise, over those of them that count for the target.
+        lse: `[n]` log-sum-exp of the logits.
+        at_target: `[n]` logit of the target.
+        of_readable: `[n]` log-sum-exp over the entries that are read; -inf where there is none.
+        of_positive: `[n]` likewise, over those of them that count for the target.
 
     Returns:
-        ``[n]`` negative log-likelihoods in nats.
+        `[n]` negative log-likelihoods in nats.
     """
     dtype = _working_dtype(lse, of_readable)
     head, target = lse.to(dtype), at_target.to(dtype)
@@ -205,7 +205,7 @@ def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positiv
 
 
 def logaddexp(head: Tensor, cache: Tensor) -> Tensor:
-    """``torch.logaddexp``, but with gradient zero and not nan where both are -inf (a head may rule tokens out)."""
+    """`torch.logaddexp`, but with gradient zero and not nan where both are -inf (a head may rule tokens out)."""
     total: Tensor = _LogAddExp.apply(head, cache)
     return total
 
@@ -261,11 +261,11 @@ def _exponentiate(values: Tensor, log_sums: Tensor | None) -> tuple[Tensor, Tens
     """Turn values into terms of a softmax in place.
 
     Args:
-        values: ``[n, M]``, -inf for what does not count.
-        log_sums: ``[n]`` their log-sum-exp, where it is known.
+        values: `[n, M]`, -inf for what does not count.
+        log_sums: `[n]` their log-sum-exp, where it is known.
 
     Returns:
-        ``[n]`` log-sum-exp, -inf for a row in which nothing counts, and ``[n]`` what the terms are to be divided by.
+        `[n]` log-sum-exp, -inf for a row in which nothing counts, and `[n]` what the terms are to be divided by.
     """
     peak = log_sums
     if peak is None:

@@ -19,12 +19,12 @@ def copy_log_probs(logits: Tensor, copying: Tensor, copy_tokens: Tensor) -> Tens
     """Log of the mixture over the whole vocabulary.
 
     Args:
-        logits: ``[n, V]`` scores of the output head.
-        copying: ``[n, S+1]`` log-weights of copying each source token and, last, of generating; they sum to one.
-        copy_tokens: ``[n, S]`` int64 the source tokens.
+        logits: `[n, V]` scores of the output head.
+        copying: `[n, S+1]` log-weights of copying each source token and, last, of generating; they sum to one.
+        copy_tokens: `[n, S]` int64 the source tokens.
 
     Returns:
-        ``[n, V]`` log-probabilities, in the dtype of the logits.
+        `[n, V]` log-probabilities, in the dtype of the logits.
 
     >>> import torch
     >>> weights = torch.tensor([[0.25, 0.25, 0.5]]).log()  # copies half of the time, from two places

@@ -32,14 +32,14 @@ def decoupled_log_probs(log_probs: Tensor, classes: Tensor, k: int = 0, p: float
     caller draws from the whole of it: a second cut would drop classes, which eq. 7 does not do.
 
     Args:
-        log_probs: ``[n, V]`` log-probabilities; a token may be ruled out by -inf.
-        classes: ``[V]`` int64 class of each token, from 0.
+        log_probs: `[n, V]` log-probabilities; a token may be ruled out by -inf.
+        classes: `[V]` int64 class of each token, from 0.
         k: keep the k most probable tokens of each class; 0 keeps all.
         p: keep each class's smallest set of most probable tokens whose share of the class reaches p; 1 keeps all.
         greedy: take the most probable class instead of drawing one, ties to the more frequent; p2 of it is returned.
 
     Returns:
-        ``[n, V]`` log-probabilities, -inf for tokens that are cut; each row sums to one.
+        `[n, V]` log-probabilities, -inf for tokens that are cut; each row sums to one.
 
     >>> posterior, classes = torch.tensor([[0.3, 0.25, 0.25, 0.2]]), torch.tensor([0, 1, 1, 1])
     >>> decoupled_log_probs(posterior.log(), classes, k=2).exp()  # the rare class keeps its 0.7
@@ -59,7 +59,7 @@ def decoupled_log_probs(log_probs: Tensor, classes: Tensor, k: int = 0, p: float
 
 
 def _cut(part: Tensor, mass: Tensor, k: int, p: float) -> Tensor:
-    """One class's token log-probabilities within the class after the cut, ``[n, S]``."""
+    """One class's token log-probabilities within the class after the cut, `[n, S]`."""
     if 0 < k < part.shape[1]:
         part = part.masked_fill(part < part.topk(k).values[:, -1:], -math.inf)
     if p < 1 < part.shape[1]:
@@ -69,7 +69,7 @@ def _cut(part: Tensor, mass: Tensor, k: int, p: float) -> Tensor:
 
 
 def _nucleus_floor(part: Tensor, mass: Tensor, p: float) -> Tensor:
-    """Log-probability of the last token of each row's nucleus, ``[n, 1]``."""
+    """Log-probability of the last token of each row's nucleus, `[n, 1]`."""
     top = part.topk(min(_PREFILTER, part.shape[1])).values
     floor, reached = _last_needed(top, mass, p)
     rows = (~reached).nonzero().squeeze(1)
@@ -80,7 +80,7 @@ def _nucleus_floor(part: Tensor, mass: Tensor, p: float) -> Tensor:
 
 
 def _last_needed(falling: Tensor, mass: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    """The value ``[n, 1]`` at which each row's share of the class reaches p, and whether it does, ``[n]``."""
+    """The value `[n, 1]` at which each row's share of the class reaches p, and whether it does, `[n]`."""
     share = (falling.double() - mass.double().masked_fill(mass.isneginf(), 0.0)).exp().cumsum(1)
     last = (share < p).sum(1, keepdim=True).clamp_max(falling.shape[1] - 1)
     return falling.gather(1, last), share[:, -1] >= p

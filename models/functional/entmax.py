@@ -31,11 +31,11 @@ def entmax(logits: Tensor, alpha: float) -> Tensor:
     """Entmax of each row, without gradient.
 
     Args:
-        logits: ``[n, V]``.
+        logits: `[n, V]`.
         alpha: above 1 and at most 2.
 
     Returns:
-        ``[n, V]``, which sums to one.
+        `[n, V]`, which sums to one.
 
     >>> entmax(torch.tensor([[1.0, 0.5, -3.0]]), 2.0)
     tensor([[0.7500, 0.2500, 0.0000]])
@@ -51,7 +51,7 @@ def probabilities_of(scores: Tensor, power: float) -> Tensor:
     """Return [s - tau]_+ ** r, which sums to one, [n, V].
 
     Args:
-        scores: ``[n, V]`` s, 0 at the best token.
+        scores: `[n, V]` s, 0 at the best token.
         power: r, at least 1.
     """
     threshold = below_threshold(scores, power)
@@ -82,7 +82,7 @@ def norm_of(above: Tensor, power: float) -> tuple[Tensor, Tensor]:
     """Return the r-norm of each row, and minus its derivative by a number that all entries fall by, [n, 1] each.
 
     Args:
-        above: ``[n, V]``, at least 0.
+        above: `[n, V]`, at least 0.
         power: r; 1 and 2 (alpha = 2 and 1.5) need no powers.
     """
     if power == 1:
@@ -99,11 +99,11 @@ def tsallis_entropy(probabilities: Tensor, alpha: float) -> Tensor:
     """Tsallis entropy of distributions, H above.
 
     Args:
-        probabilities: ``[n, V]``.
+        probabilities: `[n, V]`.
         alpha: above 1.
 
     Returns:
-        ``[n]``, 0 where one token has all.
+        `[n]`, 0 where one token has all.
     """
     return (1 - (probabilities**alpha).sum(1)) / (alpha * (alpha - 1))
 
@@ -112,12 +112,12 @@ def entmax_loss(logits: Tensor, targets: Tensor, alpha: float) -> Tensor:
     """Fenchel-Young loss of entmax.
 
     Args:
-        logits: ``[n, V]``.
-        targets: ``[n]``.
+        logits: `[n, V]`.
+        targets: `[n]`.
         alpha: above 1 and at most 2.
 
     Returns:
-        ``[n]``, at least 0; 0 where the target has all.
+        `[n]`, at least 0; 0 where the target has all.
     """
     probabilities = entmax(logits.detach(), alpha)
     at_target = logits.gather(1, targets[:, None]).squeeze(1)

@@ -27,10 +27,10 @@ def frequency_weights(frequency: Tensor) -> Tensor:
     nothing is counted yet or all tokens are equally frequent, every weight is 1.
 
     Args:
-        frequency: ``[V]`` counts, any dtype.
+        frequency: `[V]` counts, any dtype.
 
     Returns:
-        ``[V]`` float64.
+        `[V]` float64.
 
     >>> frequency_weights(torch.tensor([4, 2, 0, 0])).tolist()
     [0.0, 0.8, 1.6, 1.6]
@@ -51,12 +51,12 @@ def overuse_weights(frequency: Tensor, predicted: Tensor, targets: Tensor) -> Te
     Only a prediction that is more frequent than the target costs more; 1 everywhere while nothing is counted.
 
     Args:
-        frequency: ``[V]`` counts, any dtype.
-        predicted: ``[n]`` most probable tokens.
-        targets: ``[n]``.
+        frequency: `[V]` counts, any dtype.
+        predicted: `[n]` most probable tokens.
+        targets: `[n]`.
 
     Returns:
-        ``[n]`` float64, at least 1.
+        `[n]` float64, at least 1.
 
     >>> overuse_weights(torch.tensor([6, 2, 0]), torch.tensor([0, 1, 1]), torch.tensor([1, 1, 0])).tolist()
     [1.5, 1.0, 1.0]
@@ -75,7 +75,7 @@ def counted(tokens: Tensor, size: int, leave_out: Collection[int] = ()) -> Tenso
         leave_out: tokens that are not counted.
 
     Returns:
-        ``[V]`` int64.
+        `[V]` int64.
 
     >>> counted(torch.tensor([[3, 1, -100], [3, 2, 3]]), 4, [2]).tolist()
     [0, 1, 0, 3]
@@ -92,12 +92,12 @@ def until_end(tokens: Tensor, ends: Collection[int], starts: Collection[int] = (
     """Cut each row before its first end token and behind a leading start token, as the released code counts.
 
     Args:
-        tokens: ``[B, T]`` in time order, IGNORED where there is none.
+        tokens: `[B, T]` in time order, IGNORED where there is none.
         ends: end tokens.
         starts: start tokens.
 
     Returns:
-        ``[B, T]``, IGNORED in place of what was cut.
+        `[B, T]`, IGNORED in place of what was cut.
 
     >>> until_end(torch.tensor([[1, 5, 2, 6], [-100, 1, 1, 7], [5, 1, 6, 7]]), ends=[2], starts=[1]).tolist()
     [[-100, 5, -100, -100], [-100, -100, 1, 7], [5, 1, 6, 7]]

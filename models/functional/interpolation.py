@@ -25,13 +25,13 @@ def shares_of(scores: Tensor, readable: Tensor, sharpness: Tensor | float) -> Te
     """Share that each entry has: a softmax of its score times a sharpness.
 
     Args:
-        scores: ``[n, M]``: of a cache the products of the state with each entry's, of neighbours minus the squared
+        scores: `[n, M]`: of a cache the products of the state with each entry's, of neighbours minus the squared
             distance.
-        readable: ``[n, M]`` bool, the entries that the row may read.
+        readable: `[n, M]` bool, the entries that the row may read.
         sharpness: theta of a cache, one over the temperature of neighbours.
 
     Returns:
-        ``[n, M]``, which sums to one; zeros for a row that can read nothing.
+        `[n, M]`, which sums to one; zeros for a row that can read nothing.
 
     >>> shares_of(torch.tensor([[0.0, 9.0, 0.0]]), torch.tensor([[True, False, True]]), 1.0)
     tensor([[0.5000, 0.0000, 0.5000]])
@@ -46,14 +46,14 @@ def nearest_keys(
     """The k nearest keys of each state by squared Euclidean distance, exactly, a part of the keys at a time.
 
     Args:
-        states: ``[n, D]``, any floating dtype; fp32 or wider is computed in.
-        keys: ``[N, D]``, any floating dtype; a part of them is taken to the dtype of the states at once.
+        states: `[n, D]`, any floating dtype; fp32 or wider is computed in.
+        keys: `[N, D]`, any floating dtype; a part of them is taken to the dtype of the states at once.
         k: at most N are found.
         at_once: keys of a part.
-        norms: ``[N]`` squared norms of the keys, where the caller keeps them.
+        norms: `[N]` squared norms of the keys, where the caller keeps them.
 
     Returns:
-        ``[n, min(k, N)]`` squared distances, the nearest first, and the int64 numbers of their keys.
+        `[n, min(k, N)]` squared distances, the nearest first, and the int64 numbers of their keys.
 
     >>> distances, found = nearest_keys(torch.tensor([[0.0]]), torch.tensor([[3.0], [1.0], [-2.0]]), 2)
     >>> distances, found
@@ -81,12 +81,12 @@ def spread(shares: Tensor, tokens: Tensor, vocabulary_size: int) -> Tensor:
     """Give tokens the shares of the entries that hold them.
 
     Args:
-        shares: ``[n, M]``.
-        tokens: ``[n, M]`` int64, the token of each entry.
+        shares: `[n, M]`.
+        tokens: `[n, M]` int64, the token of each entry.
         vocabulary_size: V.
 
     Returns:
-        ``[n, V]``.
+        `[n, V]`.
 
     >>> spread(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[2, 0, 2]]), 3)
     tensor([[0.2500, 0.0000, 0.7500]])
@@ -98,13 +98,13 @@ def interpolated(log_probs: Tensor, other: Tensor, weight: Tensor | float, has_e
     """Log of (1 - weight) p + weight q; the logarithm of p alone for a row that has no entries.
 
     Args:
-        log_probs: ``[n, ...]`` of the model: the logarithm of p.
-        other: ``[n, ...]`` q of the same tokens.
+        log_probs: `[n, ...]` of the model: the logarithm of p.
+        other: `[n, ...]` q of the same tokens.
         weight: of q, at least 0 and below 1.
-        has_entries: ``[n]`` bool, whether a row's q is a distribution at all.
+        has_entries: `[n]` bool, whether a row's q is a distribution at all.
 
     Returns:
-        ``[n, ...]`` log-probabilities.
+        `[n, ...]` log-probabilities.
 
     >>> interpolated(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]]), 0.5, torch.tensor([True])).exp()
     tensor([[0.7500, 0.2500]])

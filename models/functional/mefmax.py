@@ -50,8 +50,8 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
     last class.
 
     Args:
-        counts: ``[V]`` how often each token occurs, any numeric dtype, at least one above 0, in any order.
-        variant: ``released`` cuts as the authors' program does: each boundary comes before the token that would take
+        counts: `[V]` how often each token occurs, any numeric dtype, at least one above 0, in any order.
+        variant: `released` cuts as the authors' program does: each boundary comes before the token that would take
             the class beyond its part, the rest of the mass is shared out anew after each cut, K starts at 2,
             U(classes) leaves one token out of the last class and is multiplied by the mean. Where that program fails
             (one token has more than half of the mass) there is one class; a token that never occurs counts once, as in
@@ -76,7 +76,7 @@ def fixed_eq_token(counts: Tensor, number: int) -> Classes:
     """Cut the vocabulary into so many classes of equally many tokens, give or take one (section 4.4.1).
 
     Args:
-        counts: ``[V]`` how often each token occurs, in any order, at least one above 0.
+        counts: `[V]` how often each token occurs, in any order, at least one above 0.
         number: of classes, from 1 to V.
 
     >>> fixed_eq_token(torch.tensor([1, 50, 30, 20, 10, 5, 5, 2]), 3).boundaries
@@ -94,7 +94,7 @@ def fixed_eq_freq(counts: Tensor, number: int) -> Classes:
     class has a token.
 
     Args:
-        counts: ``[V]`` how often each token occurs, in any order, at least one above 0.
+        counts: `[V]` how often each token occurs, in any order, at least one above 0.
         number: of classes, from 1 to V.
 
     >>> counts = torch.tensor([1, 50, 30, 20, 10, 5, 5, 2])
@@ -110,7 +110,7 @@ def fixed_eq_freq(counts: Tensor, number: int) -> Classes:
 
 
 def frequency_order(counts: Tensor) -> Tensor:
-    """Token ids by falling count, ``[V]``, on the CPU; equal counts by id. Classes are runs of it.
+    """Token ids by falling count, `[V]`, on the CPU; equal counts by id. Classes are runs of it.
 
     >>> frequency_order(torch.tensor([1, 5, 2, 5]))
     tensor([1, 3, 2, 0])
@@ -119,7 +119,7 @@ def frequency_order(counts: Tensor) -> Tensor:
 
 
 def _falling(counts: Tensor) -> tuple[Array, Tensor]:
-    """Counts from the largest on, ``[V]`` float64, and their tokens, ``[V]``."""
+    """Counts from the largest on, `[V]` float64, and their tokens, `[V]`."""
     if not (counts > 0).any():
         raise ValueError("no token has a positive count; expected at least one to make frequency classes from")
     values, order = counts.detach().cpu().double().sort(descending=True, stable=True)
@@ -142,7 +142,7 @@ def _check_number(counts: Tensor, number: int) -> None:
 
 
 def _paper(counts: Array) -> Array:
-    """Algorithm 1 with eq. 5 over falling counts, ``[K-1]``."""
+    """Algorithm 1 with eq. 5 over falling counts, `[K-1]`."""
     table = _Table(counts)
     best, chosen = 0.0, np.zeros(0, dtype=np.int64)
     for classes in range(1, table.most_classes + 1):
@@ -160,7 +160,7 @@ def _cuts(mass: Array, classes: int, drop_empty: bool = True) -> Array:
     """Boundaries of a candidate K, behind the first token at which the mass exceeds j/K; exact for whole counts.
 
     Args:
-        mass: ``[V+1]`` sum of the first i counts.
+        mass: `[V+1]` sum of the first i counts.
         classes: K.
         drop_empty: whether boundaries behind which no mass is left are dropped.
     """
@@ -172,7 +172,7 @@ def _cuts(mass: Array, classes: int, drop_empty: bool = True) -> Array:
 
 
 def _released(counts: Array) -> Array:
-    """The authors' choice over falling counts, ``[K-1]``."""
+    """The authors' choice over falling counts, `[K-1]`."""
     table = _Table(counts)
     shares = np.cumsum(counts / table.mass[-1]).tolist()
     best, chosen = 0.0, np.zeros(0, dtype=np.int64)
@@ -195,7 +195,7 @@ def released_cuts(shares: list[float], classes: int) -> list[int]:
     the same order, so that rounding decides here as it does there.
 
     Args:
-        shares: ``[V]`` cumulative shares of the mass, the last about 1.
+        shares: `[V]` cumulative shares of the mass, the last about 1.
         classes: K.
 
     >>> released_cuts([0.5, 0.8, 0.9, 1.0], 3)
@@ -226,7 +226,7 @@ class _Table:
         self.most_classes = int(self.mass[-1] / counts[0])
 
     def ends(self, boundaries: Array) -> Array:
-        """Boundaries with 0 and V, ``[K+1]``."""
+        """Boundaries with 0 and V, `[K+1]`."""
         return np.concatenate([[0], boundaries, [self.size]])
 
     def mean_uniformity(self, ends: Array) -> float:

@@ -48,20 +48,20 @@ def ranked_hinge(
     tokens of text).
 
     Args:
-        similarity: ``[n, M]`` scaled similarities; only candidates' values are used, others may be infinite.
-        ranks: ``[n, M]`` whole numbers, from `cosine_ranks` or ``ranks_among``. Every positive must rank
+        similarity: `[n, M]` scaled similarities; only candidates' values are used, others may be infinite.
+        ranks: `[n, M]` whole numbers, from `cosine_ranks` or `ranks_among`. Every positive must rank
             before every negative of its row, which those ranks give when the positives are all the candidates that
             carry the target.
-        entries: ``[n, C]`` int64 entries that may carry the target.
-        positive: ``[n, C]`` bool, which of ``entries`` do, each once; only candidates count.
-        candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
+        entries: `[n, C]` int64 entries that may carry the target.
+        positive: `[n, C]` bool, which of `entries` do, each once; only candidates count.
+        candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
         margin: the lambda of eq. 5, per step of rank.
-        reduction: ``sum`` as eq. 5 is written, or ``pair_mean``, which divides by the position's number of pairs.
-        stops: ``[n]``, falling, such that every positive of a row is among so many first columns of ``entries``;
+        reduction: `sum` as eq. 5 is written, or `pair_mean`, which divides by the position's number of pairs.
+        stops: `[n]`, falling, such that every positive of a row is among so many first columns of `entries`;
             without it all columns are looked at in all rows.
 
     Returns:
-        ``[n]``; 0 with a zero gradient for a position without a pair.
+        `[n]`; 0 with a zero gradient for a position without a pair.
 
     >>> similarity, ranks = torch.tensor([[1.0, 3.0, 0.0]]), torch.tensor([[0, 1, 2]])
     >>> everything, first, one = torch.ones(1, 3).bool(), torch.tensor([[0]]), torch.tensor([[True]])
@@ -96,14 +96,14 @@ def released_ranking(
     without a pair are left out in both forms.
 
     Args:
-        similarity: ``[n, M]`` scaled similarities of all rows of the micro-batch that carry a label.
-        ranks: ``[n, M]`` from `cosine_ranks`. The released code is repeated by ``ranked`` true everywhere, with
+        similarity: `[n, M]` scaled similarities of all rows of the micro-batch that carry a label.
+        ranks: `[n, M]` from `cosine_ranks`. The released code is repeated by `ranked` true everywhere, with
             the M entries being every labelled state of the text (T-1 for T input ids) or every source position.
-        positive: ``[n, M]`` bool, candidates that carry the target.
-        candidates: ``[n, M]`` bool, entries that form pairs; those that are not positive are negatives.
+        positive: `[n, M]` bool, candidates that carry the target.
+        candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
         margin: per step of rank.
-        over_offsets: ``mean`` or ``sum``.
-        stops: ``[n]`` such that every positive of a row has a rank below it, best falling; without it the ranks are
+        over_offsets: `mean` or `sum`.
+        stops: `[n]` such that every positive of a row has a rank below it, best falling; without it the ranks are
             looked at, and on a GPU that waits for it.
 
     Returns:
@@ -130,7 +130,7 @@ def released_ranking(
 
 
 def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """``similarity + margin * rank`` in at least fp32, ``[n, M]``; finite everywhere.
+    """`similarity + margin * rank` in at least fp32, `[n, M]`; finite everywhere.
 
     The similarities are shifted by the best positive's before the margin is added: states with a large common part have
     similarities in the hundreds, beside which rounding would lose a margin of 0.001. The shift cancels in every pair.
@@ -144,7 +144,7 @@ def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: 
 
 
 class _PairSum(torch.autograd.Function):
-    """Sum over the pairs of each row of relu(a_j - a_i), ``[n]``; arguments as for `ranked_hinge`.
+    """Sum over the pairs of each row of relu(a_j - a_i), `[n]`; arguments as for `ranked_hinge`.
 
     The derivative by a negative's score is the number of positives below it, that by a positive's is minus the number
     of negatives above it. These coefficients are all that is kept for the backward pass.
@@ -184,7 +184,7 @@ class _PairSum(torch.autograd.Function):
 
 
 def _best(similarity: Tensor, positive: Tensor) -> Tensor:
-    """The largest similarity of a positive in each row, ``[n, 1]``; 0 where there is none."""
+    """The largest similarity of a positive in each row, `[n, 1]`; 0 where there is none."""
     best = F.pad(similarity.masked_fill(~positive, -math.inf), (0, 1), value=-math.inf).amax(1, keepdim=True)
     return best.masked_fill_(best.isneginf(), 0.0)
 
@@ -210,7 +210,7 @@ def _stretches(stops: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 def _offset_coefficients(
     scores: Tensor, positive: Tensor, negative: Tensor, over_offsets: str, stops: Sequence[int]
 ) -> Tensor:
-    """Derivative of the released reduction by each score, all ``[n, M]`` with columns in rank order.
+    """Derivative of the released reduction by each score, all `[n, M]` with columns in rank order.
 
     In rank order a pair's distance is a difference of columns, so whole rows are compared and multiplied by the
     weights, shifted by the rank of the positive.
@@ -219,7 +219,7 @@ def _offset_coefficients(
         scores: with their margin.
         positive: entries that carry the target.
         negative: the other candidates.
-        over_offsets: ``mean`` or ``sum``.
+        over_offsets: `mean` or `sum`.
         stops: of each row the rank behind its last positive; falling.
     """
     most = max(stops, default=0)
@@ -240,7 +240,7 @@ def _offset_coefficients(
 
 
 def _pairs_per_offset(positive: Tensor, negative: Tensor) -> Tensor:
-    """How many pairs lie at each rank distance, ``[M]`` int64, from the first ranks ``[n, p]`` and all, ``[n, M]``."""
+    """How many pairs lie at each rank distance, `[M]` int64, from the first ranks `[n, p]` and all, `[n, M]`."""
     p, entries = positive.shape[1], negative.shape[1]
     with torch.autocast(device_type=positive.device.type, enabled=False):
         # Sums of zeros and ones: exact in fp32 below 2**24 rows.

@@ -35,18 +35,18 @@ def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, e
     Entries of the target token itself come first; equal cosines keep their order in the memory. Cosines are compared
     after rounding to fp32, so that tokens with the same embedding tie however the product was computed.
 
-    Which entries count is the caller's choice: HistAlign's text ranks the entries that the row can read (``cache``
-    scope); the released code ranks every position of the row, masked or not, and drops pairs later (``sequence``
+    Which entries count is the caller's choice: HistAlign's text ranks the entries that the row can read (`cache`
+    scope); the released code ranks every position of the row, masked or not, and drops pairs later (`sequence`
     scope), which makes margins larger (1.4 times on real text at 512 tokens).
 
     Args:
-        target_tokens: ``[n]`` int64, each in [0, V).
-        memory_tokens: ``[n, M]`` int64, each in [0, V).
-        ranked: ``[n, M]`` bool, the entries that are ranked.
-        embedding: ``[V, D]`` token embeddings; no gradient reaches them.
+        target_tokens: `[n]` int64, each in [0, V).
+        memory_tokens: `[n, M]` int64, each in [0, V).
+        ranked: `[n, M]` bool, the entries that are ranked.
+        embedding: `[V, D]` token embeddings; no gradient reaches them.
 
     Returns:
-        ``[n, M]`` int64: a permutation of 0..M-1 in each row, in which entries that are not ranked come last.
+        `[n, M]` int64: a permutation of 0..M-1 in each row, in which entries that are not ranked come last.
 
     >>> embedding = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     >>> tokens = torch.tensor([[1, 2, 0, 2]])
@@ -63,12 +63,12 @@ def cosine_order(targets: Distinct, memory: Distinct, embedding: Tensor) -> Tens
     The order depends on target and memory alone: positions of one text with the same target share a row.
 
     Args:
-        targets: of ``[n]`` target tokens.
-        memory: of ``[n, M]`` memory tokens.
-        embedding: ``[V, D]``; no gradient reaches it.
+        targets: of `[n]` target tokens.
+        memory: of `[n, M]` memory tokens.
+        embedding: `[V, D]`; no gradient reaches it.
 
     Returns:
-        ``[n, M]`` int64, a permutation of 0..M-1 in each row.
+        `[n, M]` int64, a permutation of 0..M-1 in each row.
     """
     with torch.no_grad():
         table = _cosines(targets.tokens, memory.tokens, embedding)  # [U, U']
@@ -77,11 +77,11 @@ def cosine_order(targets: Distinct, memory: Distinct, embedding: Tensor) -> Tens
 
 
 def ranks_among(order: Tensor, ranked: Tensor) -> Tensor:
-    """Rank of each entry among the ranked ones, ``[n, M]`` int32; for one that is not ranked it means nothing.
+    """Rank of each entry among the ranked ones, `[n, M]` int32; for one that is not ranked it means nothing.
 
     Args:
-        order: ``[n, M]`` entries from the nearest to the farthest.
-        ranked: ``[n, M]`` bool.
+        order: `[n, M]` entries from the nearest to the farthest.
+        ranked: `[n, M]` bool.
 
     >>> ranks_among(torch.tensor([[2, 0, 1]]), torch.tensor([[True, True, True]]))
     tensor([[1, 2, 0]], dtype=torch.int32)
@@ -91,11 +91,11 @@ def ranks_among(order: Tensor, ranked: Tensor) -> Tensor:
 
 
 def unranked_last(ranks: Tensor, ranked: Tensor) -> Tensor:
-    """Ranks with the entries that are not ranked behind the others, in the order of the memory, ``[n, M]`` int64.
+    """Ranks with the entries that are not ranked behind the others, in the order of the memory, `[n, M]` int64.
 
     Args:
-        ranks: ``[n, M]`` of the ranked entries.
-        ranked: ``[n, M]`` bool.
+        ranks: `[n, M]` of the ranked entries.
+        ranked: `[n, M]` bool.
 
     >>> unranked_last(torch.tensor([[0, 1, 7]]), torch.tensor([[True, True, False]]))
     tensor([[0, 1, 2]])
@@ -105,7 +105,7 @@ def unranked_last(ranks: Tensor, ranked: Tensor) -> Tensor:
 
 
 def ranks_of(order: Tensor) -> Tensor:
-    """Rank of each entry, ``[n, M]``, from the entries in the order of their ranks.
+    """Rank of each entry, `[n, M]`, from the entries in the order of their ranks.
 
     >>> ranks_of(torch.tensor([[2, 0, 1]]))
     tensor([[1, 2, 0]])
@@ -115,7 +115,7 @@ def ranks_of(order: Tensor) -> Tensor:
 
 
 def _cosines(targets: Tensor, tokens: Tensor, embedding: Tensor) -> Tensor:
-    """Cosines between two lists of tokens, ``[U, U']``, with infinity for a token and itself."""
+    """Cosines between two lists of tokens, `[U, U']`, with infinity for a token and itself."""
     # fp64, then rounded to fp32: the last bits of a product depend on the table's shape, but ties must not.
     wide = torch.float32 if embedding.device.type == "mps" else torch.float64
     with torch.autocast(device_type=embedding.device.type, enabled=False):

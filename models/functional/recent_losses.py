@@ -17,11 +17,11 @@ def pushed(recent: Tensor, new: Tensor) -> Tensor:
     """Put new losses behind the kept ones, and drop as many of the oldest.
 
     Args:
-        recent: ``[S]``, the oldest first.
-        new: ``[R]``, in order.
+        recent: `[S]`, the oldest first.
+        new: `[R]`, in order.
 
     Returns:
-        ``[S]``.
+        `[S]`.
 
     >>> pushed(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0]))
     tensor([2., 3., 4.])
@@ -33,7 +33,7 @@ def cut_of(recent: Tensor, dropped: float) -> Tensor:
     """The loss that a share `dropped` of the kept ones reaches: their 1 - dropped quantile, linear between two losses.
 
     Args:
-        recent: ``[S]``.
+        recent: `[S]`.
         dropped: at least 0 and below 1.
 
     Returns:

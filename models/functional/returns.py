@@ -42,14 +42,14 @@ def discounted_returns(
     """Sum of gamma^k times the reward of the k-th target after each one in its row.
 
     Args:
-        values: rewards, ``[B, T]`` float64.
-        is_target: ``[B, T]`` bool; other positions are skipped, they are no step of k.
+        values: rewards, `[B, T]` float64.
+        is_target: `[B, T]` bool; other positions are skipped, they are no step of k.
         gamma: discount, 0 to 1.
         horizon: largest k; None for the end of the row.
         behind: reward of each of the `horizon` places behind the last target.
 
     Returns:
-        ``[B, T]``, 0 where there is no target.
+        `[B, T]`, 0 where there is no target.
 
     >>> row, every = torch.tensor([[1.0, 2.0, 4.0]]), torch.ones(1, 3, dtype=torch.bool)
     >>> discounted_returns(row, every, 0.5).tolist()

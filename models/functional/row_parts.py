@@ -20,10 +20,10 @@ def row_parts(values: Tensor) -> tuple[Tensor, ...]:
     """Split a matrix into parts of some rows.
 
     Args:
-        values: ``[n, V]``.
+        values: `[n, V]`.
 
     Returns:
-        Views ``[m, V]``, in order. How many rows a part has follows from shape, type and kind of device.
+        Views `[m, V]`, in order. How many rows a part has follows from shape, type and kind of device.
     """
     rows = -(-len(values) // PARTS)
     if values.device.type == "cpu":

@@ -36,14 +36,14 @@ def unlikelihood(
     own logit always gets p; only what the other tokens get fades below 1 - p = 1e-5.
 
     Args:
-        at: ``[n]`` or ``[n, k]`` logits of tokens, at least float32.
-        lse: ``[n]`` log-sum-exp of all logits.
+        at: `[n]` or `[n, k]` logits of tokens, at least float32.
+        lse: `[n]` log-sum-exp of all logits.
         floor: smallest 1 - p.
-        left_out: of the shape of ``at``, tokens that cost nothing and get no gradient; None for no such token.
+        left_out: of the shape of `at`, tokens that cost nothing and get no gradient; None for no such token.
         clamped: no gradient below the floor, as the released code has it.
 
     Returns:
-        Nats, of the shape of ``at``.
+        Nats, of the shape of `at`.
 
     >>> logits = torch.tensor([[0.0, 0.0, 0.0, 0.0]])
     >>> unlikelihood(logits[:, :2], logits.logsumexp(1), 1e-5).exp()
@@ -106,7 +106,7 @@ def candidates(targets: Array) -> Candidates:
     """Find the candidates of all positions of a batch.
 
     Args:
-        targets: ``[B, T]`` int64, IGNORED where there is none.
+        targets: `[B, T]` int64, IGNORED where there is none.
 
     >>> found = candidates(np.array([[7, 5, 7, 6]]))
     >>> found.tokens.tolist(), found.before.tolist(), found.own.tolist()
@@ -131,13 +131,13 @@ def with_token(tokens: Tensor, left_out: Tensor, targets: Tensor, token: int) ->
     """Make one token a candidate everywhere but where it is the target: the padding candidate of the released code.
 
     Args:
-        tokens: ``[n, U]`` tokens.
-        left_out: ``[n, U]`` which of them are no candidates.
-        targets: ``[n]``.
+        tokens: `[n, U]` tokens.
+        left_out: `[n, U]` which of them are no candidates.
+        targets: `[n]`.
         token: its id.
 
     Returns:
-        ``[n, U + 1]`` tokens and which are no candidates; the token counts once.
+        `[n, U + 1]` tokens and which are no candidates; the token counts once.
     """
     column = torch.full_like(targets, token)[:, None]  # [n, 1]
     is_target = targets[:, None] == column

@@ -70,7 +70,7 @@ class ColumnFacts:
 
 
 def read_table(text: str, name: str) -> Table:
-    r"""Read a table in LogicNLG's form: lines of cells separated by ``#``, the first with the columns' names.
+    r"""Read a table in LogicNLG's form: lines of cells separated by `#`, the first with the columns' names.
 
     Cells are lower-cased and stripped, as they are in the published files. There is no quoting. A byte-order mark, CRLF
     line ends and empty lines at the end are taken off; a column may have an empty name (79 published tables do) and two
@@ -206,7 +206,7 @@ def linearise(
         title: its caption.
         columns: indices of the linked columns in the order they are written; None or empty means all.
         style: `plog` puts markers around everything (see `MARKERS`) and capitalises the words of cells; `compact` is
-            short: ``title : name is cell ; name is cell | name is cell ; ...``, one part per row.
+            short: `title : name is cell ; name is cell | name is cell ; ...`, one part per row.
         ranks: write ranks, in `plog` also sums and averages; as a rule `plog` does and `compact` does not.
         cost: number of tokens of a text, at least 1 for text that is not empty.
         budget: most tokens of the result; None writes everything.

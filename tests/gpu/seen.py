@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bench.leaderboards.render.markdown_table import markdown_table
 from tests.gpu.goals import lines_of
 
 RECORD = Path(__file__).parent / "measured.json"
@@ -36,8 +37,8 @@ def table(record: dict[str, Any] | None) -> str:
     """Return every goal and what was measured of it as a table; empty where there is no record."""
     if record is None or record["rehearsal"]:
         return ""
-    rows = [f"| {goal.what} | {goal.goal} | {goal.measured} |" for goal in lines_of(record)]
-    return "\n".join(["| what | goal | measured |", "|---|---|---|", *rows]) + "\n"
+    rows = [[goal.what, goal.goal, goal.measured] for goal in lines_of(record)]
+    return "\n".join(markdown_table(["what", "goal", "measured"], rows)) + "\n"
 
 
 def kept() -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """Settings of decodings: what may be typed behind `=` and `+`, with its range and default.
 
-A setting is a field of a decoding's dataclass::
+A setting is a field of a decoding's dataclass:
 
     k: int = whole(least=1, value=True, example="topk=3")
     temperature: float = number(1.0, above=0)
