@@ -22,10 +22,15 @@ settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow],
 settings.load_profile("suite")
 
 
+def pytest_collection() -> None:
+    """Search for no garbage while modules and tests are made: all of them stay."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what ten thousand collected tests are made of out of every later search for garbage."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
