@@ -23,10 +23,15 @@ settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow],
 settings.load_profile("suite")
 
 
+def pytest_collection() -> None:
+    """Search for no garbage while modules and tests are made: all of them stay."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what ten thousand collected tests are made of out of every later search for garbage."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

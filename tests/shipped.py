@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +31,9 @@ def shipped() -> dict[str, Path]:
 
 
 MODULES = shipped()
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Module name -> syntax, parsed when first asked for: every process that runs tests imports all of them."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}

@@ -1,11 +1,13 @@
 """Who may import whom, what is never called, how long a file and how full a folder may get: read from the syntax."""
 
 import ast
+import re
 import statistics
+from functools import cache
 
 import pytest
 
-from tests.shipped import MODULES, PACKAGES, ROOT, folder_of
+from tests.shipped import MODULES, PACKAGES, ROOT, folder_of, trees
 
 GROUND = ("bench.errors", "bench.base")  # what everybody may stand on
 ALLOWED = {
@@ -69,6 +71,7 @@ EXTRA = {
 }
 CATALOGUES = {"bench.commands", "bench.decodings", "bench.models", "bench.tasks"}  # one file per entry of one table
 FOLDERS = ("tasks", "models", "metrics", "leaderboards")
+MAY_NAME_A_FOLDER = re.compile(rf"^\s*(?:from|import)\s(?:\s*\.|.*(?<![.\w])(?:{'|'.join(FOLDERS)})\b)", re.MULTILINE)
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "pytorch_lightning"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 MAY_EVAL = {"bench.base.options"}
@@ -79,20 +82,17 @@ STARTS_PROCESSES = {
 }
 STARTERS = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "torch.multiprocessing"}
 STARTING_CALLS = {"fork", "forkpty", "posix_spawn", "posix_spawnp", "popen", "ProcessPoolExecutor"}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
-def imports(tree, typing_only=None):
-    """The modules a file imports; only those (or all but those) under `if TYPE_CHECKING` when asked."""
-    guarded = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if typing_only is not None and (id(node) in guarded) != typing_only:
-            continue
+@cache
+def nodes(name):
+    """All nodes of a module's syntax."""
+    return tuple(ast.walk(trees()[name]))
+
+
+def imports(found):
+    """The modules that nodes import."""
+    for node in found:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,19 +100,28 @@ def imports(tree, typing_only=None):
             yield node.module
 
 
+def typing_only(name):
+    """The nodes of a module under `if TYPE_CHECKING`."""
+    found = []
+    for node in nodes(name):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            found += ast.walk(node)
+    return found
+
+
 def package_of(name):
     return next((package for package in ALLOWED if f"{name}.".startswith(f"{package}.")), None)
 
 
 def test_imports_point_one_way():
-    wrong = [f"{name} imports {wanted}" for name in TREES if package_of(name) for wanted in foreign(name)]
+    wrong = [f"{name} imports {wanted}" for name in trees() if package_of(name) for wanted in foreign(name)]
     assert wrong == []
 
 
 def foreign(name):
     """What a module imports of ours that its room may not."""
     allowed, extra = ALLOWED[package_of(name)], EXTRA.get(name, set())
-    for wanted in imports(TREES[name]):
+    for wanted in imports(nodes(name)):
         ours = wanted == "bench" or wanted.startswith("bench.")
         inside = any(f"{wanted}.".startswith(f"{room}.") for room in allowed)
         if ours and not inside and wanted not in extra:
@@ -120,43 +129,53 @@ def foreign(name):
 
 
 def test_decoding_is_known_to_models_for_type_checkers_only():
-    for name, tree in TREES.items():
+    decoding = "bench.decodings.core.decoding"
+    for name in trees():
         if package_of(name) == "bench.models":
-            assert "bench.decodings.core.decoding" not in set(imports(tree, typing_only=False)), name
-    assert "bench.decodings.core.decoding" in set(imports(TREES["bench.models.core.objective"], typing_only=True))
+            guarded = set(typing_only(name))
+            assert decoding not in set(imports(node for node in nodes(name) if node not in guarded)), name
+    assert decoding in set(imports(typing_only("bench.models.core.objective")))
 
 
 @pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.status", "bench.store.store",
                                   "bench.leaderboards.table", "bench.models", "bench.tasks", "bench.metrics",
                                   "bench.models.backbones", "bench.decodings"])  # fmt: skip
 def test_what_light_commands_need_is_light(name):
-    top = {node for node in TREES[name].body if isinstance(node, (ast.Import, ast.ImportFrom))}
+    top = {node for node in trees()[name].body if isinstance(node, (ast.Import, ast.ImportFrom))}
     heavy = {"torch", "lightning", "transformers", "numpy", "yaml", "rich"}
-    assert not {wanted.partition(".")[0] for node in top for wanted in imports(ast.Module([node], []))} & heavy
+    assert not {wanted.partition(".")[0] for node in top for wanted in imports([node])} & heavy
 
 
 def test_the_folders_are_imported_by_their_installed_names():
-    for name, tree in TREES.items():
-        roots = {wanted.partition(".")[0] for wanted in imports(tree)}
+    for name in trees():
+        roots = {wanted.partition(".")[0] for wanted in imports(nodes(name))}
         assert not roots & {*FOLDERS, *FORBIDDEN_MODULES}, name
 
 
 def test_tests_import_by_the_installed_names_too():
     for path in (ROOT / "tests").rglob("*.py"):
-        roots = {wanted.partition(".")[0] for wanted in imports(ast.parse(path.read_text(encoding="utf-8")))}
-        assert not roots & set(FOLDERS), path
+        text = path.read_text(encoding="utf-8")
+        if MAY_NAME_A_FOLDER.search(text):
+            roots = {wanted.partition(".")[0] for wanted in imports(ast.walk(ast.parse(text)))}
+            assert not roots & set(FOLDERS), path
+
+
+@pytest.mark.parametrize("text", ["import tasks", "    from models.core import x", "import os, metrics.sums as sums",
+                                  "from leaderboards import (\n    table,\n)", "from . import conftest"])  # fmt: skip
+def test_a_file_that_does_otherwise_would_be_parsed(text):
+    assert MAY_NAME_A_FOLDER.search(f"import os\n{text}\n")
 
 
 def test_no_file_runs_text_or_unpickles():
-    for name, tree in TREES.items():
-        calls_are_safe(name, tree)
+    for name in trees():
+        calls_are_safe(name)
 
 
 def test_processes_are_started_in_one_place():
     """Ranks are started by torchrun's agent, for `bench.processes.group`; loaders of batches by torch."""
-    found = {name for name, tree in TREES.items() if starts_processes(tree)}
+    found = {name for name in trees() if starts_processes(nodes(name))}
     assert found == STARTS_PROCESSES
-    agents = {name for name, tree in TREES.items() if any("elastic" in wanted for wanted in imports(tree))}
+    agents = {name for name in trees() if any("elastic" in wanted for wanted in imports(nodes(name)))}
     assert {name.rpartition(".")[0] for name in agents} == {"bench.processes"}
 
 
@@ -164,27 +183,34 @@ def test_processes_are_started_in_one_place():
                                   "from concurrent.futures import ProcessPoolExecutor", "os.spawnv(0, '', [])",
                                   "from os import execv", "import torch.multiprocessing as mp"])  # fmt: skip
 def test_a_process_started_elsewhere_would_be_found(text):
-    assert starts_processes(ast.parse(text))
+    assert starts_processes(list(ast.walk(ast.parse(text))))
 
 
-def starts_processes(tree):
-    """Whether a file names what starts processes."""
-    for wanted in imports(tree):
+def starts_processes(found):
+    """Whether nodes of a file name what starts processes."""
+    for wanted in imports(found):
         if any(f"{wanted}.".startswith(f"{starter}.") for starter in STARTERS):
             return True
-    for node in ast.walk(tree):
+    for node in found:
         names = []
         if isinstance(node, ast.ImportFrom):
             names = [alias.name for alias in node.names if node.module in ("os", "concurrent.futures")]
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("os", "futures", "concurrent.futures"):
+        elif isinstance(node, ast.Attribute) and place_of(node) in ("os", "futures", "concurrent.futures"):
             names = [node.attr]
         if any(name in STARTING_CALLS or name.startswith(("spawn", "exec")) for name in names):
             return True
     return False
 
 
-def calls_are_safe(name, tree):
-    for node in ast.walk(tree):
+def place_of(node):
+    """What an attribute is of, where that is names and dots."""
+    if isinstance(node.value, (ast.Name, ast.Attribute)):
+        return ast.unparse(node.value)
+    return ""
+
+
+def calls_are_safe(name):
+    for node in nodes(name):
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name):
@@ -221,7 +247,7 @@ def test_a_folder_can_be_taken_in_at_a_glance():
 
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions and those for type checkers count too."""
-    wants = {name: wanted_modules(name) for name in TREES}
+    wants = {name: wanted_modules(name) for name in trees()}
     assert circles(wants) == []
 
 
@@ -232,14 +258,14 @@ def test_a_circle_would_be_found():
 def wanted_modules(name):
     """The modules of ours that a file imports; `from package import module` counts as the module."""
     wanted = set()
-    for node in ast.walk(TREES[name]):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             wanted |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                wanted.add(inner if inner in TREES else node.module)
-    return {module for module in wanted if module in TREES and module != name}
+                wanted.add(inner if inner in trees() else node.module)
+    return {module for module in wanted if module in trees() and module != name}
 
 
 def circles(wants):

@@ -108,8 +108,16 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 class TestOneTraining:
-    @pytest.mark.parametrize("asked", [["mle,mle.decoupled"], ["mle.decoupled,mle"], ["mle.decoupled", "mle"],
-                                       ["mle", "mle.decoupled"]], ids=" then ".join)  # fmt: skip
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            pytest.param(["mle,mle.decoupled"], marks=pytest.mark.slow),  # as `shared` was made
+            ["mle.decoupled,mle"],
+            ["mle.decoupled", "mle"],
+            ["mle", "mle.decoupled"],
+        ],
+        ids=" then ".join,
+    )
     def test_serves_both_in_any_order(
         self, bench: Bench, shared: Path, tmp_path: Path, trainings: Counted, asked: list[str]
     ) -> None:

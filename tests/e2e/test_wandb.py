@@ -268,7 +268,7 @@ class TestFailures:
         assert stores.contents(folder / "results") == expected(matrix)
 
     @pytest.mark.parametrize("silent", [pytest.param(False, marks=pytest.mark.slow), True], ids=["refuses", "silent"])
-    @pytest.mark.parametrize("seconds", [2, pytest.param(wandb_logger.TIMEOUT_S, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("seconds", [1, pytest.param(wandb_logger.TIMEOUT_S, marks=pytest.mark.slow)])
     def test_nobody_answers(
         self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, silent: bool
     ) -> None:

@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 from copy import deepcopy
+from functools import cache
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 
@@ -56,8 +57,14 @@ def score(family, rows, gold):
     return METRICS[family].load()(rows, gold)
 
 
-def values(family, rows, gold):
-    return {found.name: found.value for found in score(family, rows, gold)}
+@cache
+def usual(family):
+    """The scores of the rows of a family's case, as they are; many tests compare with them."""
+    return score(family, CASES[family].rows, CASES[family].gold)
+
+
+def by_name(scores):
+    return {one.name: one.value for one in scores}
 
 
 def class_of(family):
@@ -105,7 +112,7 @@ def test_the_rows_are_hard_enough():
 
 @every_family
 def test_scorer_and_function_agree(family, case):
-    stored = values(family, case.rows, case.gold)
+    stored = by_name(usual(family))
     if case.functions is not None:
         functions = case.functions(case.rows, case.gold)
         assert functions.keys() <= stored.keys()
@@ -115,7 +122,7 @@ def test_scorer_and_function_agree(family, case):
 
 @every_family
 def test_the_class_gives_the_scorers_bits_in_batches_and_any_order(family, case):
-    expected = score(family, case.rows, case.gold)
+    expected = usual(family)
     exact(fed(family, case, case.rows), expected)
     exact(fed(family, case, case.rows[4:], [], case.rows[1:4][::-1], case.rows[:1]), expected)
 
@@ -126,12 +133,12 @@ def test_states_of_shards_are_merged_and_an_empty_rank_changes_nothing(family, c
     first, *others = (fed(family, case, case.rows[start:end]) for start, end in zip((0, *ends), ends, strict=False))
     for other in others:
         first.merge_state(other)
-    exact(first, score(family, case.rows, case.gold))
+    exact(first, usual(family))
 
 
 @every_family
 def test_the_class_survives_a_copy_a_file_and_a_new_start(family, case):
-    expected = score(family, case.rows, case.gold)
+    expected = usual(family)
     metric = fed(family, case, case.rows)
     exact(metric.clone(), expected)
     exact(pickle.loads(pickle.dumps(metric)), expected)
@@ -150,7 +157,7 @@ def test_the_class_is_told_its_direction(family, case):
     for name in names(METRICS):
         made_of = class_named(name, METRICS)
         if made_of.family == family:
-            known = [one for one in score(family, case.rows, case.gold) if metric_class(name)()._keeps(one.name)]
+            known = [one for one in usual(family) if metric_class(name)()._keeps(one.name)]
             directions = {one.higher_is_better for one in known}
             expected = directions.pop() if len(directions) == 1 else None
             assert metric_class(name).higher_is_better is expected, name
@@ -165,7 +172,7 @@ def test_an_id_that_comes_twice_is_refused_by_the_class(family, case):
 
 @every_family
 def test_any_order_and_any_processes_give_the_same_bits(family, case):
-    expected, ids = score(family, case.rows, case.gold), [row["id"] for row in case.rows]
+    expected, ids = usual(family), [row["id"] for row in case.rows]
     assert score(family, case.rows[::-1], case.gold) == expected
     assert score(family, [*case.rows[2:], *case.rows[:2]], dict(reversed(case.gold.items()))) == expected
     for size, world in ((4, 1), (4, 2), (2, 3), (1, 4), (5, 4), (len(ids), 2)):
@@ -202,7 +209,7 @@ def test_other_ids_are_refused(family, case):
 
 @every_family
 def test_every_score_says_what_it_is(family, case, folder):
-    found = score(family, case.rows, case.gold)
+    found = usual(family)
     assert len({one.name for one in found}) == len(found)
     for one in found:
         assert one.higher_is_better is columns.direction_of(one.name, METRICS[family].columns)
@@ -214,7 +221,7 @@ def test_every_score_says_what_it_is(family, case, folder):
 @every_family
 def test_sums_come_to_the_value_in_the_order_of_ids(family, case):
     """What significance is tested on: row i is the same example for every method."""
-    found, order = score(family, case.rows, case.gold), sorted(str(row["id"]) for row in case.rows)
+    found, order = usual(family), sorted(str(row["id"]) for row in case.rows)
     for one in found:
         assert one.sums is None or one.value is not None, one
         if one.sums is not None:
@@ -253,7 +260,7 @@ def check_signature(signature, folder):
 @every_family
 def test_methods_and_subsets_share_a_column(family, case):
     """What was written, and how much of it, is not in a signature."""
-    whole = {one.name: one.signature for one in score(family, case.rows, case.gold)}
+    whole = {one.name: one.signature for one in usual(family)}
     if case.rows[0].get("text") is not None:
         taken = [{**row, **{name: other[name] for name in ("text", "token_ids")}}
                  for row, other in zip(case.rows, case.rows[::-1], strict=True)]  # fmt: skip
@@ -273,7 +280,7 @@ def test_another_copy_of_every_row(family, case):
         return  # a spectrum is one row
     rows = [*case.rows, *({**row, "id": f"{row['id']}/again"} for row in case.rows)]
     gold = {**case.gold, **{f"{name}/again": content for name, content in case.gold.items()}}
-    before, after = values(family, case.rows, case.gold), values(family, rows, gold)
+    before, after = by_name(usual(family)), by_name(score(family, rows, gold))
     same(after, before, 1e-9, set(before) - case.doubled)
     for name in case.doubled:
         assert after[name] != pytest.approx(before[name], rel=1e-6), name
@@ -284,12 +291,13 @@ def test_as_good_as_can_be(family, case):
     if case.best is None:
         return
     rows, gold = case.best(case.rows, case.gold)
-    best, usual = ({one.name: one for one in score(family, *given)} for given in ((rows, gold), (case.rows, case.gold)))
+    best = {one.name: one for one in score(family, rows, gold)}
+    without = by_name(usual(family))
     for name, value in case.perfect.items():
         assert best[name].value == pytest.approx(value, rel=1e-6, abs=1e-9), name
         if best[name].higher_is_better is not None:
             sign = 1 if best[name].higher_is_better else -1
-            assert sign * best[name].value >= sign * usual[name].value, name
+            assert sign * best[name].value >= sign * without[name], name
 
 
 @every_family
@@ -317,7 +325,7 @@ def test_processes_give_the_scorers_bits(tmp_path, ends):
     for rank, child in enumerate(ranks):
         assert children.ended(child, 240)
         assert child.exitcode == 0, children.read(Path(f"{out}.log.{rank}"))
-    expected = {family: values(family, case.rows, case.gold) for family, case in CASES.items()}
+    expected = {family: by_name(usual(family)) for family in CASES}
     for rank in range(world):
         found = json.loads(Path(f"{out}.{rank}").read_text())
         assert found.keys() == expected.keys()

@@ -30,6 +30,7 @@ from bench.models.trime import TRIME
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
+from tests.drawn import in_turn
 
 NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.partition(".")[0]].baseline
          and (method := find_method(name)).evaluation_variant == EvaluationVariant() and not method.own_backbone
@@ -41,6 +42,12 @@ ELSEWHERE = {"face.released", "simctg.released", "loss_truncation.released"}
 """Sums on these batches: the first counts in training only, the others need rows of uneven length or a cut."""
 FACTORIES: dict[str, Any] = {"small-causal": small_causal, "small-encdec": small_encdec}
 KINDS = list(FACTORIES)
+daily = pytest.mark.parametrize(("kind", "name"), in_turn(KINDS, NAMES))
+"""Each method on one of the backbones; on both, in `make test-long`."""
+
+daily_on_the_other = pytest.mark.parametrize(("kind", "name"), in_turn(KINDS[::-1], NAMES))
+"""Likewise, on the backbone that `daily` leaves out, so that each method is seen on both."""
+
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 
 
@@ -84,6 +91,12 @@ def made(kind: str, name: str, **options: Any) -> Objective:
 
 
 @cache
+def kept(kind: str, name: str) -> Objective:
+    """A method with its own options, made once; for tests that only read it."""
+    return made(kind, name)
+
+
+@cache
 def target_counts(kind: str) -> Tensor:
     """How often each token is a target in twenty rows."""
     found = task().encode(task().split("train").examples, codec(kind))
@@ -112,21 +125,19 @@ def test_names() -> None:
 
 
 class TestDistribution:
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("kind", KINDS)
+    @daily
     def test_sums_to_one(self, kind: str, name: str) -> None:
-        objective = made(kind, name)
+        objective = kept(kind, name)
         with torch.no_grad():
             for part in slices(states_of(objective, kind), 50):
                 log_probs = objective.log_probs(part)
                 assert log_probs.shape == (len(part), objective.backbone.vocabulary_size)
                 torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(len(part), dtype=torch.float64), **EXACT)
 
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("kind", KINDS)
+    @daily_on_the_other
     def test_components(self, kind: str, name: str) -> None:
         """Head and cache are what eq. 3 adds up, for every method."""
-        objective = made(kind, name)
+        objective = kept(kind, name)
         with torch.no_grad():
             for part in slices(states_of(objective, kind)):
                 found = objective.components(part)
@@ -142,7 +153,7 @@ class TestFastPaths:
     @pytest.mark.parametrize("name", ["mle", "trime"])
     @pytest.mark.parametrize("kind", KINDS)
     def test_position_loss(self, kind: str, name: str) -> None:
-        objective = made(kind, name)
+        objective = kept(kind, name)
         for part in slices(states_of(objective, kind), 50):
             plain = objective.row_loss(objective.log_probs(part), part, part.targets)
             torch.testing.assert_close(objective.position_loss(part)[0], plain, **EXACT)
@@ -165,16 +176,19 @@ class TestFastPaths:
         states = states_of(paper, "small-causal")
         assert released.loss(states).total > paper.loss(states).total + 1e-3
 
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("kind", KINDS)
+    @daily_on_the_other
     def test_terms_add_up(self, kind: str, name: str) -> None:
         """What is logged beside the loss is what the loss is made of."""
-        objective = made(kind, name)
+        objective = kept(kind, name)
         found = objective.loss(states_of(objective, kind))
         weight = {"ranking": getattr(objective, "alpha", 0.0)}
         if found.terms:
             total = sum(weight.get(part, 1.0) * value for part, value in found.terms.items())
             torch.testing.assert_close(torch.as_tensor(total), found.total.detach(), **EXACT)
+
+
+PADDINGS = [("small-causal", 3, 4), ("small-encdec", 0, 5), ("small-causal", 0, 5), ("small-causal", 5, 0)]
+"""A backbone, and columns of padding on the left and on the right."""
 
 
 def repadded(kind: str, row: Encoded, left: int, right: int) -> Batch:
@@ -188,24 +202,22 @@ def repadded(kind: str, row: Encoded, left: int, right: int) -> Batch:
 
 
 class TestPadding:
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("kind", KINDS)
+    @daily
     def test_a_row_does_not_feel_its_neighbours(self, kind: str, name: str) -> None:
         """Alone or in a batch padded to the longest, a row has one likelihood, and one loss where rows are summed."""
-        objective = made(kind, name)
+        objective = kept(kind, name)
         together = row_nll(objective, states_of(objective, kind))
         for at, row in enumerate(rows(kind)):
             alone = states_of(objective, kind, (row,))
             torch.testing.assert_close(row_nll(objective, alone), together[at : at + 1], **EXACT)
 
     @pytest.mark.parametrize(
-        ("kind", "left", "right"),
-        [("small-causal", 0, 5), ("small-causal", 5, 0), ("small-causal", 3, 4), ("small-encdec", 0, 5)],
+        ("name", "padding"), in_turn([name for name in NAMES if name != "histalign.released"], PADDINGS)
     )
-    @pytest.mark.parametrize("name", [name for name in NAMES if name != "histalign.released"])
-    def test_either_side(self, name: str, kind: str, left: int, right: int) -> None:
+    def test_either_side(self, name: str, padding: tuple[str, int, int]) -> None:
         """Decoder-only rows may be padded on the left as well: positions are counted from the first real token."""
-        objective = made(kind, name)
+        kind, left, right = padding
+        objective = kept(kind, name)
         for row in rows(kind)[:3]:
             bare = objective.loss(states_of(objective, kind, (row,)))
             padded = objective.loss(objective.states(repadded(kind, row, left, right)))
@@ -264,7 +276,7 @@ class TestMemory:
     @pytest.mark.parametrize("name", NAMES)
     def test_the_future_is_not_read(self, name: str) -> None:
         """Other tokens at the end leave the distributions before them as they were, though they enter the memory."""
-        objective = made("small-causal", name)
+        objective = kept("small-causal", name)
         row = max(rows("small-causal"), key=lambda r: len(r.target))
         other = Encoded(row.id, row.source, (*row.target[:-2], 7, 8))
         first, second = (next(slices(states_of(objective, "small-causal", (r,)))) for r in (row, other))
@@ -288,7 +300,7 @@ class TestMemory:
         objective = made(kind, "trime")
         with torch.no_grad():
             for part in slices(states_of(objective, kind)):
-                head, full = made(kind, "mle").log_probs(part), objective.log_probs(part)
+                head, full = kept(kind, "mle").log_probs(part), objective.log_probs(part)
                 cached = objective.components(part)["cache"] > -torch.inf
                 assert (full <= head)[~cached].all()
                 reads = cached.any(1)
@@ -304,11 +316,10 @@ def in_batches(objective: Objective, kind: str, size: int) -> Tensor:
 
 
 class TestBatches:
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("kind", KINDS)
+    @daily_on_the_other
     def test_eight_rows_or_twice_four(self, kind: str, name: str) -> None:
         """Methods that say so are sums over rows; the released HistAlign says it is not, and is not."""
-        objective = made(kind, name)
+        objective = kept(kind, name)
         whole = in_batches(objective, kind, 8)
         for size in (4, 1) if name not in ELSEWHERE else ():  # tests of their own
             parts = in_batches(objective, kind, size)

@@ -69,6 +69,7 @@ def test_sample_rows_are_marked_as_such(sample: LogicNLG) -> None:
     assert manifest.sha256 == LogicNLG(style="plog").manifest("train").sha256
 
 
+@pytest.mark.slow  # whole files
 def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
     task = LogicNLG(train="proxy", style="compact")
     task.load(Source(real_data(), "test"))

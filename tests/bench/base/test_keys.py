@@ -4,7 +4,7 @@ import hashlib
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.base.keys import canonical, key_of, sha256
@@ -25,6 +25,7 @@ def test_a_known_purpose_keeps_its_seed():
     assert seed_of(0, "order", 1) == int.from_bytes(digest[:8], "big") // 2 == 3_560_704_936_019_802_908
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(), SCALARS, min_size=2))
 def test_the_order_of_a_mapping_does_not_matter(content):
     turned = dict(reversed(content.items()))

@@ -6,9 +6,8 @@ import ast
 
 import pytest
 
-from tests.shipped import MODULES
+from tests.shipped import trees
 
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 ON_REQUEST = {
     "bench.cells.search.grid": "--grid",
     "bench.cells.search.search": "--grid",
@@ -37,10 +36,10 @@ def imported_with(start):
     seen, left = set(), [start]
     while left:
         name = left.pop()
-        if name in seen or name not in TREES:
+        if name in seen or name not in trees():
             continue
         seen.add(name)
-        for node in TREES[name].body:
+        for node in trees()[name].body:
             if isinstance(node, ast.ImportFrom):
                 left += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return seen
@@ -49,7 +48,7 @@ def imported_with(start):
 @pytest.mark.parametrize("start", ["bench.cells.plan", "bench.cells.run", "bench.commands.run"])
 @pytest.mark.parametrize("name", ON_REQUEST)
 def test_what_few_runs_need_is_imported_where_it_is_needed(start, name):
-    assert name in TREES
+    assert name in trees()
     assert name not in imported_with(start), f"{name} is for {ON_REQUEST[name]}"
 
 
@@ -66,7 +65,7 @@ def test_a_plan_imports_nothing_that_trains_or_scores():
 @pytest.mark.parametrize("library", ["datasets", "pandas", "pyarrow"])
 def test_libraries_of_data_are_imported_inside_functions(library):
     """They take a second, which only a run that reads such data should wait."""
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         imported = []
         for node in tree.body:
             if isinstance(node, ast.Import):

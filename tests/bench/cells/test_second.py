@@ -39,6 +39,7 @@ from tests.bench.contrast import Contrast
 from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
 from tests.bench.own import Own
+from tests.drawn import in_turn
 from tests.models import still, tiny_bilstm
 
 KINDS = ["gpt2", "llama", "bart", "bilstm"]
@@ -312,8 +313,14 @@ DECODINGS = [
 ]
 
 
-@pytest.mark.parametrize("decoding", DECODINGS, ids=lambda decoding: decoding.text)
-@pytest.mark.parametrize("kind", KINDS)
+def named(value: str | Decoding) -> str:
+    """A backbone or a decoding in the name of a test."""
+    if isinstance(value, str):
+        return value
+    return value.text
+
+
+@pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, DECODINGS), ids=named)
 def test_it_reads_along_with_a_cache_of_its_own(kind: str, decoding: Decoding) -> None:
     """Texts are those of full forward passes of both models over every prefix; beams move in both caches."""
     objective = pair(kind)
@@ -334,7 +341,7 @@ class AsksLate(Contrast):
         return super().decode_log_probs(rows, decoding)
 
 
-@pytest.mark.parametrize("decoding", DECODINGS[:2], ids=lambda decoding: decoding.text)
+@pytest.mark.parametrize("decoding", DECODINGS[:2], ids=named)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_reads_what_it_has_missed(kind: str, decoding: Decoding) -> None:
     objective = pair(kind, AsksLate)

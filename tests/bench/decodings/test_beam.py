@@ -13,6 +13,7 @@ from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import decode, next_token
 from tests.bench.generation.test_generation import one, run
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
+from tests.drawn import in_turn
 
 
 def test_two_forms_of_the_length_disagree_on_headlines() -> None:
@@ -24,8 +25,7 @@ def test_two_forms_of_the_length_disagree_on_headlines() -> None:
     assert Beam(beams=5, gnmt=0.5).length(19) == 2.0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("power", [0.0, 0.6, 1.0, 3.0])
+@pytest.mark.parametrize(("kind", "power"), in_turn(KINDS, [0.0, 0.6, 1.0, 3.0]))
 def test_brute_force(kind: str, power: float) -> None:
     """A beam that is as wide as there are texts finds the best of all texts over a vocabulary of six."""
     objective = MLE(backbone(kind, vocab_size=6, seed=4)).eval()
@@ -56,14 +56,9 @@ def test_the_length_decides() -> None:
     assert lengths[0] < lengths[-1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "decoding",
-    [
-        "beam=4+gnmt=1",
-        "beam=3+gnmt=0.6+early_stopping",
-        "beam=4+gnmt=2+no_repeat_ngram=2",
-    ],
+    ("kind", "decoding"),
+    in_turn(KINDS, ["beam=4+gnmt=1", "beam=3+gnmt=0.6+early_stopping", "beam=4+gnmt=2+no_repeat_ngram=2"]),
 )
 def test_equal_to_a_plain_loop(kind: str, decoding: str) -> None:
     objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
@@ -78,7 +73,9 @@ class FewWords:
         return " ".join("abcdefghijkl"[token % 12] for token in ids if not (skip_special_tokens and token == END))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["gpt2", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind != "gpt2")]
+)
 def test_the_first_beam_that_repeats_no_trigram(kind: str) -> None:
     """As the released AdaDec takes it: over all finished texts, the best first; else the best of all."""
     model = backbone(kind)
@@ -111,8 +108,9 @@ def test_the_choice_of_a_text_is_in_keys_only_where_it_is_made() -> None:
     assert Beam(beams=5, gnmt=1.0, unrepeated_ngram=3).text == "beam=5+gnmt=1.0+unrepeated_ngram=3"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", ["", "+length_penalty=2", "+length_penalty=-1", "+early_stopping"])
+@pytest.mark.parametrize(
+    ("kind", "options"), in_turn(KINDS, ["", "+length_penalty=2", "+length_penalty=-1", "+early_stopping"])
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_our_loop_is_the_librarys_search(monkeypatch: pytest.MonkeyPatch, kind: str, options: str, seed: int) -> None:
     """With a penalty that both have, the two searches write the same."""

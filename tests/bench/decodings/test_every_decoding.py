@@ -24,6 +24,7 @@ from tests.bench.generation import test_bilstm_generation as recurrent
 from tests.bench.generation.test_generation import run
 from tests.bench.generation.test_stepwise import worst_step
 from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
+from tests.drawn import in_turn
 from tests.models.tiny_bilstm import collate, tiny
 
 EVERY = [
@@ -48,16 +49,14 @@ def test_all_are_tried() -> None:
     assert {parse(text)[0].name for text in EVERY} == set(DECODINGS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("decoding", EVERY)
+@pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, EVERY))
 def test_cached_is_full(kind: str, decoding: str) -> None:
     """At every step, of every text: what decoding is told is what a forward pass over the whole text gives."""
     objective = CacheLM(backbone(kind, dtype=torch.float64))
     assert worst_step(objective, texts(3, 3), decoding) < 1e-10
 
 
-@pytest.mark.parametrize("options", [recurrent.DESIGNS[0], recurrent.DESIGNS[11]])
-@pytest.mark.parametrize("decoding", EVERY)
+@pytest.mark.parametrize(("options", "decoding"), in_turn([recurrent.DESIGNS[0], recurrent.DESIGNS[11]], EVERY))
 def test_cached_is_full_on_a_copying_lstm(options: dict[str, Any], decoding: str) -> None:
     assert recurrent.worst_step(tiny(**options), decoding, recurrent.CopyCacheLM) < 1e-10
 
@@ -77,8 +76,7 @@ def test_the_comparison_is_alive(monkeypatch: pytest.MonkeyPatch, name: str, dec
     assert worst_step(CacheLM(backbone("gpt2", dtype=torch.float64)), texts(4, 3), decoding) > 0.1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("decoding", NEW)
+@pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, NEW))
 def test_a_row_is_its_own(kind: str, decoding: str) -> None:
     """Its text depends on its seed, and on no other row, their order or their number."""
     objective, given, seeds, order = CacheLM(backbone(kind)), texts(4, 5), [100, 101, 102, 103], [3, 0, 2, 1]

@@ -22,6 +22,7 @@ from bench.models.core.states import Rows, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import NextToken, beam, block, greedy
+from tests.drawn import in_turn
 from tests.models.tiny_bilstm import END, EXEMPLARS, collate, texts, tiny
 
 DESIGNS = [
@@ -102,8 +103,7 @@ class TestStepwise:
     def test_greedy(self, options: dict[str, Any]) -> None:
         assert worst_step(tiny(**options), "greedy") < 1e-10
 
-    @pytest.mark.parametrize("options", SOME)
-    @pytest.mark.parametrize("decoding", [BEAM, "nucleus=0.95"])
+    @pytest.mark.parametrize(("options", "decoding"), in_turn(SOME, [BEAM, "nucleus=0.95"]))
     def test_beam_and_sampling(self, options: dict[str, Any], decoding: str) -> None:
         assert worst_step(tiny(**options), decoding) < 1e-10
 
@@ -168,8 +168,9 @@ class TestStepwiseIsAlive:
 class TestOracle:
     """Texts equal those of a loop without cache, batch, padding or library."""
 
-    @pytest.mark.parametrize("options", SOME)
-    @pytest.mark.parametrize("decoding", ["greedy", BEAM, "beam=2+length_penalty=2+no_repeat_ngram=2"])
+    @pytest.mark.parametrize(
+        ("options", "decoding"), in_turn(SOME, ["greedy", BEAM, "beam=2+length_penalty=2+no_repeat_ngram=2"])
+    )
     def test_equal(self, options: dict[str, Any], decoding: str) -> None:
         objective, settings = MLE(tiny(**options)), one(decoding)
         expected = []
@@ -188,8 +189,7 @@ class TestOracle:
 
 
 class TestBatch:
-    @pytest.mark.parametrize("options", SOME)
-    @pytest.mark.parametrize("decoding", ["greedy", BEAM, "topk=5"])
+    @pytest.mark.parametrize(("options", "decoding"), in_turn(SOME, ["greedy", BEAM, "topk=5"]))
     def test_order_and_size(self, options: dict[str, Any], decoding: str) -> None:
         objective, seeds, order = MLE(tiny(**options)), [5, 6, 7], [2, 0, 1]
         together = run(objective, SOURCES, READ, decoding, seeds=seeds)

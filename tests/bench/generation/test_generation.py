@@ -19,13 +19,13 @@ from bench.models.mle import MLE
 from tests.bench.generation.decoded import NEW, SAMPLES, SEARCHES, counted, cut, one, run
 from tests.bench.generation.decoding_oracle import decode
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
+from tests.drawn import in_turn
 
 
 class TestLibrary:
     """MLE through the adapter is the library's own generate, token for token."""
 
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("decoding", SEARCHES)
+    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, SEARCHES))
     def test_equal(self, kind: str, decoding: str) -> None:
         objective = MLE(backbone(kind)).eval()
         given, settings = texts(8), one(decoding)
@@ -53,8 +53,7 @@ class TestLibrary:
 class TestOracle:
     """Decoding equals the loop of `decoding_oracle.py`, which has no cache, no batch and no padding."""
 
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("decoding", SEARCHES)
+    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, SEARCHES))
     def test_cache_lm(self, kind: str, decoding: str) -> None:
         objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
         expected = [decode(objective, text, one(decoding), 8, END) for text in given]
@@ -76,8 +75,7 @@ class TestOracle:
 class TestBatch:
     """A row's text does not depend on its company."""
 
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("decoding", ["greedy", "beam=4+length_penalty=2", *SAMPLES])
+    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, ["greedy", "beam=4+length_penalty=2", *SAMPLES]))
     def test_order_and_size(self, kind: str, decoding: str) -> None:
         objective, given = CacheLM(backbone(kind)), texts(4, 5)
         seeds = list(range(100, 104))
@@ -157,8 +155,9 @@ class TestEnd:
 
 
 class TestPrecision:
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("decoding", ["greedy", "beam=3", "nucleus=0.9", "decoupled:topk=3"])
+    @pytest.mark.parametrize(
+        ("kind", "decoding"), in_turn(KINDS, ["greedy", "beam=3", "nucleus=0.9", "decoupled:topk=3"])
+    )
     def test_bf16_autocast_runs(self, kind: str, decoding: str) -> None:
         with torch.autocast("cpu", torch.bfloat16):
             found = run(counted(CacheLM(backbone(kind))), texts(4), decoding, seeds=range(4))

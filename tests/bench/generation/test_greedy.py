@@ -13,6 +13,7 @@ from bench.generation.growing import Growing
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.perf.operations import counted
+from tests.drawn import in_turn
 from tests.models import still
 
 METHODS = ["mle", "trime", "histalign"]
@@ -35,8 +36,7 @@ def prompts(kind: str) -> Batch:
 
 
 @pytest.mark.parametrize("look", [1, 16])
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "name"), in_turn(KINDS, METHODS))
 def test_texts_of_the_library(kind: str, name: str, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whenever one looks, the texts are those of the library's own loop over the same adapter."""
     monkeypatch.setitem(module.LOOK, "cpu", look)
@@ -58,8 +58,7 @@ def test_texts_of_the_library(kind: str, name: str, look: int, monkeypatch: pyte
     assert min(map(len, found)) <= 6, "some text has ended"
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "name"), in_turn(KINDS, METHODS))
 def test_hardly_waits(kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most every tenth token asks the device for anything."""
     monkeypatch.setitem(module.LOOK, "cpu", 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from bench.config.resolve import method_names
-from bench.perf.heads import Size, differences, forms, objective_of, peak_above_gradients, peers
+from bench.perf.heads import Size, differences, forms, interleaved, objective_of, peak_above_gradients, peers
 from bench.perf.measure import has_head
 from bench.perf.steps import Place, step_of
 from tests.conftest import Ended
@@ -47,6 +48,15 @@ def test_a_difference_is_seen() -> None:
     one = (torch.tensor(2.0), [torch.ones(3)])
     other = (torch.tensor(2.0), [torch.tensor([1.0, 1.0, 1.5])])
     assert differences(other, one) == (0.0, 0.5)
+
+
+def test_what_a_caller_keeps_from_the_search_for_garbage_stays_so() -> None:
+    """The tests themselves do so: each search would otherwise walk all that they are made of."""
+    objective = objective_of("mle", SMALL, CPU)
+    kept = gc.get_freeze_count()
+    assert kept > 0
+    assert interleaved(forms(objective), 1)["plain"] > 0
+    assert gc.get_freeze_count() >= kept
 
 
 def test_memory_of_the_fused_form_is_less(tmp_path: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,14 +17,31 @@ from bench.decodings.core.decoding import Decoding, Texts
 from bench.decodings.core.sampler import Sampler
 from bench.decodings.core.settings import number
 from bench.errors import UsageError
-from bench.testing.decoding_contract import check_decoding_on
+from bench.testing.decoding_contract import BACKBONES, check_decoding_on
 
 BUILT_IN = "greedy,beam=3,beam=3+gnmt=1.0,topk=3,nucleus=0.8,sample,min_p=0.1,typical=0.9,eta=0.001,mirostat=3"
 BUILT_IN += ",contrastive_search=3,topk=5+repetition_penalty=1.3"
 
 
-@pytest.mark.parametrize("decoding", parse(BUILT_IN), ids=lambda decoding: decoding.text)
-def test_every_built_in_keeps_to_the_contract(decoding: Decoding) -> None:
+def named(value: Decoding | str) -> str:
+    """A decoding or a backbone in the name of a test."""
+    if isinstance(value, str):
+        return value
+    return value.text
+
+
+@pytest.mark.parametrize(
+    ("decoding", "backbone"), list(zip(parse(BUILT_IN), itertools.cycle(BACKBONES), strict=False)), ids=named
+)
+def test_every_built_in_keeps_to_the_contract(decoding: Decoding, backbone: str) -> None:
+    """On one of the small backbones; on both, in `make test-long`."""
+    report = check_decoding_on(decoding, [backbone])
+    assert report.ok, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decoding", parse(BUILT_IN), ids=named)
+def test_so_it_does_on_both_backbones(decoding: Decoding) -> None:
     report = check_decoding_on(decoding)
     assert report.ok, str(report)
 

@@ -22,6 +22,7 @@ from bench.config.resolve import find_method
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
 from bench.training.training import train
+from tests.drawn import in_turn
 from tests.e2e.tiny import SHORT, small
 
 STEPS, BATCH = 4, 11
@@ -102,8 +103,7 @@ def recorded(name: str, rank: int, world: int, monkeypatch: pytest.MonkeyPatch, 
     return found.calls
 
 
-@pytest.mark.parametrize("world", [2, 3, 8])
-@pytest.mark.parametrize("method", ["mle", "face", "histalign"])
+@pytest.mark.parametrize(("world", "method"), in_turn([2, 3, 8], ["mle", "face", "histalign"]))
 def test_all_ranks_issue_the_same(method: str, world: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = [recorded(method, rank, world, monkeypatch) for rank in range(world)]
     assert len(ranks[0]) > STEPS

@@ -145,7 +145,7 @@ class TestEvaluation:
         assert len(wanted) == (2 if request.param == "generation" else 1)
         return (objective, cell.task, codec), wanted
 
-    @pytest.mark.parametrize("world", [2, 3, 7])
+    @pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.slow), 7])
     def test_any_number_of_ranks(self, evaluations: tuple[Any, list[Evaluation]], world: int) -> None:
         trained, wanted = evaluations
         for what in wanted:

@@ -321,6 +321,7 @@ def test_ten_thousand_rounds_of_a_whole_test_set_are_small():
     assert taken < 20  # well below a second alone on a core
 
 
+@pytest.mark.slow  # three whole test sets
 @published
 def test_published_systems_differ_in_bleu_3_or_do_not():
     """Corpus BLEU-3: 27.09 beside 26.89 is noise between two fine-tunings, 26.89 beside 19.49 is not."""

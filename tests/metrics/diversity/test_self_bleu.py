@@ -120,7 +120,7 @@ def test_order_does_not_change_a_bit(definition, texts, rng):
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 @given(st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=9), min_size=1, max_size=5))
 def test_texts_that_all_come_twice_are_wholly_alike(definition, texts):
     assert self_bleu([*texts, *texts], 4, definition) == pytest.approx([100] * 4)
