@@ -22,7 +22,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.gathered import gathered
-from bench.models.core.head import Head, sum_dtype
+from bench.models.core.head import Head
 from bench.models.core.host import to_device
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
@@ -122,13 +122,9 @@ class LossTruncation(Objective):
             getattr(self, name).copy_(value)
         self.pending = []
 
-    @torch.no_grad()
     def _means(self, states: States) -> Tensor:
         """Mean of -log p over the targets of each row, [B]; 0 for a row without a target."""
-        table: Tensor = torch.zeros(states.targets.shape, dtype=sum_dtype(self.recent), device=states.targets.device)
-        for rows, nll in self.nll(states.detached()):
-            table[rows.start + rows.group, rows.position] = nll.to(table)  # [B, T]
-        return table.sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
+        return self.target_nll(states).sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
 
     def _after(self, new: Tensor) -> dict[str, Tensor]:
         """The buffers once new losses are kept."""

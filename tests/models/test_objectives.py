@@ -122,6 +122,17 @@ class TestDistribution:
                 assert log_probs.shape == (len(part), objective.backbone.vocabulary_size)
                 torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(len(part), dtype=torch.float64), **EXACT)
 
+    @pytest.mark.parametrize("name", ["mle", "f2softmax", "trime"])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_nll_of_every_target(self, kind: str, name: str) -> None:
+        """A table of what the slices have, 0 where there is no target; nothing is differentiated."""
+        objective = made(kind, name)
+        states = states_of(objective, kind)
+        found = objective.target_nll(states)
+        assert (found.dtype, found.requires_grad) == (torch.float64, False)
+        assert torch.equal(found != 0, states.targets != IGNORED)
+        torch.testing.assert_close(found.sum(1), row_nll(objective, states), **EXACT)
+
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("kind", KINDS)
     def test_components(self, kind: str, name: str) -> None:
