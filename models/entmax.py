@@ -30,7 +30,8 @@ class Entmax(Objective):
 
     A token outside the support has probability 0, and a target there an infinite negative log-likelihood. So likelihood
     metrics are those of (p + eps) / (1 + eps V), as in the eps-perplexity of Martins et al. 2020 (from memory): they
-    depend on eps, and are no measure to compare with other methods'. Texts are decoded from p itself.
+    depend on eps, and are no measure to compare with other methods'; a remark under every table says so. Texts are
+    decoded from p itself.
 
     Args:
         backbone: one that does not copy.
@@ -65,6 +66,13 @@ class Entmax(Objective):
     def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
         """Fenchel-Young loss of each position, [n]."""
         return entmax_loss(super().logits(rows), rows.targets, self.alpha), {}
+
+    def remarks(self) -> list[str]:
+        """That likelihoods are smoothed."""
+        return [
+            f"likelihoods are of (p + {self.eps:g}) / (1 + {self.eps:g} V), since p has zeros: they depend on that "
+            f"number, and are not to be compared with other rows'"
+        ]
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
         """Logarithm of p, [n, V], -inf outside its support; a decoupled decoding sees the raised distribution."""

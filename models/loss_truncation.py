@@ -35,7 +35,8 @@ class LossTruncation(Objective):
     Source: Kang and Hashimoto 2020. Read in public copies of the authors' class; 10,000 losses are kept there and
     awaited before the first cut, and 40 % are dropped. Runs here are shorter: 1,000. The sum is divided by all targets
     of the step, those of dropped rows too, as the released mean over the batch has zeros for them. The released mean
-    is over rows, of each row's mean; here it is over tokens.
+    is over rows, of each row's mean; here it is over tokens. Before the first cut the loss is maximum likelihood; a
+    training that ends there says so in its record and under its table.
 
     Variants.
 
@@ -91,6 +92,19 @@ class LossTruncation(Objective):
                 f"min_count is at least size, so that a cut comes from size losses; "
                 f"got min_count={options['min_count']} and size={options['size']}"
             )
+
+    def training_note(self) -> str | None:
+        """That it begins as maximum likelihood, and for how long."""
+        return f"maximum likelihood until the losses of {self.min_count:,} rows are known; then rows are left out"
+
+    def remarks(self) -> list[str]:
+        """That no row was left out, where the training ended before the first cut."""
+        if not self.dropped or bool(self.cut.isfinite()):
+            return []
+        return [
+            f"no row was left out, so this is maximum likelihood: its training saw {int(self.n_seen):,} rows, and the "
+            f"first cut needs {self.min_count:,}"
+        ]
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""

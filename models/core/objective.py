@@ -229,6 +229,14 @@ class Objective(Trainable):
         """Return one line a user should know about a decoding of this model, or None."""
         return None
 
+    def training_note(self) -> str | None:
+        """Return one line a user should know before a training, or None."""
+        return None
+
+    def remarks(self) -> list[str]:
+        """Return what a reader of this model's numbers must know, a line each; stored behind its training."""
+        return []
+
     def prepare(self, counts: Tensor) -> None:
         """Make what depends on how often each token is a training target, [V]; called once, before weights are loaded.
 
