@@ -21,6 +21,7 @@ from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.mle_cache import MLECache
+from bench.models.mle_calibrated import MLECalibrated
 from bench.models.mle_contrastive import MLEContrastive
 from bench.models.mle_knn import MLEKNN
 from bench.models.mle_penalty import MLEPenalty
@@ -352,5 +353,5 @@ class TestBatches:
 def test_classes_are_what_the_table_names() -> None:
     caches = [name for name in NAMES if name.startswith(("mle", "trime", "histalign"))]
     found = [find_method(name).kind for name in caches]
-    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered]
+    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered, MLECalibrated]
     assert found == [MLE, *controls, TRIME, TRIME, HistAlign, HistAlign]
