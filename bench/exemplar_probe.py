@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
 from bench.config.arguments import RunArguments, whole_numbers
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 from bench.figures import listed_as, planned_cell
+from bench.reproduced import asks_before, confirm_to_do, only_planned
 
 if TYPE_CHECKING:
     from bench.leaderboards.figures.exemplar_probe import ExemplarProbe
@@ -51,10 +53,14 @@ def reproduce_probes(names: Sequence[str], given: argparse.Namespace) -> int:
 
     code = 0
     shown: list[Any] = []
+    chosen: list[ExemplarProbe] = []
     for name in map(str.lower, names):
         if name not in probes():
             raise UsageError(f"no probe of exemplars '{name}'{did_you_mean(name, probes())}")
-        probe = probes()[name]
+        chosen.append(probes()[name])
+    if asks_before(given):
+        confirm_to_do(set[str]().union(*(to_do_of(probe, only_planned(given)) for probe in chosen)), given)
+    for probe in chosen:
         texts, reasons, failed = written_by_cells(probe, given)
         code = max(code, failed)
         if given.json:
@@ -72,6 +78,16 @@ def reproduce_probes(names: Sequence[str], given: argparse.Namespace) -> int:
     return code
 
 
+def to_do_of(probe: ExemplarProbe, given: argparse.Namespace) -> set[str]:
+    """Return the keys of the cells of a probe that are to be made; what cannot be planned is told later."""
+    to_do = set[str]()
+    for method in probe.methods:
+        for seed in whole_numbers(given.seeds.split(",")):
+            with suppress(BenchError):
+                to_do |= planned_cell(arguments_for(probe, method, seed, given), given, probe.address).to_do
+    return to_do
+
+
 def written_by_cells(
     probe: ExemplarProbe, given: argparse.Namespace
 ) -> tuple[dict[str, list[list[str]]], dict[str, str], int]:
@@ -83,12 +99,12 @@ def written_by_cells(
         for seed in whole_numbers(given.seeds.split(",")):
             writer = f"{method}, seed {seed}"
             try:
-                cell, failed, ended = planned_cell(arguments_for(probe, method, seed, given), given, probe.address)
-                code = max(code, ended)
-                if failed or cell.folder.trained() is None:
-                    reasons[writer] = failed or "not run"
+                planned = planned_cell(arguments_for(probe, method, seed, given), given, probe.address)
+                code = max(code, planned.code)
+                if planned.failed or planned.cell.folder.trained() is None:
+                    reasons[writer] = planned.failed or "not run"
                 elif not given.dry_run:
-                    texts[writer] = written(cell, probe)
+                    texts[writer] = written(planned.cell, probe)
             except BenchError as error:
                 reasons[writer] = str(error)
     return texts, reasons, code

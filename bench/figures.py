@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench.base.outward import write_styled
 from bench.cli_options import say_damaged
 from bench.config.arguments import RunArguments, whole_numbers
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.figures.figure_files import HUMAN, Figure, Point, Series, chosen_figures, figures
+from bench.reproduced import asks_before, confirm_to_do, only_planned
 
 if TYPE_CHECKING:
     from bench.leaderboards.figures.filled import FilledFigure, Made
@@ -65,6 +66,13 @@ def reproduce_figures(names: Sequence[str], given: argparse.Namespace) -> int:
     chosen = chosen_figures(names)
     if given.svg and len(chosen) != 1:
         raise UsageError(f"--svg is for one figure, not {len(chosen)}")
+    if asks_before(given):
+        to_do = set[str]()
+        for figure in chosen:
+            counted = Making(figure, only_planned(given))
+            counted.make()
+            to_do |= counted.to_do
+        confirm_to_do(to_do, given)
     code, filled = 0, []
     for figure in chosen:
         making = Making(figure, given)
@@ -108,6 +116,7 @@ class Making:
         self.made: dict[Point, Made] = {}
         self.folders: dict[tuple[str, int], Path] = {}
         """Folder of the cell of a series and seed, for those that start from it."""
+        self.to_do: set[str] = set()
         self.code = 0
         self.limited = given.limit is not None
 
@@ -126,13 +135,17 @@ class Making:
         for seed in whole_numbers(self.given.seeds.split(",")):
             try:
                 arguments = self.arguments(series, point, seed)
-                cell, failed, code = planned_cell(arguments, self.given, f"{self.figure.address} · {series.label}")
+                planned = planned_cell(arguments, self.given, f"{self.figure.address} · {series.label}")
             except MissingError as error:
                 reason = str(error)
+                if series.start:  # a cell all the same, once the one it starts from is trained
+                    self.to_do.add(f"{series.label}, {point.at}, seed {seed}")
                 continue
-            self.code = max(self.code, code)
+            cell = planned.cell
+            self.to_do |= planned.to_do
+            self.code = max(self.code, planned.code)
             keys.append(cell.key)
-            reason = failed or reason
+            reason = planned.failed or reason
             self.folders[series.label, seed] = cell.folder.path
             self.limited = self.limited or cell.config.trainer.limit is not None
             if series.at_tensor and at is None:
@@ -182,7 +195,23 @@ class Making:
         return fill_figure(self.figure, ours, self.given.preset, self.made)
 
 
-def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str) -> tuple[Any, str, int]:
+class PlannedCell(NamedTuple):
+    """The cell of a point as it was planned and, if asked, made.
+
+    Args:
+        cell: of the point.
+        failed: why it failed, empty where it did not.
+        code: the exit code.
+        to_do: keys of the cells that were not there before, this one and those it comes from.
+    """
+
+    cell: Any
+    failed: str
+    code: int
+    to_do: Set[str]
+
+
+def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str) -> PlannedCell:
     """Plan the one cell that is asked for, and make it if asked.
 
     Args:
@@ -190,13 +219,11 @@ def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str)
         given: what was typed after `bench reproduce`.
         label: what the cell is for, said by a dry run.
 
-    Returns:
-        The cell, why it failed (empty where it did not), and the exit code.
-
     Raises:
         MissingError: it cannot be planned here.
     """
     from bench.cells.plan import make_plan
+    from bench.cells.plan_checks import is_to_do
     from bench.cells.progress import Progress
     from bench.cells.run import execute
 
@@ -207,6 +234,7 @@ def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str)
         if not plan.cells:
             raise MissingError("; ".join(skip.reason for skip in plan.skips) or "nothing to run")
         cell = plan.cells[-1]
+        to_do = {each.key for each in plan.cells if is_to_do(each)}
         if running:
             outcome = execute(plan, arguments, progress)
             code = outcome.exit_code
@@ -216,7 +244,7 @@ def planned_cell(arguments: RunArguments, given: argparse.Namespace, label: str)
         if cell.folder.trained():
             stored = "stored"
         print(f"{label} · {cell.label}: {stored}")
-    return cell, failed, code
+    return PlannedCell(cell, failed, code, to_do)
 
 
 def length_of(cell: Any, tensor: str) -> float | None:

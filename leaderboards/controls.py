@@ -110,7 +110,7 @@ def _nearest(sweep: Sequence[tuple[int, TableRow]], goal: TableRow) -> Iterator[
             remark = (
                 f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: {theirs:.1f} to {met:.1f}"
             )
-            nearest.remark = "; ".join(filter(None, [nearest.remark, remark]))
+            nearest.remember(remark)
             yield nearest
 
 

@@ -194,6 +194,8 @@ def _row(
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
     row.unpinned |= _unpinned(trained)
+    for remark in trained.get("remarks", ()):
+        row.remember(remark)
     if is_imported(trained):
         file = trained[IMPORTED]["file"]
         row.imported = f"texts of another system, from {file['name']} (SHA-256 {file['sha256'][:12]})"

@@ -128,6 +128,11 @@ class TableRow:
         """Its method, and a hash of everything else that parts it from other rows of a table."""
         return f"{self.method}-{key_of({'config': self.config, 'decoding': self.decoding})[:6]}"
 
+    def remember(self, remark: str) -> None:
+        """Add a remark that it does not have yet."""
+        if remark not in self.remark:
+            self.remark = "; ".join(filter(None, [self.remark, remark]))
+
     @property
     def n(self) -> int:
         """How many seeds it is the mean of: those of the value that has most."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -20,12 +20,11 @@ from torch import Tensor
 from bench.base.options import Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import Losses, LossSum
-from bench.models.core.continuations import scoring_batch
+from bench.models.core.continuations import draw, scoring_batch, states_without_targets
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
 from bench.models.core.states import IGNORED, Rows, States
-from bench.models.ul_seq import draw
 
 FLOOR = 1e-20
 """Smallest argument of the logarithm, as in the released code: at most 46 nats."""
@@ -89,7 +88,7 @@ class Ditto(Objective):
         place = draw(self.run_seed, "span", batch["step"])
         spans = repeated_spans(self, batch, self.span, place)
         if not spans:
-            return self._nothing(batch)
+            return self.loss(states_without_targets(self, batch))
         states = self.states(scoring_batch(self, batch, [span.written for span in spans]))
         lags = lags_of(spans, states.targets, skipped=int(self.variant == "released"))
         is_penalised = (lags > 0).double()  # [B, T]
@@ -104,10 +103,7 @@ class Ditto(Objective):
             lags: [B, T] how many places before it the same token of the span stands, 0 where there is no penalty.
             weights: [B, T] of the penalties.
         """
-        probabilities = torch.zeros(lags.shape, dtype=torch.float64, device=lags.device)  # [B, T]
-        with torch.no_grad():
-            for rows, nll in self.nll(states.detached()):
-                probabilities[rows.start + rows.group, rows.position] = (-nll).exp().double()
+        probabilities = (-self.target_nll(states)).exp().double()  # [B, T]
         before = probabilities.gather(1, torch.arange(lags.shape[1], device=lags.device) - lags)  # [B, T]
 
         def penalties(rows: Rows, head: Head) -> Losses:
@@ -119,12 +115,6 @@ class Ditto(Objective):
         penalised = replace(states, targets=states.targets.masked_fill(lags == 0, IGNORED))
         loss = self.summed(penalised, penalties)
         return replace(loss, terms={"repetition": loss.total.detach()})
-
-    def _nothing(self, batch: Batch) -> LossSum:
-        """A zero whose graph reaches every parameter: all ranks wait for each other's gradients."""
-        first_row: Any = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
-        states = self.states(first_row)
-        return self.loss(replace(states, targets=torch.full_like(states.targets, IGNORED)))
 
 
 def lags_of(spans: Sequence[RepeatedSpan], targets: Tensor, *, skipped: int = 0) -> Tensor:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import torch
 from torch import Tensor
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
+from bench.models.core.chunks import Losses
+from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
-from bench.models.functional.entmax import entmax, entmax_loss
+from bench.models.functional.entmax import entmax, entmax_and_entropy
 
 if TYPE_CHECKING:
     from bench.decodings.core.decoding import Decoding
@@ -30,7 +33,8 @@ class Entmax(Objective):
 
     A token outside the support has probability 0, and a target there an infinite negative log-likelihood. So likelihood
     metrics are those of (p + eps) / (1 + eps V), as in the eps-perplexity of Martins et al. 2020 (from memory): they
-    depend on eps, and are no measure to compare with other methods'. Texts are decoded from p itself.
+    depend on eps, and are no measure to compare with other methods'; a remark under every table says so. Texts are
+    decoded from p itself.
 
     Args:
         backbone: one that does not copy.
@@ -63,12 +67,41 @@ class Entmax(Objective):
         raised = self.probabilities(rows) + self.eps
         return (raised / (1 + self.eps * raised.shape[1])).log()
 
-    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-        """Fenchel-Young loss of each position, [n]."""
-        return entmax_loss(super().logits(rows), rows.targets, self.alpha), {}
+    def position_loss(self, rows: Rows) -> Losses:
+        """The loss over logits that are not raised, [n]."""
+        return self.head_loss(rows, PlainHead(super().logits(rows)))
+
+    def head_loss(self, rows: Rows, head: Head) -> Losses:
+        """Fenchel-Young loss of each position, [n]: its gradient is p, less 1 at the target."""
+        return entmax_loss(head, rows.targets, self.alpha), {}
+
+    def remarks(self) -> list[str]:
+        """That likelihoods are smoothed."""
+        return [
+            f"likelihoods are of (p + {self.eps:g}) / (1 + {self.eps:g} V), since p has zeros: they depend on that "
+            f"number, and are not to be compared with other rows'"
+        ]
 
     def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
         """Logarithm of p, [n, V], -inf outside its support; a decoupled decoding sees the raised distribution."""
         if decoding.distribution == "decoupled":
             return super().decode_log_probs(rows, decoding)
         return self.probabilities(rows).log()
+
+
+def entmax_loss(head: Head, targets: Tensor, alpha: float) -> Tensor:
+    """Fenchel-Young loss of entmax, [n], at least 0; 0 where the target has all.
+
+    Args:
+        head: of the logits.
+        targets: [n].
+        alpha: above 1 and at most 2.
+    """
+    at_target, entropies = head.at(targets), []
+
+    def weights(logits: Tensor, span: slice) -> Tensor:
+        found, entropy = entmax_and_entropy(logits, alpha)
+        entropies.append(entropy)
+        return found
+
+    return head.weighted(weights) - at_target + torch.cat(entropies)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+import torch
 from torch import Tensor
 
 from bench.base.options import Amount, Range
 from bench.models.backbones.backbone import Backbone
+from bench.models.core.chunks import Losses
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
@@ -31,8 +33,7 @@ class GEM(Objective):
 
     Variants:
 
-    - the default is h linear, the form of the released Triton kernel: it has a fast form, and the control above is
-      exact for it.
+    - the default is h linear, the form of the released Triton kernel; the control above is exact for it.
     - `gem.log_sigmoid` has h the log-sigmoid, with scale 1, as the equation has it.
     - `gem.released` is the released default: scale 0.01, so that a is 0.5 almost everywhere and the loss is about half
       of the linear one.
@@ -64,22 +65,24 @@ class GEM(Objective):
         super().__init__(backbone)
         self.beta, self.h, self.scale = beta, h, scale
 
-    @property
-    def has_fast_form(self) -> bool:
-        """Whether h is linear: the log-sigmoid needs a weight for each token."""
-        return self.h == "linear" and super().has_fast_form
+    def head_loss(self, rows: Rows, head: Head) -> Losses:
+        """Loss of each position, [n]."""
+        if self.h == "linear":
+            return self._linear(rows, head), {}
+        at_target = head.at(rows.targets)
+        targets, sums = at_target.detach()[:, None], []
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        """Loss of each position by its definition, [n]."""
-        above = log_probs - log_probs.gather(1, targets[:, None])  # [n, V] z_w - z_target
-        weights = (log_probs.detach() / self.beta).softmax(1)
-        if self.h == "log_sigmoid":
-            weights = weights * (self.scale * above.detach()).sigmoid()
-        return (weights * above).sum(1)
+        def weights(logits: Tensor, span: slice) -> Tensor:
+            above = (logits - targets[span]).mul_(self.scale)  # [m, V] scale (z_w - z_target)
+            found = (logits / self.beta).softmax(1).mul_(above.sigmoid_())
+            sums.append(found.sum(1))
+            return found
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        return head.weighted(weights) - torch.cat(sums) * at_target, {}
+
+    def _linear(self, rows: Rows, head: Head) -> Tensor:
         """The linear form, [n]: its gradient is that of beta times the log-sum-exp, less the target's logit."""
         at_target = head.at(rows.targets)
         smooth_maximum = self.beta * head.lse_at(self.beta)
         constant = (head.expected_at(self.beta) - smooth_maximum).detach()
-        return smooth_maximum + constant - at_target, {}
+        return smooth_maximum + constant - at_target

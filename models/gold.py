@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from bench.base.options import Amount, Share
@@ -109,11 +108,7 @@ class GOLD(Objective):
         """Probability of each target under the frozen model, [B, T] float64, 1 where there is none."""
         second = self.second_model
         assert states.second is not None
-        found = torch.ones(states.targets.shape, dtype=torch.float64, device=states.targets.device)
-        with torch.no_grad():
-            for rows, nll in second.nll(states.second()):
-                found[rows.start + rows.group, rows.position] = (-nll.double()).exp()
-        return found
+        return (-second.target_nll(states.second()).double()).exp()
 
     def _returns(self, states: States) -> Tensor:
         """Q of each position with a target, [B, T] float64."""

@@ -11,14 +11,15 @@ Shapes: n positions of a slice, V vocabulary, M entries.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import Rows
+from bench.models.core.validation_rows import MOST_TARGETS, rows_from_everywhere
 from bench.models.functional.interpolation import interpolated, shares_of, spread
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ Entries = tuple[Tensor, Tensor, Tensor]
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """lam that is tried."""
-
-MOST_TARGETS = 50_000
-"""Targets of validation text that are enough to choose by; the batch that reaches them is read whole."""
 
 
 class Interpolated(Objective):
@@ -70,7 +68,7 @@ class Interpolated(Objective):
         """
         sums = torch.zeros(len(self.sharpnesses), len(WEIGHTS), dtype=torch.float64, device=self.chosen.device)
         n_targets = 0
-        for rows in self.rows_from_everywhere(valid, MOST_TARGETS):
+        for rows in rows_from_everywhere(self, valid, MOST_TARGETS):
             sums += self._log_likelihoods(rows)
             n_targets += len(rows)
         sums = sums.cpu()
@@ -83,17 +81,6 @@ class Interpolated(Objective):
             alone = sums[0, WEIGHTS.index(0.0)]
             found |= {"nll_alone": -float(alone) / n_targets, "nll": -float(sums.flatten()[best]) / n_targets}
         return {**found, "targets": n_targets}
-
-    def rows_from_everywhere(self, batches: Sequence[Batch], most: int) -> Iterator[Rows]:
-        """Yield slices of whole batches, in an order that is drawn once for all, until there are `most` targets."""
-        order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()
-        n_targets = 0
-        for number in order:
-            for rows in slices(self.states(batches[number]), self.slice_size):
-                yield rows
-                n_targets += len(rows)
-            if n_targets >= most:
-                return
 
     def _log_likelihoods(self, rows: Rows) -> Tensor:
         """Return the log-likelihood of a slice's targets for every setting of the grid, summed, float64."""

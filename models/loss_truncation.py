@@ -22,7 +22,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.gathered import gathered
-from bench.models.core.head import Head, sum_dtype
+from bench.models.core.head import Head
 from bench.models.core.host import to_device
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
@@ -35,7 +35,8 @@ class LossTruncation(Objective):
     Source: Kang and Hashimoto 2020. Read in public copies of the authors' class; 10,000 losses are kept there and
     awaited before the first cut, and 40 % are dropped. Runs here are shorter: 1,000. The sum is divided by all targets
     of the step, those of dropped rows too, as the released mean over the batch has zeros for them. The released mean
-    is over rows, of each row's mean; here it is over tokens.
+    is over rows, of each row's mean; here it is over tokens. Before the first cut the loss is maximum likelihood; a
+    training that ends there says so in its record and under its table.
 
     Variants.
 
@@ -95,6 +96,19 @@ class LossTruncation(Objective):
                 f"got min_count={options['min_count']} and size={options['size']}"
             )
 
+    def training_note(self) -> str | None:
+        """That it begins as maximum likelihood, and for how long."""
+        return f"maximum likelihood until the losses of {self.min_count:,} rows are known; then rows are left out"
+
+    def remarks(self) -> list[str]:
+        """That no row was left out, where the training ended before the first cut."""
+        if not self.dropped or bool(self.cut.isfinite()):
+            return []
+        return [
+            f"no row was left out, so this is maximum likelihood: its training saw {int(self.n_seen):,} rows, and the "
+            f"first cut needs {self.min_count:,}"
+        ]
+
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
         at_target = head.at(rows.targets)
@@ -125,13 +139,9 @@ class LossTruncation(Objective):
             getattr(self, name).copy_(value)
         self.pending = []
 
-    @torch.no_grad()
     def _means(self, states: States) -> Tensor:
         """Mean of -log p over the targets of each row, [B]; 0 for a row without a target."""
-        table: Tensor = torch.zeros(states.targets.shape, dtype=sum_dtype(self.recent), device=states.targets.device)
-        for rows, nll in self.nll(states.detached()):
-            table[rows.start + rows.group, rows.position] = nll.to(table)  # [B, T]
-        return table.sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
+        return self.target_nll(states).sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
 
     def _after(self, new: Tensor) -> dict[str, Tensor]:
         """The buffers once new losses are kept."""

@@ -27,6 +27,7 @@ from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.core.derived import Derived
 from bench.models.core.states import Rows, slices
+from bench.models.core.validation_rows import rows_from_everywhere
 from bench.models.functional.interpolation import nearest_keys
 from bench.models.interpolated import Entries, Interpolated
 
@@ -144,7 +145,7 @@ class MLEKNN(Interpolated):
         n_keys = self._fill(train)
         total = torch.zeros((), dtype=torch.float64, device=self.keys.device)
         n_distances = 0
-        for rows in self.rows_from_everywhere(valid, SCALE_TARGETS):
+        for rows in rows_from_everywhere(self, valid, SCALE_TARGETS):
             distances, _ = self.nearest(rows)
             total += distances.double().sum()
             n_distances += distances.numel()

@@ -39,7 +39,8 @@ class MTP(MLE):
     A position without a target predicts nothing, and nothing is predicted where there is no target. The sum of all
     heads is divided by the targets of the first.
 
-    `heads=1` is `mle`, what it is compared with.
+    Every head is a softmax over the vocabulary, so the loss costs as many times that of `mle` as there are heads, and
+    their MLPs. With `heads=1` it is `mle`, what it is compared with.
 
     Args:
         backbone: any that does not copy.

@@ -19,8 +19,8 @@ from bench.base.options import PositiveShare
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
+from bench.models.core.preceding_targets import earlier_targets
 from bench.models.core.states import Rows
-from bench.models.ul_token import earlier_targets
 
 ADDED = 1e-8
 """What the released code adds to every probability before it divides by their sum."""

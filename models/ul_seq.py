@@ -21,10 +21,17 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive, Share
-from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
-from bench.models.core.continuations import Cut, Written, scoring_batch, without_dropout, write
+from bench.models.core.continuations import (
+    Cut,
+    Written,
+    draw,
+    scoring_batch,
+    states_without_targets,
+    without_dropout,
+    write,
+)
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
@@ -121,11 +128,6 @@ class Sequences:
         return Cut(self.prefix, self.continuation, "one" if self.variant == "paper" else "all")
 
 
-def draw(seed: int, purpose: str, step: int) -> float:
-    """Return a number in [0, 1) that is the same on all ranks and in all micro-batches of a step."""
-    return seed_of(seed, purpose, step) / 2**63
-
-
 def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> LossSum:
     """Unlikelihood of what an objective's model repeats, as a share of the mean over the rows of the whole step.
 
@@ -182,16 +184,13 @@ def with_repeats(written: Sequence[Written], ngram: int, last: bool) -> list[Rep
 def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -> tuple[States, Tensor]:
     """Run the backbone over continuations; keep as targets the tokens with a weight, and return all weights, [B, T].
 
-    Where nothing repeats it runs over a single row of the batch without a target. That gives a zero whose graph reaches
-    every parameter: all ranks wait for each other's gradients.
+    Where nothing repeats there is no target.
     """
     if not repeating:
-        first_row = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
-        states = objective.states(first_row)  # type: ignore[arg-type]
-        weights = torch.zeros_like(states.targets, dtype=torch.float64)
-    else:
-        states = objective.states(scoring_batch(objective, batch, [row.written for row in repeating]))
-        weights = torch.zeros_like(states.targets, dtype=torch.float64)
-        flat = [weight for row in repeating for weight in row.weights]
-        weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)
+        states = states_without_targets(objective, batch)
+        return states, torch.zeros_like(states.targets, dtype=torch.float64)
+    states = objective.states(scoring_batch(objective, batch, [row.written for row in repeating]))
+    weights = torch.zeros_like(states.targets, dtype=torch.float64)
+    flat = [weight for row in repeating for weight in row.weights]
+    weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)
     return replace(states, targets=states.targets.masked_fill(weights == 0, IGNORED)), weights

@@ -5,15 +5,14 @@
 
 Welleck et al. 2020, section 5.1. The functions are in `bench.models.functional.unlikelihood`.
 
-Shapes: n positions of a slice, N of its batch, U distinct tokens of a row, B batch rows, T positions of a row.
+Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T positions of a row.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
-import numpy as np
 from torch import Tensor
 
 from bench.base.options import Amount
@@ -21,11 +20,12 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
-from bench.models.core.host import Array, HostTokens, to_device
+from bench.models.core.host import HostTokens
 from bench.models.core.objective import Objective, Place
+from bench.models.core.preceding_targets import earlier_targets
 from bench.models.core.special_tokens import special_tokens
-from bench.models.core.states import IGNORED, Rows, States
-from bench.models.functional.unlikelihood import candidates, unlikelihood, with_token
+from bench.models.core.states import Rows, States
+from bench.models.functional.unlikelihood import unlikelihood, with_token
 
 FLOOR = 1e-5
 """Smallest 1 - p of a candidate, as in the released code."""
@@ -108,7 +108,8 @@ def token_losses(
         alpha: weight of the unlikelihood.
         released: whether padding is a candidate everywhere, and no gradient comes from where 1 - p is below the floor.
     """
-    tokens, left_out = candidates_of(rows)  # [n, U]
+    tokens, is_earlier = earlier_targets(rows)  # [n, U]
+    left_out = ~is_earlier | (tokens == rows.targets[:, None])
     if released:
         for token in special_tokens(objective.backbone, "pad"):
             tokens, left_out = with_token(tokens, left_out, rows.targets, token)
@@ -116,49 +117,6 @@ def token_losses(
     nll = head.lse - at_target
     penalty = unlikelihood(at_tokens, head.lse, FLOOR, left_out, clamped=released).sum(1)
     return nll + alpha * penalty, {"mle": nll, "unlikelihood": penalty}
-
-
-class CandidateTable(NamedTuple):
-    """The candidates of a batch on its device, and of each of its N positions with a target."""
-
-    tokens: Tensor  # [B, U]
-    before: Tensor  # [N] how many of its row's tokens are earlier targets
-    own: Tensor  # [N] place of the position's own target among them
-    places: Tensor  # [U] 0, 1, 2, ...
-    most: Array  # [N] `before` on the host
-
-    @classmethod
-    def of(cls, host: HostTokens) -> CandidateTable:
-        """Make the table of a batch."""
-        found, real = candidates(host.targets), host.targets != IGNORED
-        columns = {"tokens": found.tokens, "before": found.before[real], "own": found.own[real]}
-        columns["places"] = np.arange(found.tokens.shape[1])
-        return cls(**to_device(columns, host.device), most=columns["before"])
-
-
-def candidates_of(rows: Rows) -> tuple[Tensor, Tensor]:
-    """Return the distinct earlier targets of each position: tokens [n, U], and which of them are no candidates, [n, U].
-
-    U is the most earlier targets of one of the positions.
-    """
-    table, batch, span, most = _table_of(rows)
-    places = table.places[:most]
-    left_out = (places >= table.before[span, None]) | (places == table.own[span, None])
-    return rows.of_group(table.tokens[batch, :most]), left_out
-
-
-def earlier_targets(rows: Rows) -> tuple[Tensor, Tensor]:
-    """Return distinct targets of each position's row [n, U], and which of them came before the position, [n, U]."""
-    table, batch, span, most = _table_of(rows)
-    return rows.of_group(table.tokens[batch, :most]), table.places[:most] < table.before[span, None]
-
-
-def _table_of(rows: Rows) -> tuple[CandidateTable, slice, slice, int]:
-    """The table of the batch, the slice's rows and positions in it, and the most earlier targets of a position."""
-    assert rows.block is not None
-    assert rows.host is not None
-    table, span = rows.host.once(CandidateTable.of), rows.block.span
-    return table, rows.block.batch, span, int(table.most[span].max(initial=0))
 
 
 def joined(states: States) -> States:

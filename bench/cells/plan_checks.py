@@ -26,13 +26,15 @@ __all__ = [
     "check_preset",
     "check_shares",
     "confirm",
+    "confirm_number",
+    "is_to_do",
     "unchoosable",
     "undecodable",
     "unshardable",
 ]
 
 MANY = 50
-"""More cells than these are asked for."""
+"""More cells than these are begun only where somebody says so."""
 
 # Of a run -----------------------------------------------------------------------------------------------------------
 
@@ -76,7 +78,11 @@ def confirm(cells: Sequence[Cell], progress: Progress) -> None:
     Raises:
         UsageError: the answer was no, or there is no terminal to ask on.
     """
-    to_do = sum(map(is_to_do, cells))
+    confirm_number(sum(map(is_to_do, cells)), progress)
+
+
+def confirm_number(to_do: int, progress: Progress) -> None:
+    """Ask the same of a number of cells that are to be trained or evaluated."""
     if to_do <= MANY:
         return
     if not has_terminal():

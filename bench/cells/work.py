@@ -82,10 +82,15 @@ def work(
             on_stage(TRAINING)
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
+            if rank == 0 and (note := objective.training_note()):
+                on_note(f"{cell.label}: {note}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_validation, on_beat)
             content = stored_by_first(cell.folder, scratch, on_beat)
             if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
                 on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
+            for remark in content.get("remarks", ()):
+                if rank == 0:
+                    on_note(f"{cell.label}: {remark}")
         if content["status"] != "ok" or not rows_keys:
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
@@ -266,6 +271,8 @@ def store_trained(
     }
     if cell.config.preset == PAPER:
         content["departures"] = [departure.as_dict() for departure in departures_of(cell.config, cell.method)]
+    if remarks := objective.remarks():
+        content["remarks"] = remarks
     pretrained = objective.backbone.pretrained
     if pretrained is not None and pretrained.repository:
         content["model"]["hub"] = pretrained.as_dict()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.entries import split_names
 from bench.base.outward import write_styled
 from bench.base.signals import stopped_after
-from bench.cli_options import data_dir_option, positive, results_option, seconds, set_option, set_texts
+from bench.cli_options import data_dir_option, positive, results_option, seconds, set_option, set_texts, yes_option
 from bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         "--state-every", type=seconds, default=300.0, metavar="SECONDS", help="keep a state; default 300"
     )
     group.add_argument("--keep", type=Path, metavar="FILE", help="keep the store as this board (NAME.jsonl), too")
+    yes_option(group)
     group.add_argument("--quiet", action="store_true", help="say nothing but warnings and failures")
     data_dir_option(group)
     results_option(group)
@@ -64,8 +66,9 @@ def run(given: argparse.Namespace) -> int:
         return report(given)
     if given.output:
         raise UsageError("--output goes with --report")
+    from bench.cells.plan_checks import confirm_number
     from bench.cells.progress import Progress
-    from bench.ladder.climb import climb
+    from bench.ladder.climb import climb, n_to_do
     from bench.ladder.decision import decided
     from bench.ladder.text import decision_text
 
@@ -75,6 +78,8 @@ def run(given: argparse.Namespace) -> int:
         write_styled(decision_text(asked, decision) + "\n")
         if given.estimate:
             return 0
+        if not given.yes:
+            confirm_number(n_to_do(asked, decision, progress), progress)
         code = climb(asked, decision, progress, given.keep)
     return code or report(given)
 
@@ -115,18 +120,21 @@ def asked_of(given: argparse.Namespace) -> Asked:
 
 
 def report(given: argparse.Namespace) -> int:
-    """Print or write what a store or kept board says of a ladder; return 0, or 1 where files are damaged."""
+    """Print or write what a store or kept board says of a ladder; return 0, or 1 where files cannot be read."""
     from bench.cli_options import say_damaged
-    from bench.ladder.reading import stored_ladder
+    from bench.ladder.reading import stored_forecasts, stored_ladder
     from bench.ladder.report import report_text, write_report
     from bench.store.store import Store
 
     results = Path(given.results)
     store = Store(results)
     stored = stored_ladder(store, given.task)
+    forecasts = stored_forecasts(results, given.task)
     if given.output:
-        picture = write_report(stored, results, given.output)
+        picture = write_report(stored, forecasts, given.output)
         print(f"wrote {given.output} and {picture}")
     else:
-        write_styled(report_text(stored, results))
-    return say_damaged(store)
+        write_styled(report_text(stored, forecasts))
+    for why in forecasts.unreadable.values():
+        print(f"bench: {why}", file=sys.stderr)
+    return max(say_damaged(store), int(bool(forecasts.unreadable)))

@@ -18,6 +18,7 @@ from bench.cli_options import (
     results_option,
     say_damaged,
     set_option,
+    yes_option,
 )
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
@@ -26,6 +27,7 @@ from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
 from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.leaderboards.published.paper_files import Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
+from bench.reproduced import asks_before, confirm_to_do, only_planned
 
 if TYPE_CHECKING:
     from bench.leaderboards.human.results import HumanResults
@@ -47,6 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
+    yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
     parser.add_argument(
         "--study",
@@ -84,6 +87,11 @@ def run(given: argparse.Namespace) -> int:
     if given.study and not any(map(is_human_table, tables)):
         raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
     studies = [answered(folder) for folder in given.study]
+    if asks_before(given):
+        counted = Made(only_planned(given), preset)
+        for need in needs(tables, preset):
+            counted.make(need)
+        confirm_to_do(counted.to_do, given)
     made = Made(given, preset)
     for need in needs(tables, preset):
         made.make(need)
@@ -155,7 +163,7 @@ def answered(folder: Path) -> HumanResults:
 
 @dataclass
 class Made:
-    """Cells as they are planned and made: their keys, why some have no number, and the exit code."""
+    """Cells as they are planned and made: their keys, which were to do, why some have no number, and the exit code."""
 
     given: argparse.Namespace
     preset: str
@@ -163,6 +171,7 @@ class Made:
     reasons: dict[tuple[str, str, str], str] = field(default_factory=dict)
     plans: list[dict[str, Any]] = field(default_factory=list)
     configured: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    to_do: set[str] = field(default_factory=set)
     limited: bool = False
     short_of: int = 0
     code: int = 0
@@ -170,6 +179,7 @@ class Made:
     def make(self, need: Any) -> None:
         """Plan the cells of one need and, if asked, make those that are missing."""
         from bench.cells.plan import make_plan
+        from bench.cells.plan_checks import is_to_do
         from bench.cells.progress import Progress
         from bench.cells.run import execute
         from bench.config.arguments import threads_of
@@ -183,6 +193,7 @@ class Made:
             except MissingError as error:
                 self.missing(need, str(error), running)
                 return
+            self.to_do |= {cell.key for cell in plan.cells if is_to_do(cell)}
             for skip in plan.skips:
                 self.reasons[need.task, skip.method, need.backbone] = skip.reason
             if running and plan.cells:

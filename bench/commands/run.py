@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
+from bench.cli_options import yes_option
 from bench.config.arguments import AUTO, RunArguments, collect
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
@@ -35,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     what_options(parser.add_argument_group("what"))
     how = parser.add_argument_group("how (never changes a result)")
     how_options(how)
-    how.add_argument("--yes", action="store_true", help="begin more than 50 cells without asking")
+    yes_option(how)
     engine_options(parser.add_argument_group("on a cluster (docs/cluster.md)"))
 
 

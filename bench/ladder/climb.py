@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bench.board.run import executed
+from bench.cells.plan_checks import is_to_do
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
 from bench.cells.search.search import run_search
+from bench.errors import MissingError
 from bench.ladder.asked import Asked
+from bench.ladder.costs import cells_by_method
 from bench.ladder.decision import Decision
 from bench.ladder.files import keep_files
 from bench.ladder.forecasts import forecast_rung
+from bench.ladder.reading import stored_ladder
 from bench.ladder.rungs import PlannedRung
 from bench.store.keep import keep
+from bench.store.store import Store
 
-__all__ = ["climb"]
+__all__ = ["climb", "n_to_do"]
 
 
 def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | None = None) -> int:
@@ -49,6 +55,27 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
         keep_board(asked, kept)
         raise
     return 0
+
+
+def n_to_do(asked: Asked, decision: Decision, progress: Progress) -> int:
+    """Return how many cells are to be trained or evaluated on the rungs that are not whole.
+
+    Which rate will be picked is not known, so the other seeds of one that is picked already count too.
+
+    Args:
+        asked: the ladder.
+        decision: its rungs and methods.
+        progress: told where the text is from.
+    """
+    whole = []
+    with suppress(MissingError):
+        whole = [rung.name for rung in stored_ladder(Store(Path(asked.results)), asked.task).ladder.rungs]
+    to_do = set[Path]()
+    for rung in decision.rungs:
+        if rung.size.name not in whole:
+            cells, _ = cells_by_method(rung.search, rung.arguments(asked, decision.methods), progress)
+            to_do |= {cell.folder.path for of_method in cells.values() for cell in of_method if is_to_do(cell)}
+    return len(to_do)
 
 
 def run_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> Outcome:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
+from bench.ladder.files import forecast_paths
 from bench.ladder.sizes import parameters_of, rung_name
 from bench.ladder.stored_cells import Shape, StoredCells, stored_cells
 from bench.ladder.wholeness import expected, found_on
 from bench.leaderboards.claim.claim_files import names, read
 from bench.leaderboards.ladder.claims import claim_questions
+from bench.leaderboards.ladder.forecast import Forecast
+from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.store.store import Store
 
-__all__ = ["StoredLadder", "stored_ladder"]
+__all__ = ["StoredForecasts", "StoredLadder", "stored_forecasts", "stored_ladder"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,37 @@ def stored_ladder(store: Store, task: str) -> StoredLadder:
         said = "; ".join(["", *notes])
         raise MissingError(f"'{store.root}' has no whole rung of a ladder of {task}{said}; bench ladder runs them")
     return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(cells)), notes, rates)
+
+
+@dataclass(frozen=True)
+class StoredForecasts:
+    """The forecasts of a task's ladders.
+
+    Args:
+        forecasts: each once, in the order of their files.
+        unreadable: why a file holds none that can be read, by the file's name.
+    """
+
+    forecasts: Sequence[Forecast]
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+
+def stored_forecasts(results: Path, task: str) -> StoredForecasts:
+    """Return the forecasts of a task in a store, or beside a kept board; a file that cannot be read costs no other.
+
+    Nobody knows the task of an unreadable file, so it is named in the report of every task.
+    """
+    found: dict[str, Forecast] = {}
+    unreadable: dict[str, str] = {}
+    for path in forecast_paths(results):
+        try:
+            forecast = read_forecast(path)
+        except DataError as error:
+            unreadable[path.name] = str(error)
+            continue
+        if forecast.task == task:
+            found[forecast.sha256] = forecast
+    return StoredForecasts(list(found.values()), unreadable)
 
 
 def rung_of(shape: Shape, cells: StoredCells, seeds: Mapping[str, Set[int]]) -> Rung:

@@ -6,28 +6,25 @@ from pathlib import Path
 
 from bench.base.files import write_atomic
 from bench.board.ladder_drawing import draw_ladder
-from bench.ladder.files import forecast_paths
-from bench.ladder.reading import StoredLadder
+from bench.ladder.reading import StoredForecasts, StoredLadder
 from bench.leaderboards.ladder.cells import number
-from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.report import markdown
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["report_text", "write_report"]
 
 
-def report_text(stored: StoredLadder, results: Path) -> str:
+def report_text(stored: StoredLadder, forecasts: StoredForecasts) -> str:
     """Return the page of a ladder, as Markdown.
 
     Args:
         stored: the ladder.
-        results: the store or kept board that it was read from.
+        forecasts: of its rungs.
     """
-    forecasts = {forecast.sha256: forecast for forecast in map(read_forecast, forecast_paths(results))}
-    of_task = [forecast for forecast in forecasts.values() if forecast.task == stored.ladder.task]
-    lines = [markdown(stored.ladder, stored.claims, of_task), *rate_lines(stored)]
-    if stored.notes:
-        lines += ["## Left out", "", *(f"- {note}" for note in stored.notes), ""]
+    lines = [markdown(stored.ladder, stored.claims, forecasts.forecasts), *rate_lines(stored)]
+    left_out = [*stored.notes, *(f"forecast {escaped(name)} cannot be read" for name in forecasts.unreadable)]
+    if left_out:
+        lines += ["## Left out", "", *(f"- {note}" for note in left_out), ""]
     return "\n".join(lines)
 
 
@@ -41,16 +38,16 @@ def rate_lines(stored: StoredLadder) -> list[str]:
     return ["## Learning rates that were picked", "", *table, ""]
 
 
-def write_report(stored: StoredLadder, results: Path, path: Path) -> Path:
+def write_report(stored: StoredLadder, forecasts: StoredForecasts, path: Path) -> Path:
     """Write the page of a ladder, and its picture beside it; return where the picture is.
 
     Args:
         stored: the ladder.
-        results: the store or kept board that it was read from.
+        forecasts: of its rungs.
         path: of the page, such as `ladder.md`.
 
     Raises:
         StoreError: a file cannot be written.
     """
-    write_atomic(path, report_text(stored, results).encode(), replace=True)
+    write_atomic(path, report_text(stored, forecasts).encode(), replace=True)
     return draw_ladder(stored.ladder).save(path.with_suffix(".svg"))

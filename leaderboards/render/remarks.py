@@ -36,7 +36,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
             f"{', '.join(statistics.unmarked)}"
         )
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
-    lines += [f"{row.method}: {row.remark}" for row in table.rows if row.remark]
+    lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
     lines += one_gradient_lines(table.rows)
     lines += _without_value(table)
@@ -63,7 +63,19 @@ def _unpinned(table: Table) -> list[str]:
 
 
 def _controls(table: Table) -> list[str]:
-    controls = {row.method: f"{row.method} for {', '.join(row.controls)}" for row in table.rows if row.controls}
-    if not controls:
+    """Say which rows are controls of which others; of methods, those that have a row here."""
+    there = {row.method.partition(".")[0] for row in table.rows if not row.controls}
+    controls: dict[str, str] = {}
+    of_others: dict[str, None] = {}
+    for row in table.rows:
+        controlled = [method for method in row.controls if method in there]
+        if controlled:
+            controls[row.method] = f"{row.method} for {', '.join(controlled)}"
+        elif row.controls:
+            of_others[row.method] = None
+    said = list(controls.values())
+    if of_others:
+        said.append(f"{', '.join(of_others)} for methods that have no row here")
+    if not said:
         return []
-    return [f"Controls, which would explain a gain away: {'; '.join(controls.values())}"]
+    return [f"Controls, which would explain a gain away: {'; '.join(said)}"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from bench.base.seeds import seed_of
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED
+from bench.models.core.states import IGNORED, States
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,21 @@ def padded_left(rows: Sequence[Sequence[int]], ids: Tensor) -> Any:
         "input_ids": ids.new_tensor([[0] * (longest - len(row)) + list(row) for row in rows]),
         "attention_mask": ids.new_tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows]),
     }
+
+
+def draw(seed: int, purpose: str, step: int) -> float:
+    """Return a number in [0, 1) that is the same on all ranks and in all micro-batches of a step."""
+    return seed_of(seed, purpose, step) / 2**63
+
+
+def states_without_targets(objective: Objective, batch: Batch) -> States:
+    """Return the states of one row of a batch without a target, for a step whose loss has nothing to score.
+
+    Their loss is a zero whose graph reaches every parameter: all ranks wait for each other's gradients.
+    """
+    first_row: Any = {name: value[:1] for name, value in batch.items() if isinstance(value, Tensor)}
+    states = objective.states(first_row)
+    return replace(states, targets=torch.full_like(states.targets, IGNORED))
 
 
 def scoring_batch(objective: Objective, batch: Batch, written: Sequence[Written]) -> Batch:

@@ -5,13 +5,13 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import checked_temperature, largest, product_dtype, sum_dtype
+from bench.models.core.head import MakeWeights, checked_temperature, largest, product_dtype, sum_dtype
 from bench.models.functional.row_parts import row_parts
 
 LOWEST = -1e9
@@ -27,9 +27,9 @@ class FusedHead:
     What a loss asks for, such as the log-sum-exp and some columns, are leaves of the graph. The caller differentiates
     the loss by these leaves and hands their gradients to `gradient`, which makes of them the gradient of the logits.
 
-    A log-sum-exp and an expected logit leave exponentials in the buffer, of the highest temperature asked for so far:
+    A log-sum-exp and an expected value leave exponentials in the buffer, of the highest temperature asked for so far:
     those of a lower one are their powers. Who asks for columns or a mean only after it, or for a higher temperature,
-    has the logits computed again.
+    has the logits computed again. Weights have a buffer of their own, [n, V], which becomes the gradient.
 
     Args:
         compute: writes the logits into the buffer and returns it, [n, V].
@@ -43,6 +43,8 @@ class FusedHead:
         self._masses: dict[float, Tensor] = {}  # by temperature, [n, 1] sums of exponentials
         self._lses: dict[float, Tensor] = {}  # leaves by temperature, [n]
         self._expected: dict[float, Tensor] = {}  # leaves by temperature, [n]
+        self._values: list[tuple[Tensor, Tensor]] = []  # [n, V] and the leaf [n] that holds their expected value
+        self._weighted: list[tuple[Tensor, Tensor]] = []  # weights [n, V] and the leaf [n] that holds their sum
         self._means: list[tuple[Tensor | None, Tensor]] = []  # weights [V] and the leaf [n]
         self._columns: list[tuple[Tensor, Tensor]] = []  # token ids [n, k] and the leaf [n, k] that holds their logits
 
@@ -74,6 +76,33 @@ class FusedHead:
             self._expected[beta] = torch.cat(sums).div_(mass).add_(self._peaks()).squeeze(1).requires_grad_()
         return self._expected[beta]
 
+    def nll(self, at_target: Tensor) -> Tensor:
+        """-log p of tokens from their logits, [n]."""
+        rounded = self.lse - at_target
+        exact = self._mass(1.0).log().squeeze(1) + (self._peaks().squeeze(1) - at_target.detach())
+        return rounded + (exact - rounded.detach())
+
+    def expected_of(self, values: Tensor) -> Tensor:
+        """Expected value under the softmax of a number of each token, [n]."""
+        values, mass = values.detach(), self._mass(1.0)
+        sums = [(self._weights(part, 1.0) * values[rows]).sum(1, keepdim=True) for rows, part in parts_of(self._buffer)]
+        leaf = torch.cat(sums).div_(mass).squeeze(1).requires_grad_()
+        self._values.append((values, leaf))
+        return leaf
+
+    def weighted(self, make: MakeWeights) -> Tensor:
+        """Sum of the logits by weights that are made of the logits, [n]."""
+        logits = self._logits()
+        weights, sums = torch.empty_like(logits), []
+        with torch.no_grad():
+            for rows, part in parts_of(logits):
+                of_part = make(part, rows)
+                weights[rows] = of_part
+                sums.append(of_part.mul_(part).sum(1))
+        leaf = torch.cat(sums).requires_grad_()
+        self._weighted.append((weights, leaf))
+        return leaf
+
     def mean(self, weights: Tensor | None = None) -> Tensor:
         """Mean logit over the vocabulary, [n]."""
         logits = self._logits()
@@ -102,7 +131,7 @@ class FusedHead:
     @property
     def leaves(self) -> list[Tensor]:
         """What the loss may depend on: all that it asked for."""
-        listed = [leaf for _, leaf in (*self._means, *self._columns)]
+        listed = [leaf for _, leaf in (*self._values, *self._weighted, *self._means, *self._columns)]
         return [*self._lses.values(), *self._expected.values(), *listed]
 
     def gradient(self, of_leaves: Sequence[Tensor | None]) -> Tensor:
@@ -110,6 +139,8 @@ class FusedHead:
 
             d lse(beta) / d z_w       =  q_w / beta                                q = softmax(z / beta)
             d expected(beta) / d z_w  =  q_w (1 + (z_w - expected(beta)) / beta)
+            d expected_of(values) / d z_w  =  p_w (values_w - expected_of(values))
+            d weighted / d z_w        =  c_w
             d mean / d z_w            =  weights_w
             d at(w) / d z_w           =  1
 
@@ -117,22 +148,52 @@ class FusedHead:
             of_leaves: gradient of each of `leaves`, None for a leaf that the loss does not depend on.
 
         Returns:
-            [n, V], the memory of the logits.
+            [n, V], the memory of the logits or of weights.
         """
         remaining = iter(of_leaves)
         of_lses = {beta: next(remaining) for beta in self._lses}
         of_expected = {beta: next(remaining) for beta in self._expected}
-        self._multiply(self._factors(of_lses, of_expected))
+        of_values = [next(remaining) for _ in self._values]
+        of_weighted = [next(remaining) for _ in self._weighted]
+        factors = self._factors(of_lses, of_expected, of_values)
+        gradient = self._of_weights(of_weighted)
+        if gradient is None or factors:
+            self._multiply(factors, of_values)
+        if gradient is None:
+            gradient = self._buffer
+        elif factors:
+            gradient.add_(self._buffer)
         for weights, _ in self._means:
-            self._add_mean(weights, next(remaining))
+            add_mean(gradient, weights, next(remaining))
         for columns, _ in self._columns:
             of_columns = next(remaining)
             if of_columns is not None:
-                self._buffer.scatter_add_(1, columns, of_columns)
-        return self._buffer
+                gradient.scatter_add_(1, columns, of_columns)
+        return gradient
 
-    def _factors(self, of_lses: dict[float, Tensor | None], of_expected: dict[float, Tensor | None]) -> Factors:
-        """Return what the exponentials of each temperature are multiplied by, those without a gradient left out."""
+    def _of_weights(self, of_weighted: Sequence[Tensor | None]) -> Tensor | None:
+        """Turn weights into the gradient by their sums, and return it; None where the loss depends on none."""
+        gradient: Tensor | None = None
+        for (weights, _), of_sum in zip(self._weighted, of_weighted, strict=True):
+            if of_sum is None:
+                continue
+            weights.mul_(of_sum[:, None])
+            if gradient is None:
+                gradient = weights
+            else:
+                gradient.add_(weights)
+        return gradient
+
+    def _factors(
+        self,
+        of_lses: dict[float, Tensor | None],
+        of_expected: dict[float, Tensor | None],
+        of_values: Sequence[Tensor | None],
+    ) -> Factors:
+        """Return what the exponentials of each temperature are multiplied by, those without a gradient left out.
+
+        What they are multiplied by for the values of tokens is a factor for each token; here is the constant part.
+        """
         factors: Factors = {}
         for beta, of_lse in of_lses.items():
             if of_lse is not None:
@@ -146,37 +207,36 @@ class FusedHead:
             if beta in factors:
                 constant = constant + factors[beta][0]
             factors[beta] = (constant, divided(of_mass, beta))
+        for (_, leaf), of_value in zip(self._values, of_values, strict=True):
+            if of_value is not None:
+                constant, slope = factors.get(1.0, (0.0, None))
+                factors[1.0] = (constant - (of_value * leaf.detach())[:, None] / self._masses[1.0], slope)
         return factors
 
-    def _multiply(self, factors: Factors) -> None:
-        """Turn the exponentials in the buffer into the gradient by log-sum-exps and expected logits."""
+    def _multiply(self, factors: Factors, of_values: Sequence[Tensor | None]) -> None:
+        """Turn the exponentials in the buffer into the gradient by log-sum-exps and expected values."""
         if not factors:
             self._buffer.zero_()
             return
         self._exponentiate(max(factors))
-        if len(factors) == 1 and self._beta in factors and factors[self._beta][1] is None:
+        by_token = []  # values [n, V], and what they are multiplied by, [n, 1]
+        for (values, _), of_value in zip(self._values, of_values, strict=True):
+            if of_value is not None:
+                by_token.append((values, of_value[:, None] / self._masses[1.0]))
+        if len(factors) == 1 and self._beta in factors and factors[self._beta][1] is None and not by_token:
             self._buffer.mul_(factors[self._beta][0])
             return
-        start = 0
-        for part in row_parts(self._buffer):
-            rows = slice(start, start + len(part))
+        for rows, part in parts_of(self._buffer):
             terms = []  # [m, V] each
             for beta, (constant, slope) in factors.items():
                 factor = constant[rows]
                 if slope is not None:
                     factor = self._below_peak(part).mul_(slope[rows]).add_(factor)
+                if beta == 1.0:
+                    for values, of_mass in by_token:
+                        factor = torch.addcmul(factor, values[rows], of_mass[rows])
                 terms.append(self._weights(part, beta) * factor)
             part.copy_(sum(terms[1:], start=terms[0]))
-            start += len(part)
-
-    def _add_mean(self, weights: Tensor | None, of_mean: Tensor | None) -> None:
-        """Add the gradient of a mean to that of the logits."""
-        if of_mean is None:
-            return
-        if weights is None:
-            self._buffer.add_((of_mean / self._buffer.shape[1])[:, None])
-        else:
-            self._buffer.addr_(of_mean, weights)
 
     def _weights(self, part: Tensor, beta: float) -> Tensor:
         """Return exp((z - peak) / beta) of a part whose temperature is as high or higher, [m, V]."""
@@ -192,9 +252,9 @@ class FusedHead:
         return shifted
 
     def _mass(self, beta: float) -> Tensor:
-        """Return the sum of exp((z - peak) / beta), [n, 1]."""
+        """Return the sum of exp((z - peak) / beta), [n, 1], and leave exponentials in the buffer."""
+        self._exponentiate(checked_temperature(beta))
         if beta not in self._masses:
-            self._exponentiate(checked_temperature(beta))
             if self._beta == beta:
                 self._masses[beta] = self._buffer.sum(1, keepdim=True)
             else:
@@ -224,6 +284,24 @@ class FusedHead:
             shifted.div_(highest)
         shifted.exp_()
         self._beta = highest
+
+
+def parts_of(values: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Yield parts of a matrix that stay in a cache, each behind the rows that it has, [n, V] -> [m, V]."""
+    start = 0
+    for part in row_parts(values):
+        yield slice(start, start + len(part)), part
+        start += len(part)
+
+
+def add_mean(gradient: Tensor, weights: Tensor | None, of_mean: Tensor | None) -> None:
+    """Add the gradient of a mean to that of the logits, [n, V]."""
+    if of_mean is None:
+        return
+    if weights is None:
+        gradient.add_((of_mean / gradient.shape[1])[:, None])
+    else:
+        gradient.addr_(of_mean, weights)
 
 
 def divided(values: Tensor, beta: float) -> Tensor:

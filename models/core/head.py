@@ -10,7 +10,7 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
@@ -121,11 +121,15 @@ def largest(logits: Tensor) -> tuple[Tensor, Tensor]:
     return peak, column
 
 
+MakeWeights = Callable[[Tensor, slice], Tensor]
+"""Makes a weight of each token from the logits of some positions and the places of these, [m, V] -> [m, V]."""
+
+
 class Head(Protocol):
     """Logits z of n positions over V tokens; log p(w) = at(w) - lse.
 
-    What is made of the logits themselves (`at`, `mean`, `argmax`) is asked for first: a fused head computes them once
-    more for what comes after a log-sum-exp or an expected logit.
+    What is made of the logits themselves (`at`, `mean`, `weighted`, `argmax`) is asked for first: a fused head computes
+    them once more for what comes after a log-sum-exp or an expected value.
     """
 
     @property
@@ -156,11 +160,32 @@ class Head(Protocol):
             UsageError: for another temperature.
         """
 
+    def nll(self, at_target: Tensor) -> Tensor:
+        """-log p of tokens from their logits, `lse - at_target` [n], with all digits where p is nearly 1.
+
+        Args:
+            at_target: [n] what `at` gave for one token of each position.
+        """
+
+    def expected_of(self, values: Tensor) -> Tensor:
+        """Expected value under the softmax of a number of each token, sum_w p(w) values_w, [n].
+
+        Args:
+            values: [n, V], which get no gradient.
+        """
+
     def mean(self, weights: Tensor | None = None) -> Tensor:
         """Mean logit over the vocabulary, [n].
 
         Args:
             weights: [V] of each token, that sum to one and are not trained; uniform by default.
+        """
+
+    def weighted(self, make: MakeWeights) -> Tensor:
+        """Sum of the logits by weights that are made of the logits and get no gradient, sum_w c(w) z_w, [n].
+
+        Args:
+            make: the weights of some positions; it is called for all of them in order, a few at a time, and once each.
         """
 
     def at(self, index: Tensor) -> Tensor:
@@ -208,6 +233,22 @@ class PlainHead:
     def expected_at(self, beta: float) -> Tensor:
         """Expected logit under softmax(z / beta), [n]."""
         return ((self.logits / checked_temperature(beta)).softmax(1) * self.logits).sum(1)
+
+    def nll(self, at_target: Tensor) -> Tensor:
+        """-log p of tokens from their logits, [n]."""
+        peak = self.logits.detach().amax(1)
+        mass = (self.logits - peak[:, None]).exp().sum(1)
+        return mass.log() + (peak - at_target)
+
+    def expected_of(self, values: Tensor) -> Tensor:
+        """Expected value under the softmax of a number of each token, [n]."""
+        return (self.logits.softmax(1) * values.detach()).sum(1)
+
+    def weighted(self, make: MakeWeights) -> Tensor:
+        """Sum of the logits by weights that are made of the logits, [n]."""
+        with torch.no_grad():
+            weights = make(self.logits.detach(), slice(len(self.logits)))
+        return (weights * self.logits).sum(1)
 
     def mean(self, weights: Tensor | None = None) -> Tensor:
         """Mean logit over the vocabulary, [n]."""

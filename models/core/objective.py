@@ -28,7 +28,7 @@ from bench.base.options import check_constructor
 from bench.base.space import LEARNING_RATE, Space
 from bench.errors import UsageError
 from bench.models.core.chunks import HeadLoss, Losses, LossSum, summed, summed_by_head
-from bench.models.core.head import Head, PlainHead, slice_size
+from bench.models.core.head import Head, PlainHead, slice_size, sum_dtype
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, States, slices
 from bench.models.core.trainable import Trainable
@@ -230,6 +230,14 @@ class Objective(Trainable):
         """Return one line a user should know about a decoding of this model, or None."""
         return None
 
+    def training_note(self) -> str | None:
+        """Return one line a user should know before a training, or None."""
+        return None
+
+    def remarks(self) -> list[str]:
+        """Return what a reader of this model's numbers must know, a line each; stored behind its training."""
+        return []
+
     def prepare(self, counts: Tensor) -> None:
         """Make what depends on how often each token is a training target, [V]; called once, before weights are loaded.
 
@@ -399,6 +407,17 @@ class Objective(Trainable):
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for rows in slices(states, self.slice_size):
             yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
+
+    @torch.no_grad()
+    def target_nll(self, states: States) -> Tensor:
+        """Negative log-likelihood of every target in nats, 0 where there is none, [B, T]; without gradient.
+
+        For a loss that needs whole rows before a slice of them. It is not the loss, and float64 or float32.
+        """
+        table = torch.zeros(states.targets.shape, dtype=sum_dtype(states.hidden), device=states.targets.device)
+        for rows, nll in self.nll(states.detached()):
+            table[rows.start + rows.group, rows.position] = nll.to(table.dtype)
+        return table
 
 
 def _states_without_gradient(objective: Objective, batch: Batch) -> States:

@@ -1,8 +1,10 @@
-"""Preceding targets: the targets that stand just before each position in its own row, as columns for a head.
+"""Preceding targets: the targets that stand before each position in its own row, as columns for a head.
 
-They are found on the host, so that a loss does not wait for the device.
+`earlier_targets` gives all of them, each token once. `preceding_targets` gives those of a window, the nearest first.
+Both are found on the host, so that a loss does not wait for the device.
 
-Shapes: n positions of a slice, N of its batch, M preceding targets, B batch rows, K most targets of a row.
+Shapes: n positions of a slice, N of its batch, M preceding targets, U distinct targets of a row, B batch rows, K most
+targets of a row.
 """
 
 from __future__ import annotations
@@ -14,6 +16,46 @@ from torch import Tensor
 
 from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.core.states import IGNORED, Rows
+from bench.models.functional.unlikelihood import Candidates, candidates
+
+
+def earlier_targets(rows: Rows) -> tuple[Tensor, Tensor]:
+    """Find the targets before each position of a slice, each token once.
+
+    U is the most earlier targets of one of the positions.
+
+    Returns:
+        Distinct targets of the position's row [n, U], in the order of their first occurrence, and which of them came
+        before the position, [n, U] bool.
+    """
+    assert rows.block is not None
+    assert rows.host is not None
+    table, span = rows.host.once(DistinctTable.of), rows.block.span
+    most = int(table.most[span].max(initial=0))
+    tokens = table.tokens[rows.block.batch, :most]
+    return rows.of_group(tokens), table.places[:most] < table.before[span, None]
+
+
+class DistinctTable(NamedTuple):
+    """The distinct targets of a batch on its device, and of each of its N positions how many came before it."""
+
+    tokens: Tensor  # [B, U]
+    before: Tensor  # [N] how many of its row's tokens are earlier targets
+    places: Tensor  # [U] 0, 1, 2, ...
+    most: Array  # [N] `before` on the host
+
+    @classmethod
+    def of(cls, host: HostTokens) -> DistinctTable:
+        """Make the table of a batch."""
+        found = host.once(distinct_targets)
+        before = found.before[host.targets != IGNORED]
+        columns = {"tokens": found.tokens, "before": before, "places": np.arange(found.tokens.shape[1])}
+        return cls(**to_device(columns, host.device), most=before)
+
+
+def distinct_targets(host: HostTokens) -> Candidates:
+    """Return the distinct targets of each row, and which of them each position has."""
+    return candidates(host.targets)
 
 
 class Preceding(NamedTuple):
@@ -68,9 +110,10 @@ class TargetTable(NamedTuple):
         tokens = np.zeros((len(counts), counts.max(initial=0)), np.int64)
         tokens[row, number] = host.targets[real]
         again = np.full_like(tokens, tokens.shape[1])
-        in_groups = np.lexsort((number, tokens[row, number], row))  # equal tokens of a row stand together, in order
+        group = row * tokens.shape[1] + host.once(distinct_targets).own[real]  # [N] one for each distinct target
+        in_groups = group.argsort(kind="stable")  # equal tokens of a row stand together, in order
         first, second = in_groups[:-1], in_groups[1:]
-        same = (row[first] == row[second]) & (host.targets[real][first] == host.targets[real][second])
+        same = group[first] == group[second]
         again[row[first[same]], number[first[same]]] = number[second[same]]
         steps = np.arange(tokens.shape[1])
         columns = {"tokens": tokens, "again": again, "counts": counts, "number": number, "steps": steps}

@@ -48,16 +48,20 @@ def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
 
 def trained(
     root: Path, method: str = "mle", seed: int = 0, *, status: str = "ok", data: Mapping[str, Any] | None = None,
-    code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "", **changes: Any,
+    code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "",
+    remarks: Sequence[str] = (), **changes: Any,
 ) -> CellFolder:  # fmt: skip
-    """Store what was trained; `extra` makes another key of the same configuration."""
+    """Store what was trained; `extra` makes another key of the same configuration, `remarks` are the method's."""
     found = config(method, seed, **changes)
     code = code or {"class": method, "version": 1}
     key = key_of([found, code, start, extra])
     cell = Store(root).cell(found["task"], method, key)
     splits = data or {"train": manifest("train", "official"), "test": manifest("test", "official")}
-    cell.write_trained({"key": key, "config": found, "status": status, "method": code, "data": splits, "start": start,
-                        "model": {"checkpoint_sha256": "0" * 64}}, PROVENANCE)  # fmt: skip
+    content = {"key": key, "config": found, "status": status, "method": code, "data": splits, "start": start,
+               "model": {"checkpoint_sha256": "0" * 64}}  # fmt: skip
+    if remarks:
+        content["remarks"] = list(remarks)
+    cell.write_trained(content, PROVENANCE)
     return cell
 
 

@@ -57,9 +57,7 @@ def test_baselines_and_readings_stand_in_the_table_marked(tmp_path):
     assert [r.values["ppl/word"].mean if "ppl/word" in r.values else None for r in table.rows] == [None, 9.0, 9.0]
     text = render(with_statistics([table]), "markdown")
     assert "| lead \\[control\\] |  | 1 |" in text
-    said = (
-        "Controls, which would explain a gain away: lead for attexp, adadec, adadec_attexp; mle.decoupled for f2softmax"
-    )
+    said = "Controls, which would explain a gain away: lead, mle.decoupled for methods that have no row here"
     assert said in text.replace("\\", "")
     assert said[:60] in render(with_statistics([table]), "terminal")
     rows = json.loads(render(with_statistics([table]), "json"))["tables"][0]["methods"]
@@ -69,6 +67,21 @@ def test_baselines_and_readings_stand_in_the_table_marked(tmp_path):
         for line in csv.DictReader(io.StringIO(render(with_statistics([table]), "csv")))
     }
     assert lines == {"lead": "attexp adadec adadec_attexp", "mle.decoupled": "f2softmax", "mle": ""}
+
+
+def test_only_methods_with_a_row_are_named(tmp_path):
+    """`lead` is a control of three methods; a variant is its method, and a control of the table is none."""
+    for method in ("mle", "lead", "adadec.released", "f2softmax", "emo.shuffled"):
+        scored(trained(tmp_path, method), METRIC)
+    scored(trained(tmp_path, "mle"), METRIC, decoding="decoupled:greedy", shown_as="mle.decoupled")
+    text = render(with_statistics([one(tmp_path)]), "markdown").replace("\\", "")
+    start = "Controls, which would explain a gain away: "
+    (line,) = [line.strip("*").removeprefix(start) for line in text.splitlines() if start in line]
+    assert set(line.split("; ")) == {
+        "lead for adadec",
+        "mle.decoupled for f2softmax",
+        "emo.shuffled for methods that have no row here",
+    }
 
 
 def test_a_table_without_controls_does_not_speak_of_them(tmp_path):

@@ -12,13 +12,12 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
-from bench.models.core.continuations import Written, scoring_batch
+from bench.models.core.continuations import Written, draw, scoring_batch
 from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.ditto import Ditto, lags_of
 from bench.models.mle import MLE
-from bench.models.ul_seq import draw
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import ModernCase, modern_case

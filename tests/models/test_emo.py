@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from bench.models.core.head import PlainHead
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
-from bench.models.emo import EMO, expected_distance
+from bench.models.emo import EMO, distances_from
 from bench.models.mle import MLE
 from bench.store.checkpoints import load_part
 from tests.models import still
@@ -66,7 +67,7 @@ class TestGolden:
         case = modern_case(name)
         real = case["targets"] != IGNORED
         directions = normalize(case["embedding"], dim=1)
-        found = expected_distance(case["logits"][real].log_softmax(-1), case["targets"][real], directions)
+        found = PlainHead(case["logits"][real]).expected_of(distances_from(case["targets"][real], directions))
         torch.testing.assert_close(found, case["distance"][real], **EXACT)
 
 
@@ -178,7 +179,7 @@ def test_distances_keep_float32_under_autocast() -> None:
     def gradient_of(kind: torch.dtype | None) -> Tensor:
         given = logits.clone().requires_grad_()
         with torch.autocast("cpu", kind or torch.bfloat16, enabled=kind is not None):
-            distance = expected_distance(given.log_softmax(1), targets, directions)
+            distance = PlainHead(given).expected_of(distances_from(targets, directions))
         (found,) = torch.autograd.grad(distance.log().sum(), given)
         return found
 

@@ -21,6 +21,7 @@ from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.mle_cache import MLECache
+from bench.models.mle_calibrated import MLECalibrated
 from bench.models.mle_contrastive import MLEContrastive
 from bench.models.mle_knn import MLEKNN
 from bench.models.mle_penalty import MLEPenalty
@@ -133,6 +134,17 @@ class TestDistribution:
                 log_probs = objective.log_probs(part)
                 assert log_probs.shape == (len(part), objective.backbone.vocabulary_size)
                 torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(len(part), dtype=torch.float64), **EXACT)
+
+    @pytest.mark.parametrize("name", ["mle", "f2softmax", "trime"])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_nll_of_every_target(self, kind: str, name: str) -> None:
+        """A table of what the slices have, 0 where there is no target; nothing is differentiated."""
+        objective = kept(kind, name)
+        states = states_of(objective, kind)
+        found = objective.target_nll(states)
+        assert (found.dtype, found.requires_grad) == (torch.float64, False)
+        assert torch.equal(found != 0, states.targets != IGNORED)
+        torch.testing.assert_close(found.sum(1), row_nll(objective, states), **EXACT)
 
     @daily_on_the_other
     def test_components(self, kind: str, name: str) -> None:
@@ -352,5 +364,5 @@ class TestBatches:
 def test_classes_are_what_the_table_names() -> None:
     caches = [name for name in NAMES if name.startswith(("mle", "trime", "histalign"))]
     found = [find_method(name).kind for name in caches]
-    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered]
+    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered, MLECalibrated]
     assert found == [MLE, *controls, TRIME, TRIME, HistAlign, HistAlign]

@@ -17,12 +17,12 @@ from bench.cells.build import continue_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.chunks import LossSum
-from bench.models.core.continuations import Cut, write
+from bench.models.core.continuations import Cut, draw, write
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Continue, RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.ul_seq import Sequences, ULSeq, draw
+from bench.models.ul_seq import Sequences, ULSeq
 from bench.models.ul_token import ULToken
 from bench.models.ul_token_seq import ULTokenSeq
 from tests.bench.generation import tiny_decoders as tiny

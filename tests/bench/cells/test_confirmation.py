@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.cells.run import Outcome
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -58,6 +59,28 @@ def test_a_search_counts_all_that_it_tries(bench: Bench, asked: list[str], monke
     ended = bench(*asked, "--trials", "2")
     assert ended.code == 2
     assert "cells are to be trained or evaluated, and more than 3 are begun only with --yes" in ended.err
+
+
+REPRODUCED = {"table": "histalign/table1", "figure": "f2softmax/figure3", "probe": "adadec/figure3"}
+
+
+@pytest.mark.parametrize("kind", REPRODUCED)
+def test_so_does_what_reproduces_a_paper(
+    bench: Bench, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is made; what only looks never asks."""
+    monkeypatch.setattr("bench.cells.plan_checks.MANY", 0)
+    monkeypatch.setattr("bench.cells.run.execute", None)
+    words = ("reproduce", REPRODUCED[kind], "--limit", "16", "--results", str(tmp_path / "results"))
+    ended = bench(*words)
+    assert ended.code == 2
+    assert "cells are to be trained or evaluated, and more than 0 are begun only with --yes" in ended.err
+    assert not (tmp_path / "results").exists()
+    assert bench(*words, "--dry-run").code == 0
+    begun: list[int] = []
+    monkeypatch.setattr("bench.cells.run.execute", lambda plan, *_: begun.append(len(plan.cells)) or Outcome())
+    bench(*words, "--yes")
+    assert begun
 
 
 def test_fifty_is_not_many(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -292,6 +292,41 @@ def test_an_estimate_keeps_nothing_and_a_budget_drops_the_last_method(
     assert not (tmp_path / "results").exists()
 
 
+def test_a_forecast_that_cannot_be_read_costs_its_own_line(ladder: Run, tmp_path: Path) -> None:
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    words = ("ladder", "--task", "text", "--report", "--results", str(results))
+    before = call(*words)
+    for name, content in {"text-a.forecast-9M.json": "{", "text-b.forecast-9M.json": '{"schema": 1}'}.items():
+        (results / "ladder" / name).write_text(content, encoding="utf-8")
+    ended = call(*words)
+    assert (before.code, ended.code) == (0, 1)
+    assert ended.out.startswith(before.out.rstrip("\n"))
+    assert "- forecast text-a.forecast-9M.json cannot be read" in ended.out
+    assert "- forecast text-b.forecast-9M.json cannot be read" in ended.out
+    assert [line.partition(" in '")[0] for line in ended.complaints] == [
+        "bench: expected a forecast as JSON",
+        "bench: expected the fields of a forecast",
+    ]
+    page = call(*words, "--output", str(tmp_path / "ladder.md"))
+    assert page.code == 1
+    assert (tmp_path / "ladder.svg").exists()
+
+
+def test_many_cells_are_begun_only_with_yes(ladder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rungs of two methods, each with two rates and another seed: twelve cells; what is stored is not asked for."""
+    monkeypatch.setattr("bench.cells.plan_checks.MANY", 11)
+    slow = timing.Timing(step_s=1.0, evaluation_s=0.0, step_tokens=1000.0)
+    monkeypatch.setattr(decision, "timed", lambda *given: slow)
+    place = ladder.words.index("--results") + 1
+    words = [*ladder.words[:place], str(tmp_path / "results"), *ladder.words[place + 1 :]]
+    ended = call(*words)
+    assert ended.code == 2
+    assert "12 cells are to be trained or evaluated, and more than 11 are begun only with --yes" in ended.err
+    assert not list((tmp_path / "results").rglob("trained.json"))
+    monkeypatch.setattr("bench.cells.plan_checks.MANY", 0)
+    assert call(*ladder.words).code == 0
+
+
 def test_minutes_end_a_slice_with_75(ladder: Run) -> None:
     ended = call(*ladder.words, "--minutes", "0.0001")
     assert ended.code == 75

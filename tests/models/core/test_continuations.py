@@ -13,7 +13,15 @@ from torch import nn
 from bench.cells.build import sample_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.continuations import Cut, Written, scoring_batch, texts, without_dropout, write
+from bench.models.core.continuations import (
+    Cut,
+    Written,
+    scoring_batch,
+    states_without_targets,
+    texts,
+    without_dropout,
+    write,
+)
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
@@ -124,6 +132,19 @@ class TestWrite:
         assert write(made, still.rows_of([[5]], [[5]]), Cut(), 0.5) == []
         assert write(made, still.rows_of([[1, 5]], [[IGNORED, IGNORED]]), Cut(), 0.5) == []
         assert recorded.asked == []
+
+    @pytest.mark.parametrize("kind", still.KINDS)
+    def test_a_step_without_anything_to_score_is_a_zero_for_every_parameter(self, kind: str) -> None:
+        """A parameter without a gradient would let the other ranks wait."""
+        made, _ = objective(kind)
+        loss = made.loss(states_without_targets(made, still.batch(kind)))
+        assert (loss.total, loss.n_target_tokens) == (0, 0)
+        given = torch.autograd.grad(loss.total, list(made.parameters()), allow_unused=True)
+        without = [name for (name, _), found in zip(made.named_parameters(), given, strict=True) if found is None]
+        reference = made.step_loss(still.batch(kind)).total
+        of_loss = torch.autograd.grad(reference, list(made.parameters()), allow_unused=True)
+        never = [name for (name, _), found in zip(made.named_parameters(), of_loss, strict=True) if found is None]
+        assert without == never
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_without_generation(self, kind: str) -> None:

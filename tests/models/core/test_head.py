@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import permutations
 
@@ -22,6 +23,18 @@ MANY = LOGITS.repeat(5, 1)[:21] * torch.linspace(1, 2, 21, dtype=torch.float64)[
 """21 rows, which are worked on in parts of four."""
 MANY_INDEX = INDEX.repeat(5, 1)[:21]
 WEIGHTS = torch.tensor([0.3, 0.0, 0.1, 0.1, 0.2, 0.25, 0.05], dtype=torch.float64)
+
+VALUES = torch.randn(21, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def halved_squares(logits: Tensor, span: slice) -> Tensor:
+    """Weights that are made of the logits."""
+    return logits.square() / 2
+
+
+def by_place(logits: Tensor, span: slice) -> Tensor:
+    """Weights that are another function for each position."""
+    return logits.softmax(1) * torch.arange(21, dtype=torch.float64)[span, None]
 
 
 def some_loss(head: PlainHead | FusedHead) -> Tensor:
@@ -64,12 +77,19 @@ LEAVES: dict[str, Callable[[PlainHead | FusedHead], Tensor]] = {
     "lse at 99": lambda head: head.lse_at(99.0).square().sum(),
     "columns": lambda head: head.at(MANY_INDEX).exp().sum(),
     "entropy": lambda head: (head.lse - head.expected).square().sum(),
+    "nll": lambda head: head.nll(head.at(MANY_INDEX[:, 0])).square().sum(),
+    "values": lambda head: head.expected_of(VALUES).exp().sum(),
+    "values twice": lambda head: (head.expected_of(VALUES) * head.expected_of(VALUES.square()) + head.lse).sum(),
+    "weighted": lambda head: head.weighted(halved_squares).sin().sum(),
+    "weighted twice": lambda head: (head.weighted(halved_squares) * head.weighted(by_place)).sum(),
     "detached": lambda head: (head.expected_at(0.3).detach() * head.mean()).sum(),
 }
 """Scalars of a head, each of one or two of its leaves."""
 
 ORDERS = [*((name,) for name in LEAVES), *permutations(("lse", "columns", "lse at .7")), tuple(LEAVES),
-          tuple(reversed(LEAVES)), *permutations(("mean", "lse at 3", "expected"))]  # fmt: skip
+          tuple(reversed(LEAVES)), *permutations(("mean", "lse at 3", "expected")),
+          *permutations(("values", "lse at 3", "weighted")), ("values twice", "expected", "weighted twice"),
+          ("lse", "columns", "expected"), ("lse", "mean", "values")]  # fmt: skip
 
 
 def both(logits: Tensor, names: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
@@ -101,7 +121,17 @@ def test_leaves_are_what_they_say(beta: float) -> None:
     torch.testing.assert_close(head.lse_at(beta).detach(), (LOGITS / beta).exp().sum(1).log())
     assert head.lse_at(beta) is head.lse_at(beta)
     p = LOGITS.softmax(1)
+    torch.testing.assert_close(head.nll(head.at(INDEX[:, 0])).detach(), -p.log().gather(1, INDEX[:, :1]).squeeze(1))
+    torch.testing.assert_close(head.expected_of(VALUES[:5]).detach(), (p * VALUES[:5]).sum(1))
+    torch.testing.assert_close(head.weighted(halved_squares).detach(), LOGITS.pow(3).sum(1) / 2)
     torch.testing.assert_close((head.lse - head.expected).detach(), -(p * p.log()).sum(1))
+
+
+def test_a_certain_token_keeps_its_digits() -> None:
+    """log(1 + 3 exp(-34)) is below the last digit of 34."""
+    logits = torch.tensor([[0.0, 34.0, 0.0, 0.0]], dtype=torch.float64)
+    for head in (PlainHead(logits), FusedHead(logits.clone)):
+        assert float(head.nll(head.at(torch.tensor([1]))).detach()) == pytest.approx(3 * math.exp(-34), rel=1e-1)
 
 
 @pytest.mark.parametrize(

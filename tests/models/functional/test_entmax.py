@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from bench.models.core.head import PlainHead
 from bench.models.core.states import IGNORED
-from bench.models.functional.entmax import entmax, entmax_loss, tsallis_entropy
+from bench.models.entmax import entmax_loss
+from bench.models.functional.entmax import entmax, entmax_and_entropy
 from tests.models.modern_cases import modern_case
 
 ALPHAS = [1.05, 1.25, 1.5, 1.75, 2.0]
@@ -17,6 +19,10 @@ EXACT = {"rtol": 1e-9, "atol": 1e-9}
 
 def logits(rows: int, tokens: int, scale: float) -> Tensor:
     return torch.randn(rows, tokens, dtype=torch.float64, generator=torch.Generator().manual_seed(tokens)) * scale
+
+
+def loss_of(given: Tensor, targets: Tensor, alpha: float) -> Tensor:
+    return entmax_loss(PlainHead(given), targets, alpha)
 
 
 @pytest.mark.parametrize("name", ["entmax_0", "entmax_1"])
@@ -70,21 +76,21 @@ def test_towards_one_it_is_the_softmax() -> None:
     given, targets = logits(6, 9, 2.0), torch.arange(6)
     torch.testing.assert_close(entmax(given, 1.0001), given.softmax(1), rtol=0, atol=1e-3)
     cross_entropy = functional.cross_entropy(given, targets, reduction="none")
-    torch.testing.assert_close(entmax_loss(given, targets, 1.0001), cross_entropy, rtol=0, atol=5e-3)
+    torch.testing.assert_close(loss_of(given, targets, 1.0001), cross_entropy, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_adding_a_number_to_all_logits_changes_nothing(alpha: float) -> None:
     given, targets = logits(6, 9, 2.0), torch.arange(6)
     torch.testing.assert_close(entmax(given + 50, alpha), entmax(given, alpha), **EXACT)
-    torch.testing.assert_close(entmax_loss(given + 50, targets, alpha), entmax_loss(given, targets, alpha), **EXACT)
+    torch.testing.assert_close(loss_of(given + 50, targets, alpha), loss_of(given, targets, alpha), **EXACT)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_gradient_is_the_derivative(alpha: float) -> None:
     """p less the target, though p itself is held: by differences of the value."""
     given, targets = logits(3, 6, 2.0).requires_grad_(), torch.tensor([0, 3, 5])
-    (found,) = torch.autograd.grad(entmax_loss(given, targets, alpha).sum(), given)
+    (found,) = torch.autograd.grad(loss_of(given, targets, alpha).sum(), given)
     expected = entmax(given.detach(), alpha)
     expected[torch.arange(3), targets] -= 1
     torch.testing.assert_close(found, expected, **EXACT)
@@ -93,17 +99,27 @@ def test_the_gradient_is_the_derivative(alpha: float) -> None:
         moved = [given.detach().clone() for _ in range(2)]
         for values, sign in zip(moved, (1, -1), strict=True):
             values[row, token] += sign * step
-        high, low = (float(entmax_loss(values, targets, alpha).sum()) for values in moved)
+        high, low = (float(loss_of(values, targets, alpha).sum()) for values in moved)
         assert (high - low) / (2 * step) == pytest.approx(float(found[row, token]), abs=1e-4)
 
 
 def test_a_margin_is_enough() -> None:
     """No loss where the target is 1 / (alpha - 1) above all others."""
     given = torch.tensor([[0.0, 2.0, 0.0], [0.0, 1.9, 0.0]], dtype=torch.float64)
-    losses = entmax_loss(given, torch.tensor([1, 1]), 1.5)
+    losses = loss_of(given, torch.tensor([1, 1]), 1.5)
     assert losses[0] == 0
     assert losses[1] > 0
 
 
-def test_entropy() -> None:
-    assert tsallis_entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]), 2.0).tolist() == [0.25, 0.0]
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+def test_the_entropy_is_that_of_the_distribution(scale: float, alpha: float) -> None:
+    """sum of p - p ** alpha over alpha (alpha - 1), by its definition."""
+    found, entropy = entmax_and_entropy(logits(20, 300, scale), alpha)
+    expected = (found - found**alpha).sum(1) / (alpha * (alpha - 1))
+    torch.testing.assert_close(entropy, expected, **EXACT)
+
+
+def test_entropies_by_hand() -> None:
+    given = torch.tensor([[1.0, 1.0], [5.0, 0.0]])
+    assert entmax_and_entropy(given, 2.0)[1].tolist() == [0.25, 0.0]

@@ -1,0 +1,36 @@
+"""leaderboards/render/remarks.py: what a method says of its own numbers stands at its row and under its table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from bench.leaderboards.render.formats import render
+from bench.store.store import Store
+from tests.leaderboards.handmade import leaderboards_of, scored, trained
+
+SMOOTHED = "likelihoods are of (p + 1e-06) / (1 + 1e-06 V)"
+
+
+def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:
+    """Two seeds and two decodings of one method are one line; seeds that say something else say both."""
+    for seed in (0, 1):
+        cell = trained(tmp_path, "entmax", seed, remarks=[SMOOTHED])
+        for decoding in ("greedy", "sample"):
+            scored(cell, {"bleu-3": 20.0}, decoding=decoding)
+        scored(cell, {"ppl/word": 30.0}, kind="likelihood", decoding=None)
+        scored(trained(tmp_path, "loss_truncation", seed, remarks=[f"saw {seed} rows"]), {"bleu-3": 20.0})
+    scored(trained(tmp_path, "mle"), {"bleu-3": 21.0})
+    boards = leaderboards_of(Store(tmp_path))
+    for form in ("markdown", "terminal", "latex"):
+        text = render(boards, form)
+        assert text.count("entmax: likelihoods are of") == 1, form
+        assert "mle: " not in text
+    (said,) = [line for line in render(boards, "markdown").splitlines() if line.startswith("*loss\\_truncation: ")]
+    assert set(said.strip("*").partition(": ")[2].split("; ")) == {"saw 0 rows", "saw 1 rows"}
+    rows = json.loads(render(boards, "json"))["tables"][0]["methods"]
+    assert {row["method"]: row["remark"] for row in rows}["entmax"] == SMOOTHED
+    lines = csv.DictReader(io.StringIO(render(boards, "csv")))
+    assert {line["method"]: line["remark"] for line in lines}["entmax"] == SMOOTHED
