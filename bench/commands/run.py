@@ -174,7 +174,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
     """Say what became of a run; return its exit code, or that of a page which could not be written."""
     if as_json:
         say_failed(outcome)
-        if arguments.loggers and outcome.any_number:
+        if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
             log_stored(plan, outcome, arguments)
         content = {
             "exit_code": outcome.exit_code,
