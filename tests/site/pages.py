@@ -13,6 +13,7 @@ FOLDERS = ("", "docs/**/", "bench/**/", "leaderboards/**/", "metrics/**/", "mode
 """Where pages are; `tests` has none."""
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`+[^`\n]+`+")
+COMMENT = re.compile(r"\s+#.*")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) (.+?) *$", re.MULTILINE)
 
@@ -31,11 +32,21 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """Lines that a reader types: those that begin with `bench`, joined where a backslash ends one."""
+        """Lines that begin with `bench`, without comments, joined where a backslash ends one."""
         if self.kind not in ("", "sh"):
             return []
-        lines = self.text.replace("\\\n", " ").splitlines()
-        return [line.partition("   #")[0].rstrip() for line in lines if line.startswith("bench ")]
+        lines = re.sub(r"\\\n *", "", self.text).splitlines()
+        return [COMMENT.sub("", line) for line in lines if line.startswith("bench ")]
+
+    @property
+    def file(self) -> tuple[str, str] | None:
+        """Name and content of the file that a block of Python is, by its first line; None for one that is run."""
+        first, _, rest = self.text.partition("\n")
+        for mark in ("%%writefile ", "# "):
+            name = first.removeprefix(mark)
+            if self.kind == "python" and first.startswith(mark) and re.fullmatch(r"\w+\.py", name):
+                return name, rest
+        return None
 
 
 @dataclass(frozen=True)
