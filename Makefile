@@ -32,7 +32,7 @@ run: .venv/ready
 test: .venv/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadscope
 
-test-long: .venv/ready
+test-long: .venv/ready .venv-docs/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
 chaos: .venv/ready

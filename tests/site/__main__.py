@@ -36,15 +36,27 @@ def build(target: Path) -> Path:
         SystemExit: the generator warned, or a page is not whole without a network.
     """
     stage(target)
-    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "-f", str(target / "mkdocs.yml")]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    said = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout + ended.stderr)
-    if ended.returncode != 0 or "warning" in said.lower():
-        raise SystemExit(f"expected a build without a warning, got exit code {ended.returncode}:\n{said}")
+    generate(target)
     site = target / "site"
     for path in sorted(site.rglob("*.html")):
         _without_network(path, site)
     return site
+
+
+def generate(folder: Path) -> None:
+    """Run the generator over what is staged in a folder.
+
+    Args:
+        folder: with `mkdocs.yml` and the pages.
+
+    Raises:
+        SystemExit: it warned or failed; with all that it said.
+    """
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "-f", str(folder / "mkdocs.yml")]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    said = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout + ended.stderr)
+    if ended.returncode != 0 or "warning" in said.lower():
+        raise SystemExit(f"expected a build without a warning, got exit code {ended.returncode}:\n{said}")
 
 
 def _without_network(path: Path, site: Path) -> None:

@@ -18,6 +18,7 @@ SMALL = ("--set", "trainer.steps=3", "trainer.batch_size=4", "evaluation.rows=6"
 SMALLER = {
     r"--items \d+": "--items 3",
     r"--checks \d+": "--checks 1",
+    r"--seeds [\d,]+": "--seeds 0",
     r"--memory --layers \d+": "--methods mle --layers 1 --width 16 --vocabulary 100 --positions 8 --batch 2",
     r"(--method )(?:all|papers)\b": r"\1mle,trime",
     r"(reproduce \w+/table\d)$": r"\1 --limit 6 --quiet --set trainer.steps=3 trainer.batch_size=4",
