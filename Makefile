@@ -52,8 +52,8 @@ links:
 	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
 	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
 
-# In an environment of its own: the generator needs none of the program, and docstrings are read, not run.
-docs: .venv-docs/ready links
+# In an environment of its own: the generator needs none of the program, and no number depends on its packages.
+docs: .venv-docs/ready
 	.venv-docs/bin/python -m tests.site
 
 .venv-docs/ready: pyproject.toml constraints.txt

@@ -32,7 +32,6 @@ def stage(target: Path) -> None:
     shutil.copytree(ROOT / ASSETS, target / "pages" / ASSETS)
     configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
     configuration["nav"] = expanded(configuration["nav"])
-    _resolve(configuration["plugins"])
     _written(target / "mkdocs.yml", yaml.safe_dump(configuration, sort_keys=False))
 
 
@@ -57,14 +56,6 @@ def expanded(entries: list[Any]) -> list[Any]:
         else:
             made.append(entry)
     return made
-
-
-def _resolve(plugins: list[Any]) -> None:
-    """Make the folders where docstrings are found absolute: the staged configuration lies elsewhere."""
-    for plugin in plugins:
-        if isinstance(plugin, dict) and "mkdocstrings" in plugin:
-            python = plugin["mkdocstrings"]["handlers"]["python"]
-            python["paths"] = [str(ROOT / path) for path in python["paths"]]
 
 
 def _written(path: Path, text: str) -> None:

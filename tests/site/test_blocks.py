@@ -15,7 +15,9 @@ from tests.site.running import NOT_RUN, Sandbox, forget, why_not_run
 
 OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
 """Pages whose commands another test runs."""
-PAGES = {found.path.as_posix(): found for found in pages()}
+GENERATED = ("docs/api/", "docs/catalogue/")
+"""Pages that are made of docstrings, whose examples the doctests run, and of `--help`."""
+PAGES = {found.path.as_posix(): found for found in pages() if not found.path.as_posix().startswith(GENERATED)}
 COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
 LOOSE = [name for name, found in PAGES.items() if any(b.kind == "python" and b.file is None for b in found.blocks)]
