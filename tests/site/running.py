@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.tasks import TASKS
 from tests.conftest import Ended, call
 from tests.site.pages import ROOT, Block, Page
 
@@ -17,7 +16,7 @@ SMALL = ("--set", "trainer.steps=3", "trainer.batch_size=4", "evaluation.rows=6"
 """What is added to commands that train: a cell in a second."""
 SMALLER = {
     r"--items \d+": "--items 3",
-    r"--checks \d+": "--checks 1",
+    r"--checks \d+": "--checks 1 --gap 0",
     r"--seeds [\d,]+": "--seeds 0",
     r"--memory --layers \d+": "--methods mle --layers 1 --width 16 --vocabulary 100 --positions 8 --batch 2",
     r"(--method )(?:all|papers)\b": r"\1mle,trime",
@@ -97,7 +96,8 @@ class Sandbox:
         for long, short in SMALLER.items():
             command = re.sub(long, short, command)
         command = re.sub(r"results/([\w.]+)/([\w.]+)/<key>", self._key, command)
-        command = re.sub(r"<id>", self._row, command)
+        if "<id>" in command:
+            command = command.replace("<id>", _row(command))
         words = shlex.split(command)[1:]
         if words[0] == "run" and "--dry-run" not in words:
             words += SMALL
@@ -108,11 +108,11 @@ class Sandbox:
         (first, *_) = sorted((self.folder / "results" / found[1] / found[2]).iterdir())
         return first.relative_to(self.folder).as_posix()
 
-    def _row(self, found: re.Match[str]) -> str:
-        """Return the id of a row of LogicNLG."""
-        (first, *_) = sorted((self.folder / "results" / "logicnlg").glob("*/*/rows-*.jsonl.gz"))
-        with gzip.open(first, "rt", encoding="utf-8") as file:
-            return str(json.loads(file.readline())["id"])
+
+def _row(command: str) -> str:
+    """Return the id of the first test row of the task that a command is about."""
+    (name,) = re.findall(r"(?:results/|data show )(\w+)", command)
+    return str(TASKS[name].load()().split("test").examples[0].id)
 
 
 def _end(ended: Ended) -> str:

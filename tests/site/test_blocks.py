@@ -105,4 +105,6 @@ def test_the_quickstart_works(sandbox: Sandbox) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in WITH_COMMANDS if name not in OWN_TEST])
 def test_a_page_works(name: str, sandbox: Sandbox) -> None:
-    assert "\n\n".join(run_whole(sandbox, PAGES[name])) == ""
+    wrong = run_whole(sandbox, PAGES[name])
+    if wrong:
+        pytest.fail("\n\n".join(wrong))
