@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.site.mathematics import typeset
+from tests.site.offline import refuse_requests, with_own_worker, without_indentation
 from tests.site.pages import ROOT, Page, anchor_of, page, pages
 from tests.site.staging import ASSETS, CONFIGURATION, expanded, linked_files
 
@@ -113,3 +114,26 @@ def test_equations_become_mathml() -> None:
     assert "<mi>log</mi><mspace" in made
     assert "```sh\necho $A $B\n```" in made
     assert "`$x$` costs 3$ or 4$." in made
+
+
+def test_a_page_is_made_whole() -> None:
+    assert with_own_worker('"https://unpkg.com/iframe-worker/shim"', 2) == '"../../docs/assets/iframe-worker/shim.js"'
+    code = "<pre>a\n  b</pre>"
+    assert without_indentation(f"<div>\n   <p>x\n <b>y</b> <i>z</i></p>\n{code}\n</div>") == (
+        f"<div><p>x <b>y</b> <i>z</i></p>{code}</div>"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://a.org/b.js"></script>',
+        "<img src=//a.org/b.png>",
+        '<link rel="stylesheet" href="https://a.org/b.css">',
+        "<style>@font-face { src: url(https://a.org/b.woff) }</style>",
+    ],
+)
+def test_a_request_is_refused(text: str) -> None:
+    refuse_requests('<a href="https://a.org">a link asks for nothing</a>', Path("x.html"))
+    with pytest.raises(SystemExit, match="asks another host"):
+        refuse_requests(text, Path("x.html"))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import resource
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.leaderboards.chromium import Chromium, installed
-from tests.site.__main__ import REQUEST
+from tests.site.offline import REQUEST
 from tests.site.pages import ROOT, pages
 
 PYTHON = ROOT / ".venv-docs" / "bin" / "python"
@@ -99,20 +102,39 @@ def test_a_warning_ends_the_build(tmp_path: Path) -> None:
     assert "page does not exist" in ended.stderr
 
 
+@pytest.fixture
+def served(built: tuple[Path, float]) -> Iterator[str]:
+    """The address of the site on a server of this machine."""
+    handler = partial(Silent, directory=str(built[0]))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """A server that prints nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing of a request."""
+
+
 @in_a_browser
-def test_its_search_works_from_a_folder(built: tuple[Path, float], browser: Chromium) -> None:
-    site, _ = built
+@pytest.mark.parametrize("way", ["file", "http"])
+def test_its_search_works(way: str, built: tuple[Path, float], served: str, browser: Chromium) -> None:
+    """From a folder, and from a server."""
+    home = {"file": built[0].as_uri(), "http": served}[way]
     browser.size(1280, 900)
-    browser.open((site / "docs" / "quickstart.html").as_uri(), drawn=False)
+    browser.open(f"{home}/docs/quickstart.html", drawn=False)
     browser.eval("document.querySelector('.md-search__button').click()")
+    browser.type("histalign")
     until = time.monotonic() + PATIENCE_S
-    while "results" not in browser.eval(FOUND) and time.monotonic() < until:
-        browser.type("histalign")
-        time.sleep(1)
+    while "HistAlign" not in browser.eval(FOUND) and time.monotonic() < until:
+        time.sleep(0.2)
     assert "HistAlign" in browser.eval(FOUND)
     asked = [event["params"]["request"]["url"] for event in browser.events if "request" in event.get("params", {})]
     assert asked
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
     wrong = [event["params"] for event in browser.events if event.get("method") == "Runtime.exceptionThrown"]
     assert wrong == [], json.dumps(wrong)
 
