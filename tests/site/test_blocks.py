@@ -11,7 +11,7 @@ import pytest
 
 from bench.cli import parser
 from tests.site.pages import ROOT, Page, page, pages
-from tests.site.running import NOT_RUN, Sandbox, forget, why_not_run
+from tests.site.running import FIRST, NOT_RUN, Sandbox, forget, why_not_run
 
 OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
 """Pages whose commands another test runs."""
@@ -52,6 +52,8 @@ def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
     """Run commands and loose Python of a page in order; return what went wrong."""
     sandbox.write_files(found)
     wrong = []
+    if found.path.as_posix() in FIRST:
+        assert sandbox.tried(FIRST[found.path.as_posix()]) == ""
     for block in found.blocks:
         wrong += sandbox.run(block)
         is_run = found.path.as_posix() in RUN_HERE and "TaskEntry(" not in block.text  # a line of a list
@@ -79,8 +81,9 @@ def test_all_python_is_run_somewhere() -> None:
 
 def test_what_is_not_run_is_there() -> None:
     commands = [command for some in COMMANDS.values() for command in some]
-    for beginning in NOT_RUN:
-        assert [command for command in commands if command.startswith(beginning)], f"no page has '{beginning}' any more"
+    for part in NOT_RUN:
+        assert [command for command in commands if part in command], f"no page has '{part}' any more"
+    assert set(FIRST) <= set(WITH_COMMANDS)
 
 
 def test_most_of_it_is_run() -> None:
