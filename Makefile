@@ -3,6 +3,7 @@
 # make test-long   long proofs too
 # make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours
 # make check       lint and types
+# make docs        the documentation as a site in build/docs/site, which needs no network to be read
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
 # make paper-rows  rows at the papers' size for two of their tables, in slices of nine minutes (ARGS='--scratch')
@@ -22,7 +23,7 @@ PART ?=
 RECORD ?= tests/gpu/measured.json
 BIN := .venv/bin
 
-.PHONY: run test test-long chaos check types links boards gpu paper-rows grid perf clean
+.PHONY: run test test-long chaos check types links docs boards gpu paper-rows grid perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
@@ -31,7 +32,7 @@ run: .venv/ready
 test: .venv/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadscope
 
-test-long: .venv/ready
+test-long: .venv/ready .venv-docs/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
 chaos: .venv/ready
@@ -50,6 +51,16 @@ links:
 	mkdir -p .types/bench
 	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
 	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
+
+# In an environment of its own: the generator needs none of the program, and no number depends on its packages.
+docs: .venv-docs/ready
+	.venv-docs/bin/python -m tests.site
+
+.venv-docs/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*project["optional-dependencies"]["docs"])' | xargs .venv-docs/bin/pip install -q -c constraints.txt
+	touch $@
 
 boards: .venv/ready
 	$(BIN)/python -m tests.regenerate

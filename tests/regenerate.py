@@ -1,8 +1,10 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
-    python -m tests.regenerate                       README, leaderboards/index.html and claims.md, and catalogue
+    python -m tests.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
+                                                     catalogue
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
+    python -m tests.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
     python -m tests.regenerate catalogue             docs/catalogue and docs/api alone, of the code
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
+SHOWING = (README, ROOT / "docs" / "cache.md", ROOT / "docs" / "survival.md")
+"""Pages that show what commands print or what was measured."""
 MEASURED = ROOT / "tests" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"
 SAMPLE = "first-screen"
@@ -89,7 +93,7 @@ def keep_curves(results: Path, target: Path) -> None:
 
 
 def shown(command: str) -> str:
-    """Return what a command prints, as it stands in README.md."""
+    """Return what a command prints, as it stands on a page."""
     text = printed(command)
     return f"\n{text}\n\n" if "markdown" in command else f"```\n{text}\n```\n"
 
@@ -125,7 +129,7 @@ def write_article() -> None:
 
 def claims() -> str:
     """Return the replication report of the kept small runs."""
-    return f"Made by `{EVIDENCE}`; `make boards` makes it again.\n{shown(EVIDENCE)}"
+    return f"# What the papers claim\n\nMade by `{EVIDENCE}`; `make boards` makes it again.\n{shown(EVIDENCE)}"
 
 
 def survivals() -> str:
@@ -148,8 +152,8 @@ def on_a_gpu() -> str:
     return f"\n{fill(line(record), 118)}\n\n{table(record)}"
 
 
-def readme(text: str) -> str:
-    """Return README.md with the output of every command it shows, and what was measured of faults."""
+def with_output(text: str) -> str:
+    """Return a page with the output of every command it shows, and what was measured of faults and on a GPU."""
     text = SURVIVES.sub(lambda _: f"<!-- chaos -->\n{survivals()}<!-- end -->", text)
     text = GPU.sub(lambda _: f"<!-- gpu -->\n{on_a_gpu()}<!-- end -->", text)
     return BLOCK.sub(lambda found: f"<!-- output: {found[1]} -->\n{shown(found[1])}<!-- end -->", text)
@@ -197,6 +201,11 @@ def main() -> None:
     if sys.argv[1:2] == ["catalogue"]:
         write_pages()
         return
+    if sys.argv[1:2] == ["notebooks"]:
+        from tests.site import notebooks
+
+        notebooks.write_all()
+        return
     if sys.argv[1:2] == ["costs"]:
         from tests.bench.cost import kept
 
@@ -210,7 +219,8 @@ def main() -> None:
         from bench.store.keep import keep
 
         keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
-    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in SHOWING:
+        path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     if CURVES.exists():

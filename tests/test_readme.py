@@ -1,4 +1,4 @@
-"""README shows true output: its tables are made again from the stored runs, its example method is run."""
+"""README and docs show true output: tables are made again from stored runs, examples in Python are run."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tests.regenerate import (
     PAGE,
     ROOT,
     RUNS,
+    SHOWING,
     article,
     claims,
     fronts,
@@ -33,20 +34,24 @@ from tests.regenerate import (
     page,
     survivals,
 )
+from tests.site.pages import pages
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+SURVIVAL = (ROOT / "docs" / "survival.md").read_text(encoding="utf-8")
+SHOWN = [found for path in SHOWING for found in BLOCK.findall(path.read_text(encoding="utf-8"))]
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
 """The beginning of an absolute path."""
 
 
-@pytest.mark.parametrize(("command", "shown"), BLOCK.findall(README))
+@pytest.mark.parametrize(("command", "shown"), SHOWN)
 def test_a_shown_table_is_what_the_command_prints(
     command: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert main(command.split()[1:]) == 0
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()).strip()
-    assert printed in shown, f"README is behind: put the output of `{command}` in its place"
+    assert printed in shown, f"a page is behind: make boards puts the output of `{command}` in its place"
 
 
 @pytest.mark.usefixtures("sample_data")
@@ -56,7 +61,7 @@ def test_make_run_prints_as_many_rows_as_it_says() -> None:
 
 
 def test_what_survives_what_is_what_was_measured() -> None:
-    assert survivals() in README, "README is behind: make boards"
+    assert survivals() in SURVIVAL, "docs/survival.md is behind: make boards"
     assert on_a_gpu() in README, "README is behind: make boards"
 
 
@@ -98,7 +103,8 @@ def test_a_kept_board_is_whole_and_its_bytes_are_those_of_its_content(board: Pat
 
 
 def test_there_are_shown_tables() -> None:
-    assert len(BLOCK.findall(README)) >= 2
+    assert len(SHOWN) >= 3
+    assert len(BLOCK.findall(README)) == 1
 
 
 def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,12 +119,12 @@ def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: py
     assert len(list(results.glob("logicnlg/focal/*/scores-*.json"))) == len(TASKS["logicnlg"].load().info.metrics)
 
 
-def test_the_board_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(import bench\n\nboard = .*?)```", README, re.DOTALL)
+def test_the_board_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(import bench\n\nboard = .*?)```", PYTHON, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "leaderboards").symlink_to(ROOT / "leaderboards")
     names: dict[str, Any] = {}
-    exec(compile(code, "README.md", "exec"), names)
+    exec(compile(code, "python.md", "exec"), names)
     assert {"histalign", "mle"} <= set(names["frame"].method)
     assert names["differences"].only_the_objective.all()
     assert (tmp_path / "bleu-3.svg").is_file()
@@ -126,11 +132,28 @@ def test_the_board_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_example_metric_gives_what_it_says() -> None:
-    (code,) = re.findall(r"```python\n(from bench\.metrics.*?)```", README, re.DOTALL)
+    (code,) = re.findall(r"```python\n(from bench\.metrics.*?)```", PYTHON, re.DOTALL)
     names: dict[str, Any] = {}
-    exec(compile(code, "README.md", "exec"), names)
+    exec(compile(code, "python.md", "exec"), names)
     (said,) = re.findall(r'"rouge-1": (tensor\(.*?\))', code)
     assert repr(names["values"]["rouge-1"]) == said
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sample_data")
+def test_the_trainer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In fewer steps than the page says."""
+    (code,) = re.findall(r"```python\n(import bench\nfrom lightning.*?)```", PYTHON, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(code.replace("=300", "=4").replace("=50", "=2"), "python.md", "exec"), names)
+    assert names["trainer"].global_step == 4
+    assert type(names["best"]) is type(names["objective"])
+
+
+def test_readme_can_be_read_in_one_go() -> None:
+    """But for the table of what was seen on a GPU, which grows with what was seen."""
+    assert len(README.splitlines()) - len(on_a_gpu().splitlines()) <= 116
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "constraints.txt"])
@@ -138,7 +161,12 @@ def test_a_file_the_readme_leans_on_is_there(name: str) -> None:
     assert (ROOT / name).is_file()
 
 
-def test_the_makefile_has_the_commands_the_readme_names() -> None:
+def test_the_makefile_has_the_commands_that_pages_name() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"`make ([a-z-]+)", README)) <= targets
+    named = set[str]()
+    for found in pages():
+        named |= set(re.findall(r"`make ([a-z-]+)", found.text))
+        for block in found.blocks:
+            named |= set(re.findall(r"^(?:\$ )?make ([a-z-]+)", block.text, re.MULTILINE))
+    assert {"run", "docs", "test", "boards"} <= named <= targets
     assert "make test" in (ROOT / ".ci" / "run").read_text()

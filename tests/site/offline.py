@@ -1,0 +1,86 @@
+"""What makes a built site whole without a network, and small: its search, its requests, its white space."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+BOARD = Path("leaderboards/index.html")
+"""The page of the kept runs, which the generator has not made."""
+WORKER = "https://unpkg.com/iframe-worker/shim"
+"""Where the generator takes the worker of its search from on file://."""
+VENDORED = "docs/assets/iframe-worker/shim.js"
+REQUEST = re.compile(
+    r"""(?:\bsrc|\bsrcset|\bdata)=["']?(?:https?:)?//"""  # scripts, pictures, frames
+    r"""|<link[^>]+href=["']?(?:https?:)?//"""  # styles, fonts
+    r"""|url\(["']?https?:"""
+)
+"""What a browser would ask another host for."""
+KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
+"""Parts of a page in which white space counts."""
+BLOCK = re.compile(r" ?(</?(?:article|div|h[1-6]|header|li|main|nav|ol|p|section|t[bdhr][a-z]*|table|ul)\b[^>]*>) ?")
+"""Tags beside which it does not."""
+TAG = re.compile(r"</?[a-z][^>]*>")
+ONLY_FROM_FILES = 'location.protocol==="file:"?'
+"""How the generator's script chooses between its two indices: data over http, a script from the file system."""
+
+
+def make_whole(site: Path) -> None:
+    """Change the pages of a built site in place.
+
+    Args:
+        site: its folder.
+
+    Raises:
+        SystemExit: a page asks another host for something, or the generator reads its index in another way.
+    """
+    for path in sorted(site.rglob("*.html")):
+        if path.relative_to(site) != BOARD:
+            text = with_own_worker(path.read_text(encoding="utf-8"), len(path.relative_to(site).parts) - 1)
+            refuse_requests(text, path)
+            path.write_text(without_indentation(text), encoding="utf-8")
+    keep_one_index(site)
+    shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that is not used
+
+
+def with_own_worker(text: str, depth: int) -> str:
+    """Return a page that reads the worker of its search from the site.
+
+    Args:
+        text: the page.
+        depth: folders between the page and the site's own.
+    """
+    return text.replace(WORKER, "../" * depth + VENDORED)
+
+
+def refuse_requests(text: str, path: Path) -> None:
+    """Raise SystemExit where a page asks another host for something."""
+    asked = REQUEST.search(text)
+    if asked is not None:
+        around = text[asked.start() : asked.start() + 120]
+        raise SystemExit(f"{path} asks another host for something: {around!r}; bring it into docs/")
+
+
+def without_indentation(text: str) -> str:
+    """Return a page without the indentation of the generator's templates, which is a quarter of it."""
+    parts = KEPT.split(text)  # loose, kept, loose, kept, ..., loose
+    parts[::2] = [BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def keep_one_index(site: Path) -> None:
+    """Let the search read its index as a script everywhere, and keep words only, since it shows no more than these."""
+    (bundle,) = site.glob("assets/javascripts/bundle.*.js")
+    code = bundle.read_text(encoding="utf-8")
+    if code.count(ONLY_FROM_FILES) != 1:
+        raise SystemExit(f"expected {ONLY_FROM_FILES!r} once in {bundle.name}: look how this generator reads its index")
+    bundle.write_text(code.replace(ONLY_FROM_FILES, "true?"), encoding="utf-8")
+    index = site / "search.js"
+    beginning, content = index.read_text(encoding="utf-8").split("{", maxsplit=1)
+    found = json.loads("{" + content.rstrip(";\n"))
+    for item in found["items"]:
+        item["text"] = " ".join(TAG.sub(" ", item["text"]).split())
+    index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False)};", encoding="utf-8")
+    (site / "search.json").unlink()
