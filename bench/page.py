@@ -40,7 +40,7 @@ def page_of(
             it is the user's own: no report runs their code.
         store: is told of damaged files; by default nobody is.
     """
-    store = store or Store(results)
+    store, leaderboards = store or Store(results), leaderboards.for_readers()
     asked = asked_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()

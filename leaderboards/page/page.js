@@ -19,16 +19,39 @@ function sectionNode(table) {
       mine.open = panel === open ? "" : panel.key;
       redraw(table, `[data-open=${panel.key}]`);
     } }, panel.name));
-  return el("section", { class: "board", "aria-label": table.title, "data-section": table.id },
-    el("div", { class: "headline" }, el("h2", {}, table.task.replaceAll("_", " "),
+  return el("section", { class: "board", id: anchorOf(table.id), "aria-label": table.name, "data-section": table.id },
+    el("div", { class: "headline" }, el("h2", {}, table.name,
       el("small", {}, table.title.replace(`${table.task} · `, ""))),
     el("div", { class: "tools" }, columnChooser(table), copyButtons(table))),
     table.watermark && el("p", { class: "mark" }, `Not comparable with published numbers: ${table.watermark}`),
+    table.legend.length ? el("p", { class: "legend-line" }, table.legend.join(" · ")) : null,
     tableNode(table),
     tabs.length ? el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs) : null,
     open ? el("div", { class: "panel", role: "region", "aria-label": open.name }, open.node(table)) : null,
     table.remarks.length ? el("details", { class: "remarks", open: table.remarks.length < 3 }, el("summary", {}, "Notes"),
       el("ul", {}, table.remarks.map((remark) => el("li", {}, remark)))) : null);
+}
+
+// As table_anchor() of markup.py.
+function anchorOf(id) {
+  return `table-${id}`.replace(/\s/g, "");
+}
+
+// The hash holds what is chosen, so a link to a part of the page goes there and leaves the hash alone.
+function follow(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link) return;
+  event.preventDefault();
+  const id = decodeURIComponent(link.getAttribute("href").slice(1));
+  if (!document.getElementById(id)) {
+    Object.assign(state, { task: "", preset: "", q: "", method: [] });
+    drawFilters();
+    drawAll();
+  }
+  const to = document.getElementById(id);
+  to.tabIndex = -1;
+  to.scrollIntoView();
+  to.focus({ preventScroll: true });
 }
 
 function columnChooser(table) {
@@ -158,6 +181,7 @@ document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() 
 dark.addEventListener("change", () => showTheme(null));
 addEventListener("hashchange", start);
 addEventListener("scroll", hideTip, { passive: true });
+addEventListener("click", follow);
 addEventListener("click", (event) => {
   for (const list of document.querySelectorAll("details.popover[open]")) {
     if (event.target.isConnected && !list.contains(event.target)) list.open = false;

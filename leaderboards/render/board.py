@@ -9,10 +9,13 @@ from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, printed_values
+from bench.leaderboards.render.legend import legend
+from bench.leaderboards.render.overview_content import overview_content
 from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
 from bench.leaderboards.table import table_ids
+from bench.leaderboards.table_names import table_names
 
 __all__ = ["as_json", "board", "schema"]
 
@@ -43,12 +46,20 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     extras = extras or {}
     tables = []
     ids = table_ids(leaderboards.tables)
-    for name, table, statistics in zip(ids, leaderboards.tables, leaderboards.statistics, strict=True):
-        content = _table(name, grid_of(table, statistics), statistics)
+    names = table_names(leaderboards.tables)
+    for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
+        statistics = leaderboards.statistics[place]
+        content = _table(name, names[place], grid_of(table, statistics), statistics)
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
         tables.append(content)
-    return {"schema": SCHEMA, "notes": leaderboards.notes, "records": extras.get("records"), "tables": tables}
+    return {
+        "schema": SCHEMA,
+        "notes": leaderboards.notes,
+        "records": extras.get("records"),
+        "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
+        "tables": tables,
+    }
 
 
 def schema() -> dict[str, Any]:
@@ -57,7 +68,7 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]:
+def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]:
     table = grid.table
     ids = [row.id for row in table.rows]
     methods = []
@@ -67,7 +78,8 @@ def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]
     for human_id, row, line in zip(_human_ids(table.human), table.human, grid.human, strict=True):
         human.append(_row(human_id, row, line, _values(row, line, {}, ids), table.task))
     return {
-        "id": name,
+        "id": table_id,
+        "name": name,
         "title": table.title,
         "task": table.task,
         "split": table.split,
@@ -75,6 +87,7 @@ def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
+        "legend": legend(grid, statistics),
         "remarks": remarks(table, statistics),
         "columns": _columns(grid),
         "methods": methods,

@@ -55,7 +55,8 @@ def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def table(methods: list[dict[str, Any]], name: str = "logicnlg.test.small.100", **changes: Any) -> dict[str, Any]:
     """One table with the columns of `COLUMNS`, the last two not shown at first."""
-    return {"id": name, "title": "logicnlg · test split, 100 rows · preset small", "task": "logicnlg", "split": "test",
+    return {"id": name, "name": "LogicNLG", "legend": ["† differs from mle"],
+            "title": "logicnlg · test split, 100 rows · preset small", "task": "logicnlg", "split": "test",
             "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
             "watermark": "test data: sample", "remarks": ["a remark"],
             "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],

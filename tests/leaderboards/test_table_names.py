@@ -1,0 +1,50 @@
+"""Names of tables: the task as published, and what parts tables of one task."""
+
+from bench.leaderboards.table import tables
+from bench.leaderboards.table_names import table_names, task_title
+from bench.store.store import Store
+from bench.tasks import TASKS
+from tests.leaderboards.handmade import manifest, ready, scored, trained
+
+
+def names(root):
+    return table_names(tables(Store(root))[0])
+
+
+def test_every_task_has_a_name_of_its_own():
+    titles = [task_title(task) for task in TASKS]
+    assert len(set(titles)) == len(titles)
+    assert (task_title("wikitext103"), task_title("own.py:Mine")) == ("WikiText-103", "own.py:Mine")
+
+
+def test_a_single_table_has_the_name_of_its_task(tmp_path):
+    ready(tmp_path)
+    assert names(tmp_path) == ["LogicNLG"]
+
+
+def test_tables_of_a_task_are_told_apart_by_all_that_differs(tmp_path):
+    ready(tmp_path)
+    ready(tmp_path, preset="paper", backbone="bart")
+    assert sorted(names(tmp_path)) == [
+        "LogicNLG · preset paper · bart",
+        "LogicNLG · preset small · small-encdec",
+    ]
+
+
+def test_samples_are_named_and_the_number_of_rows_and_many_decodings(tmp_path):
+    sample = {"train": manifest("train", "sample"), "test": manifest("test", "sample", "s")}
+    ready(tmp_path)
+    scored(trained(tmp_path, "mle", data=sample, extra="x"), {"bleu-1": 1.0}, ids=("a", "b"))
+    for decoding in ("beam=4", "beam=5"):
+        scored(trained(tmp_path, "mle"), {"bleu-1": 1.0}, decoding=decoding)
+    assert sorted(names(tmp_path)) == [
+        "LogicNLG · built-in samples · 2 rows · greedy",
+        "LogicNLG · published data · 3 rows · 3 decodings",
+    ]
+
+
+def test_tables_that_differ_in_nothing_named_are_numbered(tmp_path):
+    ready(tmp_path)
+    other = {"train": manifest("train", "official", "x"), "test": manifest("test", "official")}
+    scored(trained(tmp_path, "mle", data=other, extra="x"), {"bleu-1": 1.0})
+    assert names(tmp_path) == ["LogicNLG", "LogicNLG (2)"]
