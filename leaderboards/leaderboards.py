@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
-from bench.leaderboards.statistics.overview import Overview, overview
 from bench.leaderboards.statistics.significance import ROUNDS
 from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
 from bench.leaderboards.statistics.value_statistics import TableStatistics

@@ -226,6 +226,17 @@ def notes_of(left_out: LeftOut, tasks: Iterable[str] | None = None) -> list[str]
     return [f"{n} {reason}" for reason, n in sorted(counts.items())]
 
 
+def task_title(task: str) -> str:
+    """Return the name of a task as its publishers write it; a user's own task has the name it was given.
+
+    >>> task_title("logicnlg"), task_title("my_task")
+    ('LogicNLG', 'my_task')
+    """
+    if task in TASKS and TASKS[task].title:
+        return TASKS[task].title
+    return task
+
+
 def table_ids(tables: Sequence[Table]) -> list[str]:
     """Return a short name of every table, the same as long as the same is shown: links keep it.
 

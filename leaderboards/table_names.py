@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from bench.leaderboards.table import Table
-from bench.tasks import TASKS
+from bench.leaderboards.table import Table, task_title
 
-__all__ = ["table_names", "task_title"]
+__all__ = ["table_names"]
 
 MANY = 2
 """More backbones or decodings than these are counted, not named."""
-
-
-def task_title(task: str) -> str:
-    """Return the name of a task as its publishers write it; a user's own task has the name it was given.
-
-    >>> task_title("logicnlg"), task_title("my_task")
-    ('LogicNLG', 'my_task')
-    """
-    if task in TASKS and TASKS[task].title:
-        return TASKS[task].title
-    return task
 
 
 def table_names(tables: Sequence[Table]) -> list[str]:

@@ -16,8 +16,8 @@ from typing import Any
 from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
-from bench.leaderboards.render.markup import table_anchor
-from bench.leaderboards.render.sections import NOT_FOR_SCRIPTS, around_tables
+from bench.leaderboards.sections.around_tables import NOT_FOR_SCRIPTS, around_tables
+from bench.leaderboards.sections.markup import table_anchor
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
 STYLES = ("page.css", "sections.css")

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from math import isinf
 from typing import Any
 
+from bench.leaderboards.overview import Overview, OverviewCell, OverviewColumn, OverviewRow
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.intervals import Interval
-from bench.leaderboards.statistics.overview import Overview, OverviewCell, OverviewColumn, OverviewRow
 from bench.leaderboards.table import Table
 
 __all__ = ["overview_content"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bench.leaderboards.render.overview import overview_section
-from bench.leaderboards.render.table_index import index_section
+from bench.leaderboards.sections.overview import overview_section
+from bench.leaderboards.sections.table_index import index_section
 
 __all__ = ["NOT_FOR_SCRIPTS", "around_tables"]
 

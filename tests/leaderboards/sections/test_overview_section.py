@@ -3,10 +3,10 @@
 import pytest
 
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.markup import anchor, link
-from bench.leaderboards.render.overview import overview_section
-from bench.leaderboards.render.table_index import index_section
-from bench.leaderboards.render.whisker import whisker
+from bench.leaderboards.sections.markup import anchor, link
+from bench.leaderboards.sections.overview import overview_section
+from bench.leaderboards.sections.table_index import index_section
+from bench.leaderboards.sections.whisker import whisker
 from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.handmade import leaderboards_of, scored, trained

@@ -7,10 +7,9 @@ from typing import Any
 
 from bench.leaderboards.quality_diversity.decoders import setting_of
 from bench.leaderboards.render.grid import number, signed
-from bench.leaderboards.render.markup import escaped, link, section, table_anchor
-from bench.leaderboards.render.whisker import whisker
-from bench.leaderboards.table import metric_name
-from bench.leaderboards.table_names import task_title
+from bench.leaderboards.sections.markup import escaped, link, section, table_anchor
+from bench.leaderboards.sections.whisker import whisker
+from bench.leaderboards.table import metric_name, task_title
 
 __all__ = ["overview_section"]
 

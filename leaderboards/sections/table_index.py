@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.leaderboards.render.markup import escaped, link, section, table_anchor
+from bench.leaderboards.sections.markup import escaped, link, section, table_anchor
 
 __all__ = ["index_section"]
 
