@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.leaderboards.table import Table, task_title
 
@@ -14,20 +14,19 @@ MANY = 2
 
 
 def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return a name of every table for people: its task, and all facts in which tables of the task differ.
+    """Return a name of every table for people: its task, and the fewest facts that tell the tables of a task apart.
 
-    Tables that differ in no fact that is named here are numbered.
+    Tables that no fact named here tells apart are numbered.
     """
     by_task: dict[str, list[dict[str, str]]] = defaultdict(list)
     facts = [_facts(table) for table in tables]
     for table, of_table in zip(tables, facts, strict=True):
         by_task[table.task].append(of_table)
+    telling = {task: _telling(of_task) for task, of_task in by_task.items()}
     names = []
     seen = Counter[str]()
     for table, of_table in zip(tables, facts, strict=True):
-        alike = by_task[table.task]
-        unlike = [text for fact, text in of_table.items() if len({other[fact] for other in alike}) > 1]
-        name = " · ".join([task_title(table.task), *unlike])
+        name = " · ".join([task_title(table.task), *(of_table[fact] for fact in telling[table.task])])
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
@@ -35,14 +34,27 @@ def table_names(tables: Sequence[Table]) -> list[str]:
     return names
 
 
+def _telling(tables: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return facts that tell tables apart, each of which tells some apart that those before it do not."""
+    chosen: list[str] = []
+    for fact in tables[0]:
+        if _n_unlike(tables, [*chosen, fact]) > _n_unlike(tables, chosen):
+            chosen.append(fact)
+    return chosen
+
+
+def _n_unlike(tables: Sequence[Mapping[str, str]], facts: Sequence[str]) -> int:
+    return len({tuple(table[fact] for fact in facts) for table in tables})
+
+
 def _facts(table: Table) -> dict[str, str]:
     """Return what tables of one task may differ in, as texts."""
     return {
         "data": _data(table),
         "split": f"{table.split} split",
-        "rows": f"{table.n:,} rows",
         "preset": f"preset {table.preset}",
         "backbones": _listed([row.backbone for row in table.rows], "backbones"),
+        "rows": f"{table.n:,} rows",
         "decodings": _listed([row.decoding for row in table.rows], "decodings"),
     }
 

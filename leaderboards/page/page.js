@@ -6,7 +6,6 @@ const PANELS = [
   { key: "samples", name: "Samples", there: (table) => table.samples.length, node: samplesNode },
   { key: "wins", name: "Wins and losses", there: (table) => table.wins, node: winsNode },
   { key: "frequency", name: "Word frequency", there: (table) => table.frequency.length, node: frequencyNode },
-  { key: "tradeoff", name: "Trade-off", there: (table) => axesOf(table), node: tradeoffNode },
   { key: "curves", name: "Training curves", there: (table) => table.curves.length, node: curvesNode },
 ];
 

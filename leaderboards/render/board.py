@@ -16,12 +16,16 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
 from bench.leaderboards.table import table_ids
 from bench.leaderboards.table_names import table_names
+from bench.leaderboards.training_costs import add_costs
 
 __all__ = ["as_json", "board", "schema"]
 
 SCHEMA = "objective-bench/board/1"
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 """Of tokens by their count in the training text, as columns `frequency/...` name them (F2-Softmax, Figure 2)."""
+
+PARTS = ("claims", "ladder", "decoding")
+"""Of extras, what the page alone has: the papers' claims, a ladder, and decoding against training."""
 
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
@@ -38,7 +42,9 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     Args:
         leaderboards: as they are shown.
         extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
-            "curves": {table id: [...]}, "samples": {table id: [...]}}`; each may be missing.
+            "curves": {table id: [...]}, "samples": {table id: [...]}, "costs": {table id: {row id: {...}}}}`; each may
+            be missing. Parts of `PARTS` are put
+            in as they are.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -52,13 +58,16 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         content = _table(name, names[place], grid_of(table, statistics), statistics)
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
+        add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
+    parts = {name: extras[name] for name in PARTS if name in extras}
     return {
         "schema": SCHEMA,
         "notes": leaderboards.notes,
         "records": extras.get("records"),
         "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
         "tables": tables,
+        **parts,
     }
 
 

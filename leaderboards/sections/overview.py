@@ -154,7 +154,7 @@ def _key(base: str) -> str:
     boxes = "".join(f"<span class='box {shade}'></span>{said} " for shade, said in shades)
     levels = ", ".join(f"{level:g}" for level in LEVELS)
     return (
-        f"<p class=legend-line>{boxes}"
+        f"<p class=legend-line>{boxes}· "
         f"colour: the difference over the standard deviation of one seed, stronger from {levels} on · "
         f"† differs from {base} in its table · blank: not run, which is not zero · "
         "cannot rank here: seeds do not tell the rows apart, so no colour</p>"
