@@ -9,6 +9,7 @@ from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell
 from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.ladder.transfer import Question, TransferCard, baseline_questions, transfer_cards
+from bench.leaderboards.table import columns_of, metric_name
 
 __all__ = ["claim_words", "page_content"]
 
@@ -28,6 +29,7 @@ def page_content(ladder: Ladder, claims: Sequence[Question] = ()) -> dict[str, A
     return {
         "task": ladder.task,
         "baseline": ladder.baseline,
+        "primary": _primary(ladder),
         "rungs": [{"name": rung.name, "parameters": rung.parameters} for rung in ladder.rungs],
         "cards": [_card(card, ladder) for card in cards],
     }
@@ -58,7 +60,17 @@ def _card(card: TransferCard, ladder: Ladder) -> dict[str, Any]:
         "rungs": [effect_cell(found) for found in card.rungs.values()],
         "tenfold": tenfold,
         "word": _word(card),
+        "known": card.word != "not within these sizes",
     }
+
+
+def _primary(ladder: Ladder) -> str:
+    """Return the metric that the task's leaderboard ranks by, where the ladder has it, else the ladder's first."""
+    _, primary = columns_of(ladder.task, {})
+    for metric in ladder.metrics:
+        if metric_name(metric) == primary:
+            return metric
+    return next(iter(ladder.metrics), "")
 
 
 def _word(card: TransferCard) -> str:

@@ -70,8 +70,8 @@ def _table(objectives: Sequence[Mapping[str, Any]]) -> str:
         for place, share in enumerate(shares):
             name = ""
             if place == 0:
-                span = f" rowspan={len(shares)}"
-                name = f"<th scope=row{span}>{escaped(objective['method'])}<span class=sub>beside {escaped(objective['baseline'])}</span>"
+                beside = f"<span class=sub>beside {escaped(objective['baseline'])}</span>"
+                name = f"<th scope=rowgroup rowspan={len(shares)}>{escaped(objective['method'])}{beside}"
             lines.append(
                 f"<tr>{name}<td>{escaped(share['column'])} at equal {escaped(share['at'])}"
                 f"<td class=num>{_gain(share)}<td class=num>{_share(share)}<td><b>{escaped(share['verdict'])}</b>"

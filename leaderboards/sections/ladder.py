@@ -34,19 +34,27 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
         by_metric.setdefault(card["metric"], []).append(card)
     parts = [f"<h3>{escaped(task_title(ladder['task']))}</h3>"]
     parts.append(f"<p class=soft>Parameters without embeddings: {escaped(sizes)}</p>")
-    for place, (metric, cards) in enumerate(by_metric.items()):
-        way = "lower is better"
-        if cards[0]["higher_is_better"]:
-            way = "higher is better"
-        table = _table(ladder, [(_compared(card, ladder), card) for card in cards], "Method")
-        if place == 0:
-            parts.append(f"<p><b>{escaped(metric)}</b> ({way})</p>{table}")
-        else:
-            parts.append(folded(f"{escaped(metric)} ({way})", table))
+    for metric in sorted(by_metric, key=lambda metric: metric != ladder["primary"]):
+        parts.append(_metric(ladder, metric, by_metric[metric]))
     if claimed:
         said = [(f"{card['says']} ({card['claim']}, {card['metric']})", card) for card in claimed]
         parts.append(folded(f"{len(claimed)} claims of papers", _table(ladder, said, "Claim")))
     return "".join(parts)
+
+
+def _metric(ladder: Mapping[str, Any], metric: str, cards: Sequence[Mapping[str, Any]]) -> str:
+    """Return the cards of a metric: all of the primary one, of others those of which something is known, folded."""
+    way = "lower is better"
+    if cards[0]["higher_is_better"]:
+        way = "higher is better"
+    if metric == ladder["primary"]:
+        table = _table(ladder, [(_compared(card, ladder), card) for card in cards], "Method")
+        return f"<p><b>{escaped(metric)}</b> ({way})</p>{table}"
+    known = [card for card in cards if card["known"]]
+    title = f"{escaped(metric)} ({way}): {len(known)} of {len(cards)} differences change with size in a known way"
+    if not known:
+        return f"<p class=soft>{title}</p>"
+    return folded(title, _table(ladder, [(_compared(card, ladder), card) for card in known], "Method"))
 
 
 def _compared(card: Mapping[str, Any], ladder: Mapping[str, Any]) -> str:
@@ -62,9 +70,8 @@ def _table(ladder: Mapping[str, Any], cards: Sequence[tuple[str, Mapping[str, An
     lines = []
     for name, card in cards:
         effects = "".join(f"<td class=num>{_bold(effect)}" for effect in card["rungs"])
-        lines.append(
-            f"<tr><th scope=row>{escaped(name)}{effects}<td class=num>{escaped(card['tenfold'])}<td>{escaped(card['word'])}"
-        )
+        change = f"<td class=num>{escaped(card['tenfold'])}<td>{escaped(card['word'])}"
+        lines.append(f"<tr><th scope=row>{escaped(name)}{effects}{change}")
     return (
         f"<div class=wide role=region tabindex=0 aria-label='Ladder, by {first.lower()}'><table class=heat><thead><tr>"
         f"<th scope=col>{first}{heads}<th scope=col class=num>Tenfold<th scope=col>With size<tbody>"
