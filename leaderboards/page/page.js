@@ -31,28 +31,6 @@ function sectionNode(table) {
       el("ul", {}, table.remarks.map((remark) => el("li", {}, remark)))) : null);
 }
 
-// As table_anchor() of markup.py.
-function anchorOf(id) {
-  return `table-${id}`.replace(/\s/g, "");
-}
-
-// The hash holds what is chosen, so a link to a part of the page goes there and leaves the hash alone.
-function follow(event) {
-  const link = event.target.closest?.('a[href^="#"]');
-  if (!link) return;
-  event.preventDefault();
-  const id = decodeURIComponent(link.getAttribute("href").slice(1));
-  if (!document.getElementById(id)) {
-    Object.assign(state, { task: "", preset: "", q: "", method: [] });
-    drawFilters();
-    drawAll();
-  }
-  const to = document.getElementById(id);
-  to.tabIndex = -1;
-  to.scrollIntoView();
-  to.focus({ preventScroll: true });
-}
-
 function columnChooser(table) {
   const boxes = table.columns.map((column) => {
     const box = el("input", { type: "checkbox", value: column.name, onchange: () => {
@@ -180,7 +158,6 @@ document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() 
 dark.addEventListener("change", () => showTheme(null));
 addEventListener("hashchange", start);
 addEventListener("scroll", hideTip, { passive: true });
-addEventListener("click", follow);
 addEventListener("click", (event) => {
   for (const list of document.querySelectorAll("details.popover[open]")) {
     if (event.target.isConnected && !list.contains(event.target)) list.open = false;

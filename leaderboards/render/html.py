@@ -21,7 +21,7 @@ from bench.leaderboards.sections.markup import table_anchor
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
 STYLES = ("page.css", "sections.css")
-SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "samples.js", "copy.js", "page.js")
+SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "samples.js", "copy.js", "links.js", "page.js")
 """In the order they are joined: one function scope, `page.js` starts it."""
 
 DIGITS, OTHER_DIGITS = {"mean": 9, "half": 6, "difference": 5, "p": 3}, 4

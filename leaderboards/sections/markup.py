@@ -59,4 +59,4 @@ def section(name: str, title: str, parts: Iterable[str]) -> str:
 
 def folded(title: str, body: str) -> str:
     """Return markup that opens at a click, with or without scripts; the title is markup already."""
-    return f"<details class=fold><summary>{title}</summary>{body}</details>"
+    return f"<details class=opens><summary>{title}</summary>{body}</details>"

@@ -158,7 +158,7 @@ def _key(base: str) -> str:
         f"colour: the difference over the standard deviation of one seed, stronger from {levels} on · "
         f"† differs from {base} in its table · blank: not run, which is not zero · "
         "cannot rank here: seeds do not tell the rows apart, so no colour</p>"
-        "<details class=fold><summary>How the three columns on the right are made</summary><p>"
+        "<details class=opens><summary>How the three columns on the right are made</summary><p>"
         f"<b>Better than {base}</b>: how likely a run of the method beats a run of {base} on a task drawn at random; "
         "mean over tasks of the share of pairs of runs that it wins, ties as halves. "
         f"<b>Relative to {base}</b>: scores are value / {base} where higher is better, {base} / value where lower is; "

@@ -25,7 +25,7 @@ def index_section(tables: Sequence[Mapping[str, Any]], sections: Mapping[str, st
     items = "".join(f"<li>{link(table_anchor(table['id']), escaped(table['name']))}{_about(table)}" for table in tables)
     body = f"<ol>{items}</ol>"
     if len(tables) > SHOWN:
-        body = f"<details class=fold><summary>{len(tables)} tables</summary>{body}</details>"
+        body = f"<details class=opens><summary>{len(tables)} tables</summary>{body}</details>"
     more = " · ".join(link(name, escaped(title)) for name, title in sections.items())
     if more:
         more = f"<p>Also: {more}</p>"

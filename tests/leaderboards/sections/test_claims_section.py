@@ -21,7 +21,9 @@ def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_p
     said = "HistAlign beats the model trained without a cache in BLEU-3 on LogicNLG"
     (line,) = [line for line in markup.split("<tr>") if said in line]
     name, verdict, direction, size, control = line.split("<td>")
-    assert name.startswith(f"<th scope=row><details class=fold><summary>{said}</summary><ul><li>the paper, section 6.4")
+    assert name.startswith(
+        f"<th scope=row><details class=opens><summary>{said}</summary><ul><li>the paper, section 6.4"
+    )
     assert "In the meantime, HISTALIGN obtains the best BLEU scores." in name
     assert "seed 0 +3.00, seed 1 +3.20, seed 2 +3.40" in name
     assert (verdict, direction, size) == ("<b>established</b>", "▲ as claimed", "not judged")
