@@ -157,7 +157,7 @@ for (const id of ["theme", "filters", "count"]) document.getElementById(id).hidd
 document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() ? "light" : "dark"));
 dark.addEventListener("change", () => showTheme(null));
 addEventListener("hashchange", start);
-addEventListener("scroll", hideTip, { passive: true });
+addEventListener("scroll", keepTip, { passive: true });
 addEventListener("click", (event) => {
   for (const list of document.querySelectorAll("details.popover[open]")) {
     if (event.target.isConnected && !list.contains(event.target)) list.open = false;

@@ -29,5 +29,6 @@ def around_tables(board: Mapping[str, Any]) -> tuple[str, str]:
         "curves": ("Training and validation curves", curves_section(board["tables"])),
     }
     there = {name: title for name, (title, markup) in behind.items() if markup}
-    before = overview_section(board.get("overview")) + index_section(board["tables"], there)
+    first = overview_section(board.get("overview"))
+    before = first + index_section(board["tables"], there, is_open=bool(first))  # the first table stays near the top
     return before, "".join(markup for _, markup in behind.values())

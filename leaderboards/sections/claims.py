@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.claim.verdicts import KINDS
-from bench.leaderboards.sections.markup import escaped, folded, section
+from bench.leaderboards.sections.markup import escaped, folded, section, wide_table
 
 __all__ = ["claims_section"]
 
@@ -41,10 +41,7 @@ def _paper(paper: Mapping[str, Any]) -> str:
     head = "".join(f"<th scope=col>{name}" for name in heads)
     lines = "".join(_claim(claim, with_size) for claim in paper["claims"])
     parts = [f"<h3>{escaped(paper['paper'])}</h3><p class=soft>{escaped(paper['summary'])}</p>"]
-    parts.append(
-        f"<div class=wide role=region tabindex=0 aria-label='Claims of {escaped(paper['paper'])}'>"
-        f"<table class=claims><thead><tr>{head}<tbody>{lines}</table></div>"
-    )
+    parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, lines))
     if paper["rebuttal"]:
         parts.append(f"<p><b>Rebuttal.</b> {escaped(paper['rebuttal'])}</p>")
     if paper["not_run"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.leaderboards.sections.markup import escaped, folded, section
+from bench.leaderboards.sections.markup import escaped, folded, section, wide_table
 from bench.leaderboards.sections.scatter import Dot, scatter
 from bench.leaderboards.sections.tradeoff import family_of, figure
 
@@ -71,16 +71,16 @@ def _table(objectives: Sequence[Mapping[str, Any]]) -> str:
             name = ""
             if place == 0:
                 beside = f"<span class=sub>beside {escaped(objective['baseline'])}</span>"
-                name = f"<th scope=rowgroup rowspan={len(shares)}>{escaped(objective['method'])}{beside}"
+                name = f"<th scope=row rowspan={len(shares)}>{escaped(objective['method'])}{beside}"
             lines.append(
                 f"<tr>{name}<td>{escaped(share['column'])} at equal {escaped(share['at'])}"
                 f"<td class=num>{_gain(share)}<td class=num>{_share(share)}<td><b>{escaped(share['verdict'])}</b>"
             )
-    return (
-        "<div class=wide role=region tabindex=0 aria-label='Shares of decoders'><table class=claims><thead><tr>"
+    head = (
         "<th scope=col>Objective<th scope=col class=num>Gain in<th scope=col class=num>Gain"
-        f"<th scope=col class=num>Share of decoders<th scope=col>Says<tbody>{''.join(lines)}</table></div>"
+        "<th scope=col class=num>Share of decoders<th scope=col>Says"
     )
+    return wide_table("Shares of decoders", "claims", head, "".join(lines))
 
 
 def _gain(share: Mapping[str, Any]) -> str:

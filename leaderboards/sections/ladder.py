@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.leaderboards.sections.markup import escaped, folded, section
+from bench.leaderboards.sections.markup import escaped, folded, section, wide_table
 from bench.leaderboards.table import task_title
 
 __all__ = ["ladder_section"]
@@ -38,7 +38,7 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
         parts.append(_metric(ladder, metric, by_metric[metric]))
     if claimed:
         said = [(f"{card['says']} ({card['claim']}, {card['metric']})", card) for card in claimed]
-        parts.append(folded(f"{len(claimed)} claims of papers", _table(ladder, said, "Claim")))
+        parts.append(folded(f"{len(claimed)} claims of papers", _table("Claims as models grow", ladder, said, "Claim")))
     return "".join(parts)
 
 
@@ -48,13 +48,18 @@ def _metric(ladder: Mapping[str, Any], metric: str, cards: Sequence[Mapping[str,
     if cards[0]["higher_is_better"]:
         way = "higher is better"
     if metric == ladder["primary"]:
-        table = _table(ladder, [(_compared(card, ladder), card) for card in cards], "Method")
+        table = _table(f"{metric} as models grow", ladder, _by_method(ladder, cards), "Method")
         return f"<p><b>{escaped(metric)}</b> ({way})</p>{table}"
     known = [card for card in cards if card["known"]]
     title = f"{escaped(metric)} ({way}): {len(known)} of {len(cards)} differences change with size in a known way"
     if not known:
         return f"<p class=soft>{title}</p>"
-    return folded(title, _table(ladder, [(_compared(card, ladder), card) for card in known], "Method"))
+    return folded(title, _table(f"{metric} as models grow", ladder, _by_method(ladder, known), "Method"))
+
+
+def _by_method(ladder: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return cards behind the methods they are of."""
+    return [(_compared(card, ladder), card) for card in cards]
 
 
 def _compared(card: Mapping[str, Any], ladder: Mapping[str, Any]) -> str:
@@ -64,19 +69,23 @@ def _compared(card: Mapping[str, Any], ladder: Mapping[str, Any]) -> str:
     return f"{card['method']} against {card['than']}"
 
 
-def _table(ladder: Mapping[str, Any], cards: Sequence[tuple[str, Mapping[str, Any]]], first: str) -> str:
-    """Return a table of cards, each with its name, an effect for each rung, and what becomes of it."""
+def _table(name: str, ladder: Mapping[str, Any], cards: Sequence[tuple[str, Mapping[str, Any]]], first: str) -> str:
+    """Return a table of cards, each with its name, an effect for each rung, and what becomes of it.
+
+    Args:
+        name: of the table.
+        ladder: of the cards.
+        cards: each behind what it is of.
+        first: head of the first column.
+    """
     heads = "".join(f"<th scope=col class=num>{escaped(rung['name'])}" for rung in ladder["rungs"])
     lines = []
-    for name, card in cards:
+    for subject, card in cards:
         effects = "".join(f"<td class=num>{_bold(effect)}" for effect in card["rungs"])
         change = f"<td class=num>{escaped(card['tenfold'])}<td>{escaped(card['word'])}"
-        lines.append(f"<tr><th scope=row>{escaped(name)}{effects}{change}")
-    return (
-        f"<div class=wide role=region tabindex=0 aria-label='Ladder, by {first.lower()}'><table class=heat><thead><tr>"
-        f"<th scope=col>{first}{heads}<th scope=col class=num>Tenfold<th scope=col>With size<tbody>"
-        f"{''.join(lines)}</table></div>"
-    )
+        lines.append(f"<tr><th scope=row>{escaped(subject)}{effects}{change}")
+    head = f"<th scope=col>{first}{heads}<th scope=col class=num>Tenfold<th scope=col>With size"
+    return wide_table(name, "heat", head, "".join(lines))
 
 
 def _bold(text: str) -> str:

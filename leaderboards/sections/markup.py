@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from bench.base.outward import plain
 
-__all__ = ["anchor", "escaped", "folded", "link", "section", "table_anchor"]
+__all__ = ["anchor", "escaped", "folded", "link", "section", "table_anchor", "wide_table"]
 
 
 def escaped(text: object) -> str:
@@ -60,3 +60,18 @@ def section(name: str, title: str, parts: Iterable[str]) -> str:
 def folded(title: str, body: str) -> str:
     """Return markup that opens at a click, with or without scripts; the title is markup already."""
     return f"<details class=opens><summary>{title}</summary>{body}</details>"
+
+
+def wide_table(name: str, style: str, head: str, lines: str) -> str:
+    """Return a table that scrolls sideways where it has to, by keyboard too.
+
+    Args:
+        name: of the table, for screen readers.
+        style: its class.
+        head: markup of the cells of its head.
+        lines: markup of its rows.
+    """
+    return (
+        f"<div class=wide tabindex=0 role=group aria-label='Table that scrolls'><table class={style} "
+        f"aria-label='{escaped(name)}'><thead><tr>{head}<tbody>{lines}</table></div>"
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.leaderboards.quality_diversity.decoders import setting_of
 from bench.leaderboards.render.grid import number, signed
-from bench.leaderboards.sections.markup import escaped, link, section, table_anchor
+from bench.leaderboards.sections.markup import escaped, link, section, table_anchor, wide_table
 from bench.leaderboards.sections.whisker import whisker
 from bench.leaderboards.table import metric_name, task_title
 
@@ -38,14 +38,13 @@ def _table(overview: Mapping[str, Any]) -> str:
     base = escaped(overview["baseline"])
     ends = _ends(overview["methods"])
     lines = "".join(_line(row, overview, ends) for row in overview["methods"])
-    return (
-        "<div class=wide role=region tabindex=0 aria-label='Methods by tasks'><table class=heat><thead><tr>"
+    head = (
         f"<th scope=col>Method{heads}<th scope=col class=num>Better than {base}"
         "<span class=sub>probability of improvement, tasks</span>"
         f"<th scope=col class=num>Relative to {base}<span class=sub>interquartile mean, tasks</span>"
         "<th scope=col class=num>Mean rank<span class=sub>of methods with all tasks</span>"
-        f"<tbody>{lines}</table></div>"
     )
+    return wide_table("Methods by tasks", "heat", head, lines)
 
 
 def _head(task: Mapping[str, Any]) -> str:

@@ -89,6 +89,8 @@ def test_the_index_links_every_table_by_its_name(made):
     markup = index_section(made["tables"], {"claims": "Claims"})
     assert '<a href="#table-logicnlg.test.small.3">LogicNLG</a> <span class=soft>3 methods, 2 to 3 seeds' in markup
     assert '<a href="#claims">Claims</a>' in markup
+    assert "<details class=opens open><summary>Index: 2 tables</summary>" in markup
+    assert "<details class=opens><summary>" in index_section(made["tables"], {}, is_open=False)
 
 
 def test_anchors_and_links_fit_each_other():
