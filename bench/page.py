@@ -10,6 +10,8 @@ from typing import Any
 
 from bench.cells.score import Tasks, gold_of
 from bench.errors import BenchError
+from bench.leaderboards.claim.page_content import page_content
+from bench.leaderboards.claim.verdicts import Paper
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.extras import Asked, extras_of
@@ -28,7 +30,12 @@ TaskOf = Callable[[Mapping[str, Any], StoredRows], Task | None]
 
 
 def page_of(
-    leaderboards: Leaderboards, results: Path, path: Path, task_of: TaskOf | None = None, store: Store | None = None
+    leaderboards: Leaderboards,
+    results: Path,
+    path: Path,
+    task_of: TaskOf | None = None,
+    store: Store | None = None,
+    claims: Sequence[Paper] = (),
 ) -> Path:
     """Write the page of a store's leaderboards; return where.
 
@@ -39,8 +46,9 @@ def page_of(
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
             it is the user's own: no report runs their code.
         store: is told of damaged files; by default nobody is.
+        claims: of papers, with their verdicts.
     """
-    store = store or Store(results)
+    store, leaderboards = store or Store(results), leaderboards.for_readers()
     asked = asked_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
@@ -49,7 +57,7 @@ def page_of(
     if is_kept_board(results):
         records = ""  # its records are no files to open
     extras = extras_of(store, leaderboards.tables, asked, records)
-    write_page(path, board(leaderboards, extras))
+    write_page(path, board(leaderboards, {**extras, "claims": page_content(claims)}))
     return path
 
 

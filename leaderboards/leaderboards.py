@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.statistics.significance import ROUNDS
 from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
 from bench.leaderboards.statistics.value_statistics import TableStatistics
-from bench.leaderboards.table import LeftOut, Table, notes_of
+from bench.leaderboards.table import LeftOut, Table, notes_of, order_for_readers
 
 __all__ = ["Leaderboards", "with_statistics"]
 
@@ -28,6 +29,7 @@ class Leaderboards:
         left_out: how many cells of each task are in no table, by reason.
         overall: lines on methods over several tasks.
         damaged: files that were passed over, below the store.
+        overview: every method against the baseline on every task.
     """
 
     tables: Sequence[Table]
@@ -35,6 +37,7 @@ class Leaderboards:
     left_out: LeftOut
     overall: Sequence[str]
     damaged: Sequence[str] = ()
+    overview: Overview = Overview()
 
     @property
     def notes(self) -> list[str]:
@@ -58,7 +61,16 @@ class Leaderboards:
         tables = [self.tables[place] for place in kept]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
         statistics = [self.statistics[place] for place in kept]
-        return Leaderboards(tables, statistics, left_out, overall_lines(tables), self.damaged)
+        return Leaderboards(
+            tables, statistics, left_out, overall_lines(tables), self.damaged, overview(tables, statistics)
+        )
+
+    def for_readers(self) -> Leaderboards:
+        """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
+        order = order_for_readers(self.tables)
+        tables = [self.tables[place] for place in order]
+        statistics = [self.statistics[place] for place in order]
+        return replace(self, tables=tables, statistics=statistics, overview=overview(tables, statistics))
 
 
 def with_statistics(
@@ -81,4 +93,5 @@ def with_statistics(
     if cached:
         folder = cache_folder()
     statistics = [table_statistics(table, SignificanceCache(rounds, folder)) for table in tables]
-    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables), damaged)
+    over_tasks = overview(tables, statistics)
+    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables), damaged, over_tasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from bench.store.reading import read_cells
 from bench.store.store import Store
 from bench.tasks import TASKS
 
+FEWEST_SEEDS = 3
+"""Seeds that most rows of a table have where it comes first."""
 LeftOut = Mapping[str, Mapping[str, int]]
 """By task, how many cells are in no table, by reason."""
 
@@ -205,12 +208,33 @@ def _order(table: Table) -> tuple[int, str, str, int]:
     return place, table.preset, table.split, -table.n
 
 
+def order_for_readers(tables: Sequence[Table]) -> list[int]:
+    """Return the places of tables in the order of a page: real rows of three seeds or more first, samples last."""
+    return sorted(range(len(tables)), key=lambda place: _for_readers(tables[place]))
+
+
+def _for_readers(table: Table) -> tuple[bool, bool]:
+    few = statistics.median(row.n for row in table.rows) < FEWEST_SEEDS
+    return "sample" in table.status.values(), few
+
+
 def notes_of(left_out: LeftOut, tasks: Iterable[str] | None = None) -> list[str]:
     """Return what was left out as notes for people, of some tasks or of all."""
     counts = Counter[str]()
     for task in tasks or left_out:
         counts.update(left_out.get(task, {}))
     return [f"{n} {reason}" for reason, n in sorted(counts.items())]
+
+
+def task_title(task: str) -> str:
+    """Return the name of a task as its publishers write it; a user's own task has the name it was given.
+
+    >>> task_title("logicnlg"), task_title("my_task")
+    ('LogicNLG', 'my_task')
+    """
+    if task in TASKS and TASKS[task].title:
+        return TASKS[task].title
+    return task
 
 
 def table_ids(tables: Sequence[Table]) -> list[str]:

@@ -16,10 +16,12 @@ class TaskEntry(Entry):
     Args:
         columns: shown by default, in this order; `bench report --columns all` shows the rest.
         primary: the column rows are sorted by.
+        title: the name that its publishers write; empty where that is the task's.
     """
 
     columns: tuple[str, ...] = ()
     primary: str = ""
+    title: str = ""
 
 
 OPEN_ENDED = (
@@ -69,6 +71,7 @@ TASKS: dict[str, TaskEntry] = {
             "ppl/token",
         ),
         primary="acc@2/full",
+        title="Ambiguous Template",
     ),
     "logicnlg": TaskEntry(
         "bench.tasks.logicnlg:LogicNLG",
@@ -91,6 +94,7 @@ TASKS: dict[str, TaskEntry] = {
             "ppl/word",
         ),
         primary="bleu-3",
+        title="LogicNLG",
     ),
     "wikitext103": TaskEntry(
         "bench.tasks.wikitext103:WikiText103",
@@ -98,6 +102,7 @@ TASKS: dict[str, TaskEntry] = {
         "Merity et al. 2017; F2-Softmax section 4.1",
         columns=OPEN_ENDED,
         primary="kld",
+        title="WikiText-103",
     ),
     "xsum": TaskEntry(
         "bench.tasks.xsum:XSum",
@@ -105,6 +110,7 @@ TASKS: dict[str, TaskEntry] = {
         "Narayan et al. 2018; HistAlign section 5.1",
         columns=(*FAITHFUL, "rouge-{1,2,l}/1.5.5"),
         primary="rouge-l",
+        title="XSum",
     ),
     "cnndm": TaskEntry(
         "bench.tasks.cnndm:CNNDM",
@@ -112,6 +118,7 @@ TASKS: dict[str, TaskEntry] = {
         "See et al. 2017; HistAlign section 5.1",
         columns=FAITHFUL,
         primary="rouge-l",
+        title="CNN/DailyMail",
     ),
     "gigaword": TaskEntry(
         "bench.tasks.gigaword:Gigaword",
@@ -119,6 +126,7 @@ TASKS: dict[str, TaskEntry] = {
         "Rush et al. 2015; Peng et al. 2019 section 4.2",
         columns=("rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
         primary="rouge-l",
+        title="Gigaword",
     ),
     "duc2004": TaskEntry(
         "bench.tasks.duc2004:Duc2004",
@@ -135,6 +143,7 @@ TASKS: dict[str, TaskEntry] = {
             "ppl/token",
         ),
         primary="rouge-l-r",
+        title="DUC-2004",
     ),
     "nyt": TaskEntry(
         "bench.tasks.nyt:NYT",
@@ -142,6 +151,7 @@ TASKS: dict[str, TaskEntry] = {
         "Sandhaus 2008; Peng et al. 2019 section 4.2",
         columns=("rouge-{1,2,l}-r/limited", *SUMMARY),
         primary="rouge-l",
+        title="New York Times",
     ),
     "writingprompts": TaskEntry(
         "bench.tasks.writingprompts:WritingPrompts",
@@ -149,6 +159,7 @@ TASKS: dict[str, TaskEntry] = {
         "Fan et al. 2018; HistAlign section 5.1",
         columns=("mauve", "mauve/sd", "ngram-diversity", "coherence", *OPEN_ENDED),
         primary="kld",
+        title="WritingPrompts",
     ),
     "wikibio": TaskEntry(
         "bench.tasks.wikibio:Wikibio",
@@ -156,6 +167,7 @@ TASKS: dict[str, TaskEntry] = {
         "Lebret et al. 2016; Peng et al. 2019 section 4.3",
         columns=("bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
         primary="bleu",
+        title="WikiBio",
     ),
     "lyrics": TaskEntry(
         "bench.tasks.lyrics:Lyrics",
@@ -163,6 +175,7 @@ TASKS: dict[str, TaskEntry] = {
         "Choi et al. 2020 section 4.1 (Melo-Lyrics)",
         columns=OPEN_ENDED,
         primary="kld",
+        title="Melo-Lyrics",
     ),
     "nsmc": TaskEntry(
         "bench.tasks.nsmc:NSMC",
@@ -170,18 +183,21 @@ TASKS: dict[str, TaskEntry] = {
         "Naver sentiment movie corpus; in place of Melo-Lyrics",
         columns=OPEN_ENDED,
         primary="kld",
+        title="NSMC",
     ),
     "text": TaskEntry(
         "bench.tasks.text:Text",
         "continue your own text, plain or jsonl",
         columns=OPEN_ENDED,
         primary="kld",
+        title="Your text",
     ),
     "pairs": TaskEntry(
         "bench.tasks.pairs:Pairs",
         "your own sources and targets, jsonl, csv, tsv or parquet",
         columns=("chrf", "bleu", "rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
         primary="chrf",
+        title="Your pairs",
     ),
 }
 

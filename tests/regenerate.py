@@ -19,7 +19,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bench.leaderboards.quality_diversity.section import Section
+    from bench.leaderboards.table import Table
+    from bench.store.store import Store
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
@@ -38,6 +40,7 @@ CLAIMS = ROOT / "leaderboards" / "claims.md"
 SAMPLE = "first-screen"
 """What `make run` makes of built-in rows: the last on the page."""
 EVIDENCE = "bench claims --results leaderboards/runs/small.jsonl --markdown"
+LADDER = RUNS / "ladder.jsonl"
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
 CURVE_TASK = "text"
@@ -160,23 +163,78 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of all kept runs: tables and training curves; the texts are not kept."""
+    """Return the page of all kept runs: tables, curves, costs, claims, and what else is kept; the texts are not."""
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
-    from bench.leaderboards.render.extras import extras_of
     from bench.leaderboards.render.html import page as written
     from bench.leaderboards.table import tables
     from bench.store.store import Store
 
-    found, curves = [], {}
-    boards = sorted(RUNS.glob("*.jsonl"))
+    store_of = {}
+    found = []
+    boards = [path for path in sorted(RUNS.glob("*.jsonl")) if path != LADDER]
     for path in sorted(boards, key=lambda path: path.stem == SAMPLE):
         store = Store(path)
-        some, _ = tables(store)
-        curves |= extras_of(store, some)["curves"]
-        found += some
-    leaderboards = replace(with_statistics(found, cached=False), overall=())
-    return written(board(leaderboards, {"curves": curves}))
+        for table in tables(store)[0]:
+            store_of[id(table)] = store
+            found.append(table)
+    leaderboards = replace(with_statistics(found, cached=False), overall=()).for_readers()
+    extras: dict[str, Any] = table_extras(leaderboards.tables, store_of)
+    if CURVES.exists():
+        extras["decoding"] = decoding_content(curve_sections(CURVES))
+    words: dict[str, str] = {}
+    if LADDER.exists():
+        extras["ladder"], words = ladders()
+    extras["claims"] = claims_content(words)
+    return written(board(leaderboards, extras))
+
+
+def table_extras(tables: Sequence[Table], store_of: Mapping[int, Store]) -> dict[str, Any]:
+    """Return curves and costs of tables of several stores, by the names that the tables have together."""
+    from bench.leaderboards.render.extras import extras_of
+    from bench.leaderboards.table import table_ids
+
+    extras: dict[str, Any] = {"curves": {}, "costs": {}}
+    for name, table in zip(table_ids(tables), tables, strict=True):
+        (alone,) = table_ids([table])
+        found = extras_of(store_of[id(table)], [table])
+        for part, by_table in extras.items():
+            by_table[name] = found[part][alone]
+    return extras
+
+
+def decoding_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return what the page shows of decoding against training."""
+    from bench.leaderboards.quality_diversity.page_content import page_content
+
+    return page_content(sections)
+
+
+def ladders() -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return what the page shows of the kept ladders, and what they say of each claim."""
+    from bench.ladder.reading import stored_ladder
+    from bench.leaderboards.ladder.page_content import claim_words, page_content
+    from bench.leaderboards.table import tables
+    from bench.store.store import Store
+
+    contents, words = [], {}
+    store = Store(LADDER)
+    for task in dict.fromkeys(table.task for table in tables(store)[0]):
+        stored = stored_ladder(store, task)
+        contents.append(page_content(stored.ladder, stored.claims))
+        words |= claim_words(stored.ladder, stored.claims)
+    return contents, words
+
+
+def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the verdicts of `EVIDENCE` for the page."""
+    from bench.commands.claims import judged
+    from bench.leaderboards.claim.claim_files import names, read
+    from bench.leaderboards.claim.page_content import page_content
+    from bench.store.store import Store
+
+    store = Store(ROOT / EVIDENCE.split()[3])
+    return page_content(judged([read(name) for name in names()], store, "small"), with_size)
 
 
 def opened(text: str) -> tuple[str, dict[str, Any]]:

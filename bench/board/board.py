@@ -181,7 +181,7 @@ class Board:
         from bench.leaderboards.render.html import write_page
         from bench.page import asked_of
 
-        shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]})
+        shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]}).for_readers()
         extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks(import_own=False).of))
         write_page(Path(path), filtered(board(shown, extras), self._keep))
         return Path(path)

@@ -55,7 +55,10 @@ def filtered(content: Mapping[str, Any], keep: Filter) -> dict[str, Any]:
     _refuse_unknown("method", keep.methods, {row["method"] for table in tables for row in table["methods"]})
     _refuse_unknown("metric", keep.metrics, {_metric(column) for table in tables for column in table["columns"]})
     kept = [_filtered_table(table, keep) for table in tables]
-    return {**content, "tables": [table for table in kept if table["methods"]]}
+    overview = content.get("overview")
+    if keep != Filter():
+        overview = None  # it is over all tasks and methods
+    return {**content, "overview": overview, "tables": [table for table in kept if table["methods"]]}
 
 
 def _filtered_table(table: Mapping[str, Any], keep: Filter) -> dict[str, Any]:

@@ -79,9 +79,12 @@ def write(leaderboards: Leaderboards, form: str, path: Path | None, store: Store
         write_styled(rendered(leaderboards, form))
         return
     if form == PAGE:
+        from bench.commands.claims import judged
+        from bench.leaderboards.claim.claim_files import names, read
         from bench.page import page_of
 
-        page_of(leaderboards, store.root, path, store=store)
+        claims = judged([read(name) for name in names()], store, "small")
+        page_of(leaderboards, store.root, path, store=store, claims=claims)
     else:
         write_atomic(path, rendered(leaderboards, form).encode("utf-8", "replace"), replace=True)
     print(f"wrote {path}")

@@ -67,12 +67,24 @@ function showTip(cell, content) {
   tip.replaceChildren(...content);
   tip.hidden = false;
   cell.setAttribute("aria-describedby", "tip");
+  placeTip(cell);
+}
+
+function placeTip(cell) {
+  const tip = document.getElementById("tip");
   const box = cell.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = tip;
   const left = Math.min(Math.max(8, box.left + box.width / 2 - width / 2), innerWidth - width - 8);
   const below = box.bottom + 8 + height < innerHeight || box.top < height + 8;
   tip.style.left = `${left}px`;
   tip.style.top = `${below ? box.bottom + 6 : box.top - height - 6}px`;
+}
+
+// The tip of a cell with the focus goes with it, since the focus itself may have scrolled the page.
+function keepTip() {
+  const cell = document.querySelector("[aria-describedby=tip]");
+  if (cell && cell === document.activeElement) placeTip(cell);
+  else hideTip();
 }
 
 function hideTip() {

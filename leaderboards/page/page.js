@@ -6,7 +6,6 @@ const PANELS = [
   { key: "samples", name: "Samples", there: (table) => table.samples.length, node: samplesNode },
   { key: "wins", name: "Wins and losses", there: (table) => table.wins, node: winsNode },
   { key: "frequency", name: "Word frequency", there: (table) => table.frequency.length, node: frequencyNode },
-  { key: "tradeoff", name: "Trade-off", there: (table) => axesOf(table), node: tradeoffNode },
   { key: "curves", name: "Training curves", there: (table) => table.curves.length, node: curvesNode },
 ];
 
@@ -19,11 +18,12 @@ function sectionNode(table) {
       mine.open = panel === open ? "" : panel.key;
       redraw(table, `[data-open=${panel.key}]`);
     } }, panel.name));
-  return el("section", { class: "board", "aria-label": table.title, "data-section": table.id },
-    el("div", { class: "headline" }, el("h2", {}, table.task.replaceAll("_", " "),
+  return el("section", { class: "board", id: anchorOf(table.id), "aria-label": table.name, "data-section": table.id },
+    el("div", { class: "headline" }, el("h2", {}, table.name,
       el("small", {}, table.title.replace(`${table.task} · `, ""))),
     el("div", { class: "tools" }, columnChooser(table), copyButtons(table))),
     table.watermark && el("p", { class: "mark" }, `Not comparable with published numbers: ${table.watermark}`),
+    table.legend.length ? el("p", { class: "legend-line" }, table.legend.join(" · ")) : null,
     tableNode(table),
     tabs.length ? el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs) : null,
     open ? el("div", { class: "panel", role: "region", "aria-label": open.name }, open.node(table)) : null,
@@ -157,7 +157,7 @@ for (const id of ["theme", "filters", "count"]) document.getElementById(id).hidd
 document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() ? "light" : "dark"));
 dark.addEventListener("change", () => showTheme(null));
 addEventListener("hashchange", start);
-addEventListener("scroll", hideTip, { passive: true });
+addEventListener("scroll", keepTip, { passive: true });
 addEventListener("click", (event) => {
   for (const list of document.querySelectorAll("details.popover[open]")) {
     if (event.target.isConnected && !list.contains(event.target)) list.open = false;

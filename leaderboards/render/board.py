@@ -9,16 +9,23 @@ from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, printed_values
+from bench.leaderboards.render.legend import legend
+from bench.leaderboards.render.overview_content import overview_content
 from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
 from bench.leaderboards.table import table_ids
+from bench.leaderboards.table_names import table_names
+from bench.leaderboards.training_costs import add_costs
 
 __all__ = ["as_json", "board", "schema"]
 
 SCHEMA = "objective-bench/board/1"
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 """Of tokens by their count in the training text, as columns `frequency/...` name them (F2-Softmax, Figure 2)."""
+
+PARTS = ("claims", "ladder", "decoding")
+"""Of extras, what the page alone has: the papers' claims, a ladder, and decoding against training."""
 
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
@@ -35,7 +42,9 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     Args:
         leaderboards: as they are shown.
         extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
-            "curves": {table id: [...]}, "samples": {table id: [...]}}`; each may be missing.
+            "curves": {table id: [...]}, "samples": {table id: [...]}, "costs": {table id: {row id: {...}}}}`; each may
+            be missing. Parts of `PARTS` are put
+            in as they are.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -43,12 +52,23 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     extras = extras or {}
     tables = []
     ids = table_ids(leaderboards.tables)
-    for name, table, statistics in zip(ids, leaderboards.tables, leaderboards.statistics, strict=True):
-        content = _table(name, grid_of(table, statistics), statistics)
+    names = table_names(leaderboards.tables)
+    for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
+        statistics = leaderboards.statistics[place]
+        content = _table(name, names[place], grid_of(table, statistics), statistics)
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
+        add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
-    return {"schema": SCHEMA, "notes": leaderboards.notes, "records": extras.get("records"), "tables": tables}
+    parts = {name: extras[name] for name in PARTS if name in extras}
+    return {
+        "schema": SCHEMA,
+        "notes": leaderboards.notes,
+        "records": extras.get("records"),
+        "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
+        "tables": tables,
+        **parts,
+    }
 
 
 def schema() -> dict[str, Any]:
@@ -57,7 +77,7 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]:
+def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]:
     table = grid.table
     ids = [row.id for row in table.rows]
     methods = []
@@ -67,7 +87,8 @@ def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]
     for human_id, row, line in zip(_human_ids(table.human), table.human, grid.human, strict=True):
         human.append(_row(human_id, row, line, _values(row, line, {}, ids), table.task))
     return {
-        "id": name,
+        "id": table_id,
+        "name": name,
         "title": table.title,
         "task": table.task,
         "split": table.split,
@@ -75,6 +96,7 @@ def _table(name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
+        "legend": legend(grid, statistics),
         "remarks": remarks(table, statistics),
         "columns": _columns(grid),
         "methods": methods,

@@ -1,4 +1,4 @@
-"""Extras of a board: training curves and generated texts, read from the store's records and rows where they are."""
+"""Extras of a board: curves, costs and generated texts, read from the store's records and rows where they are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from bench.leaderboards.groups import decoding_name
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, table_ids
+from bench.leaderboards.training_costs import costs_of
 from bench.store.reading import readable, readable_rows
 from bench.store.store import CellFolder, Store
 
@@ -37,11 +38,12 @@ def extras_of(store: Store, tables: Sequence[Table], asked: Asked | None = None,
     Damaged files are passed over and noted in the store.
     """
     asked = asked or {}
-    curves, samples = {}, {}
+    curves, samples, costs = {}, {}, {}
     for name, table in zip(table_ids(tables), tables, strict=True):
         curves[name] = curves_of(store, table)
         samples[name] = samples_of(store, table, asked.get(f"{table.task}/{table.split}", {}))
-    return {"records": records or None, "curves": curves, "samples": samples}
+        costs[name] = costs_of(store, table)
+    return {"records": records or None, "curves": curves, "samples": samples, "costs": costs}
 
 
 def curves_of(store: Store, table: Table) -> list[dict[str, Any]]:

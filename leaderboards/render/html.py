@@ -16,9 +16,12 @@ from typing import Any
 from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
+from bench.leaderboards.sections.around_tables import NOT_FOR_SCRIPTS, around_tables
+from bench.leaderboards.sections.markup import table_anchor
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
-SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "tradeoff.js", "samples.js", "copy.js", "page.js")
+STYLES = ("page.css", "sections.css")
+SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "samples.js", "copy.js", "links.js", "page.js")
 """In the order they are joined: one function scope, `page.js` starts it."""
 
 DIGITS, OTHER_DIGITS = {"mean": 9, "half": 6, "difference": 5, "p": 3}, 4
@@ -40,7 +43,8 @@ def page(board: Mapping[str, Any]) -> str:
     Nothing in a board is trusted: it is base64 in its element, the static tables are escaped, the scripts make text
     nodes of it only, and the page's policy lets nothing but its own script and style run and nothing be loaded.
     """
-    style, script = _bare(_part("page.css")), _script()
+    style, script = "".join(_bare(_part(name)) for name in STYLES), _script()
+    before, behind = around_tables(board)
     policy = [
         "default-src 'none'",
         f"script-src '{_digest(script)}'",
@@ -51,6 +55,8 @@ def page(board: Mapping[str, Any]) -> str:
     parts = {
         "policy": "; ".join(policy),
         "style": style,
+        "before": before,
+        "behind": behind,
         "static": "".join(static_table(table) for table in board["tables"]),
         "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
         "board": packed(board),
@@ -64,7 +70,8 @@ def packed(board: Mapping[str, Any]) -> str:
 
     `state.js` inflates it, so that rows cost little and a page with samples and curves stays one that can be sent.
     """
-    content = json.dumps(_compact(_rounded(board)), allow_nan=False, separators=(",", ":"))
+    for_scripts = {name: part for name, part in board.items() if name not in NOT_FOR_SCRIPTS}
+    content = json.dumps(_compact(_rounded(for_scripts)), allow_nan=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(content.encode("ascii"), 9)).decode()
 
 
@@ -137,10 +144,18 @@ def static_table(table: Mapping[str, Any]) -> str:
     if table["remarks"]:
         remarks = f"<ul class=remarks>{''.join(f'<li>{_text(remark)}' for remark in table['remarks'])}</ul>"
     return (
-        f"<section class=board><h2>{_text(table['title'])}</h2>{mark}"
+        f"<section class=board id={table_anchor(table['id'])}><h2>{_text(table['name'])}"
+        f"<small>{_text(table['title'])}</small></h2>{mark}{_legend(table)}"
         f"<div class=scroll><table><thead><tr>{heads}<tbody>{''.join(_static_lines(table, names))}</table></div>"
         f"{remarks}</section>\n"
     )
+
+
+def _legend(table: Mapping[str, Any]) -> str:
+    """Return what the marks of a table mean, above it."""
+    if not table["legend"]:
+        return ""
+    return f"<p class=legend-line>{_text(' · '.join(table['legend']))}</p>"
 
 
 def _static_lines(table: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -16,7 +16,16 @@ from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement, seed_mean
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["Overall", "closest", "overall", "overall_lines"]
+__all__ = [
+    "Overall",
+    "Scores",
+    "baseline_row",
+    "closest",
+    "overall",
+    "overall_lines",
+    "relative_scores",
+    "rows_beside",
+]
 
 FEWEST = 2
 """Tasks that an aggregate is over; columns and methods of a ranking."""
@@ -86,12 +95,12 @@ def _by_method(tables: Sequence[Table]) -> dict[str, dict[str, Scores | str]]:
     """Return for each method its scores on each task that it shares with the baseline, or why there are none."""
     by_method: dict[str, dict[str, Scores | str]] = {}
     for table in tables:
-        primary = _baseline(table)
+        primary = baseline_row(table)
         if primary is None:
             continue
         base, column = primary
-        for row in _beside(table, base):
-            scores = _relative(row.values.get(column), base.values[column])
+        for row in rows_beside(table, base):
+            scores = relative_scores(row.values.get(column), base.values[column])
             if isinstance(scores, str):
                 scores = f"{table.task} ({metric_name(column)}: {scores})"
             if scores is not None:
@@ -99,7 +108,7 @@ def _by_method(tables: Sequence[Table]) -> dict[str, dict[str, Scores | str]]:
     return by_method
 
 
-def _beside(table: Table, base: TableRow) -> Iterator[TableRow]:
+def rows_beside(table: Table, base: TableRow) -> Iterator[TableRow]:
     """Yield the rows that are compared with a row of the baseline: like it in decoding, backbone and training."""
     place = table.rows.index(base)
     for row in table.rows:
@@ -132,7 +141,7 @@ def closest(table: Table) -> list[str]:
     return lines
 
 
-def _baseline(table: Table) -> tuple[TableRow, str] | None:
+def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     """Return the best row of the baseline and the primary column's name."""
     if not table.primary:
         return None
@@ -143,7 +152,7 @@ def _baseline(table: Table) -> tuple[TableRow, str] | None:
     return None
 
 
-def _relative(ours: Value | None, theirs: Value) -> Scores | str | None:
+def relative_scores(ours: Value | None, theirs: Value) -> Scores | str | None:
     """Return both methods' scores relative to the baseline's mean, over the seeds both have.
 
     Where higher is better a score is value / baseline, where lower is better baseline / value. Returns why there are

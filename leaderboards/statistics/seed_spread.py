@@ -11,7 +11,7 @@ from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
-__all__ = ["FEWEST", "LEAST", "markable", "p_of_rows", "spread_ratio", "unmarked"]
+__all__ = ["FEWEST", "LEAST", "markable", "p_of_rows", "seed_deviation", "spread_ratio", "unmarked"]
 
 FEWEST = 3
 """Seeds that a row needs for its own spread."""
@@ -81,14 +81,25 @@ def spread_ratio(groups: Sequence[Sequence[float]]) -> float:
     """
     if len(groups) < 2 or min(map(len, groups)) < 2:
         return 0.0
-    between = statistics.stdev([statistics.fmean(group) for group in groups])
-    squares = sum((len(group) - 1) * statistics.variance(group) for group in groups)
-    within = math.sqrt(squares / sum(len(group) - 1 for group in groups))
+    between, within = statistics.stdev([statistics.fmean(group) for group in groups]), seed_deviation(groups)
     if not between:
         return 0.0
     if not within:
         return math.inf
     return between / within
+
+
+def seed_deviation(groups: Sequence[Sequence[float]]) -> float:
+    """Return the standard deviation of one seed, pooled over rows.
+
+    Args:
+        groups: of each row, its values by seed: two or more.
+
+    >>> round(seed_deviation([[1.0, 3.0], [2.0, 4.0]]), 4)
+    1.4142
+    """
+    squares = sum((len(group) - 1) * statistics.variance(group) for group in groups)
+    return math.sqrt(squares / sum(len(group) - 1 for group in groups))
 
 
 def p_of_rows(groups: Sequence[Sequence[float]]) -> float:

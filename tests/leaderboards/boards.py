@@ -53,9 +53,10 @@ def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
             "values": values, **changes}  # fmt: skip
 
 
-def table(methods: list[dict[str, Any]], name: str = "logicnlg.test.small.100", **changes: Any) -> dict[str, Any]:
+def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.100", **changes: Any) -> dict[str, Any]:
     """One table with the columns of `COLUMNS`, the last two not shown at first."""
-    return {"id": name, "title": "logicnlg · test split, 100 rows · preset small", "task": "logicnlg", "split": "test",
+    return {"id": table_id, "name": "LogicNLG", "legend": ["† differs from mle"],
+            "title": "logicnlg · test split, 100 rows · preset small", "task": "logicnlg", "split": "test",
             "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
             "watermark": "test data: sample", "remarks": ["a remark"],
             "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],
@@ -99,9 +100,55 @@ def example() -> dict[str, Any]:
                   wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,
                   frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
+                  name="Your text",
                   title="text · test split, 9 rows · preset paper", preset="paper", watermark="",
                   remarks=[])  # fmt: skip
-    return board(first, other)
+    return {**board(first, other), **around()}
+
+
+def around() -> dict[str, Any]:
+    """What stands around the tables of the example: an overview, claims, a ladder, decoding against training."""
+    tasks = [
+        {"task": "logicnlg", "table": "logicnlg.test.small.100", "column": "bleu-1", "higher_is_better": True,
+         "backbone": "small-encdec", "decoding": "greedy", "can_rank": True, "rows": 100, "seeds": 3, "watermark": ""},
+        {"task": "text", "table": "text.test.paper.9", "column": "kld", "higher_is_better": False,
+         "backbone": "small-causal", "decoding": "topk=3", "can_rank": False, "rows": 9, "seeds": 3, "watermark": ""},
+    ]  # fmt: skip
+    base = {"mean": 33.125, "n": 3, "difference": None, "size": None, "differs": False, "why": ""}
+    cells = [
+        {**base, "difference": size, "size": size, "differs": size > 4}
+        for size in (-9.0, -3.0, -1.5, 0.5, 1.5, 3.0, 9.0)
+    ]
+    over = {"value": 0.75, "low": 0.5, "high": 1.0, "tasks": ["logicnlg", "text"]}
+    methods = [{"method": "mle", "marks": [], "trained": True, "n_tasks": 2, "improves": None, "relative": None,
+                "mean_rank": 1.5, "cells": {"logicnlg": base, "text": base}}]  # fmt: skip
+    for place, cell in enumerate(cells):
+        methods.append({"method": f"method_{place}", "marks": ["control"], "trained": place > 0, "n_tasks": 2,
+                        "improves": over, "relative": {**over, "value": 1.02, "low": 0.9, "high": 1.1},
+                        "mean_rank": None, "cells": {"logicnlg": cell, "text": {**cell, "size": None}}})  # fmt: skip
+    claim = {"says": "HistAlign beats MLE", "where": "Table 7", "verdict": "established", "direction": "established",
+             "size": "", "control": "trime has 81%", "with_size": "growing", "paper": '+0.62; "the best"',
+             "evidence": ["bleu-3: +3.20"], "on": "logicnlg"}  # fmt: skip
+    papers = [
+        {"paper": "HistAlign", "summary": "1 claim of 2.", "rebuttal": "", "claims": [claim], "not_run": ["another"],
+         "costs": ["training time"]},
+        {"paper": "AdaDec", "summary": "", "rebuttal": "", "claims": [], "not_run": ["one"], "costs": []},
+    ]  # fmt: skip
+    card = {"metric": "bleu-3", "higher_is_better": True, "method": "face", "than": "mle", "claim": "", "says": "",
+            "rungs": ["**+1.50 ± 0.20**", "–"], "tenfold": "+1.00", "word": "growing", "known": True}  # fmt: skip
+    rungs = [{"name": "0.1M", "parameters": 100_000}, {"name": "1M", "parameters": 1_000_000}]
+    ladder = {"task": "text", "baseline": "mle", "primary": "bleu-3", "rungs": rungs,
+              "cards": [card, {**card, "metric": "kld"}, {**card, "claim": "x/1", "says": "FACE grows"}]}  # fmt: skip
+    points = [{"setting": f"topk={k}", "x": 5.0 + k, "y": 40.0 - k, "front": k < 4} for k in (3, 20, 100)]
+    share = {"column": "self-bleu-2", "at": "sample-ppl", "gain": {"0": 1.0}, "share": None, "why": "",
+             "verdict": "open", "at_least": False}  # fmt: skip
+    objectives = [{"method": "face", "baseline": "mle", "why": "", "shares": [share]},
+                  {"method": "emo", "baseline": "mle", "why": "not stored", "shares": []}]  # fmt: skip
+    decoding = {"title": "text", "watermark": "own data", "backbone": "small-causal", "conditions": "64 tokens",
+                "axes": ["log sample-ppl", "self-bleu-2"], "objectives": objectives,
+                "drawn": {"mle": points, "face": [{**point, "y": point["y"] - 5} for point in points]}}  # fmt: skip
+    overview = {"baseline": "mle", "tasks": tasks, "methods": methods, "notes": ["a note"]}
+    return {"overview": overview, "claims": papers, "ladder": [ladder], "decoding": [decoding]}
 
 
 def swept() -> dict[str, Any]:

@@ -169,8 +169,10 @@ def test_what_cannot_be_drawn_is_refused(board: Board) -> None:
 def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
     path = board.filter(task="gigaword").html(tmp_path / "page.html")
     text = path.read_text()
-    assert "gigaword" in text
-    assert "<h2>logicnlg" not in text
+    assert "<h2>Gigaword" in text
+    assert "<h2>LogicNLG" not in text
+    assert "id=overview" not in text, "what is said over all tasks is not of a filter"
+    assert "id=overview" in board.html(tmp_path / "whole.html").read_text()
     assert json.dumps(board.content)  # JSON types only
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bench.leaderboards.published.costs import cost_claims, cost_notes, measured_costs
 from bench.leaderboards.published.papers import papers
-from bench.store.store import Store
+from bench.store.store import CellFolder, Store
 from tests.leaderboards.handmade import trained
 
 
@@ -25,7 +25,7 @@ def test_the_hours_of_histalign() -> None:
     assert (min(of_histalign), max(of_histalign)) == (1.0, 2.5)
 
 
-def timed(root: Path, method: str, seed: int, seconds: float, host: str = "one") -> None:
+def timed(root: Path, method: str, seed: int, seconds: float, host: str = "one") -> CellFolder:
     """Store a cell that took some seconds on a machine."""
     cell = trained(root, method, seed, trainer__batch_size=4, trainer__precision="32-true",
                    trainer__max_source=9, trainer__max_target=9)  # fmt: skip
@@ -37,6 +37,7 @@ def timed(root: Path, method: str, seed: int, seconds: float, host: str = "one")
     record["sha256"] = sha256(canonical(record["content"]))
     record["provenance"] = {"wall_s": seconds, "host": host, "world": 1, "environment": {"threads": 1}}
     path.write_text(json.dumps(record))
+    return cell
 
 
 def test_ratios_are_of_the_same_seed_and_machine(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bench.leaderboards.render.html import SCRIPTS, packed, page, static_table, 
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"
-LIMIT_BYTES = 200_000
+LIMIT_BYTES = 250_000
 
 
 class Reader(HTMLParser):
@@ -93,8 +93,10 @@ def test_the_page_loads_nothing(content):
     assert {tag for tag, _ in read.elements} <= {
         "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "button", "form", "main",
         "footer", "ul", "li", "b", "u", "script", "section", "h2", "table", "thead", "tbody", "tr", "th", "td", "i",
+        "small", "figure", "figcaption", "nav", "ol", "span", "details", "summary", "svg", "g", "path", "circle",
+        "polyline", "text", "h3", "dl", "dt", "dd", "blockquote",
     }  # fmt: skip
-    assert [attrs["href"] for attrs in read.all("a")] == ["#tables"]
+    assert all(attrs["href"].startswith("#") for attrs in read.all("a"))
     assert len(read.all("meta")) == 4
     assert not re.search(r"url\(|@import|@font-face", read.text("style")[0])
 

@@ -264,19 +264,23 @@ def test_charts(page):
     assert page.eval(f"document.querySelectorAll('{FIRST} polyline.curve.on').length") == 2
 
 
-def test_decodings_of_a_method_make_a_line(browser, tmp_path):
-    write_page(tmp_path / "index.html", boards.swept())
+def test_sections_around_the_tables_stand_with_scripts_and_links_leave_the_hash_alone(browser, tmp_path):
+    content = boards.swept()
+    content["tables"].append(boards.table([boards.row("face", {})], "text.test.paper.9", task="text"))
+    write_page(tmp_path / "index.html", content)
     browser.size(1280, 900)
     browser.open((tmp_path / "index.html").as_uri())
-    browser.click("[data-open=tradeoff]")
-    lines = browser.eval("[...document.querySelectorAll('polyline.curve')].map((e) => e.getAttribute('points'))")
-    assert sorted(len(line.split()) for line in lines) == [1, 2, 3]
-    assert browser.eval("document.querySelectorAll('circle.curve').length") == 6
-    assert browser.eval("document.querySelectorAll('.people-dot').length") == 1
-    assert "kld by self-bleu-2" in text(browser, ".panel")
-    first = browser.eval("document.querySelector('circle.curve title').textContent")
-    assert "self-bleu-2 86.00, kld 1.50" in first
+    assert browser.eval("document.querySelectorAll('#tradeoff g.shape').length") == 6
     assert browser.eval("!document.querySelector('[data-open=curves]')")
+    browser.click("#search")
+    browser.type("mle")
+    browser.eval("document.querySelector('#index a[href*=\"text.test\"]').click()")
+    assert browser.eval("document.activeElement.dataset.section") == "text.test.paper.9", (
+        "a hidden table is shown again"
+    )
+    assert browser.eval("location.hash") == ""
+    browser.eval("document.querySelector('#index a[href=\"#tradeoff\"]').click()")
+    assert browser.eval("document.activeElement.id") == "tradeoff"
     assert complaints(browser) == []
 
 
@@ -343,7 +347,7 @@ def test_no_stored_text_comes_alive(browser, tmp_path):
     write_page(tmp_path / "index.html", boards.hostile())
     browser.size(1280, 900)
     browser.open((tmp_path / "index.html").as_uri())
-    tags = "[...new Set([...document.querySelectorAll('main *')].map((e) => e.localName))].sort()"
+    tags = "[...new Set([...document.querySelectorAll('main *:not(#filters)')].map((e) => e.localName))].sort()"
     for panel in ("samples", "wins", "frequency", "curves"):
         browser.eval(f"document.querySelector('[data-open={panel}]').click()")
         browser.eval("document.querySelectorAll('.more').forEach((e) => e.click())")

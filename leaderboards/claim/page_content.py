@@ -1,0 +1,70 @@
+"""The replication report as texts for the page: of each claim direction, size and control, and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.leaderboards.claim.counts import summary
+from bench.leaderboards.claim.lines import evidence_lines, paper_line
+from bench.leaderboards.claim.verdicts import Paper, Verdict
+
+__all__ = ["page_content"]
+
+
+def page_content(papers: Sequence[Paper], with_size: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Return what the page shows of each paper: JSON types only.
+
+    Args:
+        papers: with their verdicts.
+        with_size: what a ladder says of a claim, by its name (`histalign/1`).
+    """
+    return [_paper(paper, with_size or {}) for paper in papers]
+
+
+def _paper(paper: Paper, with_size: Mapping[str, str]) -> dict[str, Any]:
+    claims, not_run = [], []
+    for place, verdict in enumerate(paper.verdicts, 1):
+        if verdict.kind == "not run":
+            not_run.append(verdict.claim.says)
+        else:
+            claims.append(_claim(verdict, with_size.get(f"{paper.file.short}/{place}", "")))
+    return {
+        "paper": paper.file.name,
+        "summary": summary(paper),
+        "rebuttal": paper.file.rebuttal,
+        "claims": claims,
+        "not_run": not_run,
+        "costs": list(paper.costs),
+    }
+
+
+def _claim(verdict: Verdict, with_size: str) -> dict[str, Any]:
+    direction, size = "", ""
+    if verdict.decision is not None:
+        direction = verdict.decision.direction
+        if not verdict.off_scale:
+            size = verdict.decision.size
+    return {
+        "says": verdict.claim.says,
+        "where": verdict.claim.paper,
+        "verdict": verdict.kind,
+        "direction": direction,
+        "size": size,
+        "control": _control(verdict),
+        "with_size": with_size,
+        "paper": paper_line(verdict.claim),
+        "evidence": evidence_lines(verdict),
+        "on": verdict.evidence.on,
+    }
+
+
+def _control(verdict: Verdict) -> str:
+    """Return which controls explain a claim, or have most of its effect, or nothing."""
+    if verdict.explained_by:
+        return f"explained by {', '.join(verdict.explained_by)}"
+    shares = verdict.shares or {}
+    if not shares:
+        return ""
+    label, share = max(shares.items(), key=lambda item: item[1].value)
+    return f"{label} has {share.value:.0%}"

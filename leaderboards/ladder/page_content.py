@@ -1,0 +1,80 @@
+"""A ladder as texts for the page: what becomes of every difference as models grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell
+from bench.leaderboards.ladder.pairs import pair_effects
+from bench.leaderboards.ladder.scores import Ladder
+from bench.leaderboards.ladder.transfer import Question, TransferCard, baseline_questions, transfer_cards
+from bench.leaderboards.table import columns_of, metric_name
+
+__all__ = ["claim_words", "page_content"]
+
+
+def page_content(ladder: Ladder, claims: Sequence[Question] = ()) -> dict[str, Any]:
+    """Return what the page shows of a ladder: JSON types only.
+
+    Args:
+        ladder: with a rung or more.
+        claims: of papers, as `StoredLadder.claims`.
+
+    Returns:
+        Its task and rungs, and a card for each method and metric, then for each claim. An effect in bold has stars
+        around it, as in Markdown.
+    """
+    cards = _cards(ladder, claims)
+    return {
+        "task": ladder.task,
+        "baseline": ladder.baseline,
+        "primary": _primary(ladder),
+        "rungs": [{"name": rung.name, "parameters": rung.parameters} for rung in ladder.rungs],
+        "cards": [_card(card, ladder) for card in cards],
+    }
+
+
+def claim_words(ladder: Ladder, claims: Sequence[Question]) -> dict[str, str]:
+    """Return what a ladder says of each claim as models grow, by the name of the claim."""
+    return {card.question.claim: _word(card) for card in _cards(ladder, claims) if card.question.claim}
+
+
+def _cards(ladder: Ladder, claims: Sequence[Question]) -> list[TransferCard]:
+    """Return all cards of a ladder at once: its error rate is over them."""
+    asked = [*baseline_questions(ladder), *(claim for claim in claims if claim.metric in ladder.metrics)]
+    return transfer_cards(ladder, pair_effects(ladder), asked)
+
+
+def _card(card: TransferCard, ladder: Ladder) -> dict[str, Any]:
+    tenfold = NONE
+    if card.trend is not None:
+        tenfold = interval_cell(card.trend.slope.interval())
+    return {
+        "metric": card.question.metric,
+        "higher_is_better": ladder.higher_is_better[card.question.metric],
+        "method": card.question.better,
+        "than": card.question.than,
+        "claim": card.question.claim,
+        "says": card.question.says,
+        "rungs": [effect_cell(found) for found in card.rungs.values()],
+        "tenfold": tenfold,
+        "word": _word(card),
+        "known": card.word != "not within these sizes",
+    }
+
+
+def _primary(ladder: Ladder) -> str:
+    """Return the metric that the task's leaderboard ranks by, where the ladder has it, else the ladder's first."""
+    _, primary = columns_of(ladder.task, {})
+    for metric in ladder.metrics:
+        if metric_name(metric) == primary:
+            return metric
+    return next(iter(ladder.metrics), "")
+
+
+def _word(card: TransferCard) -> str:
+    """Return what becomes of a difference, and between which rungs it turns."""
+    if card.crossing is not None:
+        return f"crossing, {card.crossing[0]} to {card.crossing[1]}"
+    return card.word

@@ -1,0 +1,49 @@
+"""Decoding against training as content for the page: what decoders give of each objective's gain, and the points."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from bench.leaderboards.quality_diversity.comparison import CLAIMED
+from bench.leaderboards.quality_diversity.content import content
+from bench.leaderboards.quality_diversity.curves import Reached, axis_name
+from bench.leaderboards.quality_diversity.section import Objective, Section
+
+__all__ = ["page_content"]
+
+AXES = CLAIMED[0]
+"""The columns that are drawn."""
+
+
+def page_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return what the page shows of sections: `content`, and what is drawn of each objective and of its baseline."""
+    found = content(sections)
+    for section, of_section in zip(sections, found, strict=True):
+        of_section["axes"] = [axis_name(AXES.at), axis_name(AXES.column)]
+        drawn: dict[str, list[dict[str, Any]]] = {}
+        for objective in section.objectives:
+            _add(drawn, objective)
+        of_section["drawn"] = drawn
+    return found
+
+
+def _add(drawn: dict[str, list[dict[str, Any]]], objective: Objective) -> None:
+    """Add the points of an objective and of its baseline to those drawn, a method once."""
+    if AXES not in objective.pairs:
+        return
+    pair = objective.pairs[AXES]
+    for method, side in ((objective.baseline, pair.theirs), (objective.method, pair.ours)):
+        if side.seeds:
+            drawn.setdefault(method, _points(side))
+
+
+def _points(reached: Reached) -> list[dict[str, Any]]:
+    """Return setting, means over seeds in both columns, and whether the setting is on the model's front."""
+    points = []
+    for setting, by_seed in reached.points.items():
+        x = statistics.fmean(x for x, _ in by_seed.values())
+        y = statistics.fmean(y for _, y in by_seed.values())
+        points.append({"setting": setting, "x": x, "y": y, "front": setting in reached.front})
+    return points

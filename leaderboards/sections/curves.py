@@ -1,0 +1,103 @@
+"""Curves of the page: how models learned, small, a drawing for each table: means over seeds of the losses."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.leaderboards.sections.axes import Axis, ticks
+from bench.leaderboards.sections.markup import escaped, folded, link, section, table_anchor
+from bench.leaderboards.sections.scatter import line_style, swatch
+
+__all__ = ["curves_section"]
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 320, 150, 34, 20, 8, 8
+POINTS = 12
+"""Of a line, at most; its steps are evenly picked."""
+TABLES = 6
+"""At most so many are drawn; with scripts, each table has its own curves below it."""
+Line = Sequence[tuple[float, float]]
+
+
+def curves_section(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Return a folded section with a drawing for each of the first tables that have curves; nothing where none has."""
+    with_curves = [table for table in tables if _lines(table)][:TABLES]
+    if not with_curves:
+        return ""
+    numbers: dict[str, int] = {}
+    figures = [_figure(table, numbers) for table in with_curves]
+    said = (
+        "<p class=soft>Loss by step, mean over seeds: on the validation split where it was measured, else of training. "
+        "A line is a row; rows of one method have its colour. Losses of different objectives are not on one scale.</p>"
+    )
+    legend = "".join(swatch(number, name) for name, number in numbers.items())
+    body = f"{said}<div class=legend>{legend}</div><div class=small-multiples>{''.join(figures)}</div>"
+    return section("curves", "Training and validation curves", [folded(f"{len(figures)} drawings", body)])
+
+
+def _figure(table: Mapping[str, Any], numbers: dict[str, int]) -> str:
+    """Return the drawing of one table.
+
+    Args:
+        table: of a board.
+        numbers: of methods, for their colours; new ones are added.
+    """
+    methods = {row["id"]: row["method"] for row in table["methods"]}
+    lines = []
+    for name, line in _lines(table).items():
+        method = methods.get(name, name)
+        lines.append((numbers.setdefault(method, len(numbers)), line))
+    kind = _kind(table)
+    head = f"{link(table_anchor(table['id']), escaped(table['name']))}, {kind} loss"
+    return f"<figure><figcaption>{head}</figcaption>{_drawn(lines, kind)}</figure>"
+
+
+def _kind(table: Mapping[str, Any]) -> str:
+    """Return which loss is drawn of a table."""
+    if any("validation" in curve for curve in table["curves"]):
+        return "validation"
+    return "training"
+
+
+def _lines(table: Mapping[str, Any]) -> dict[str, Line]:
+    """Return a line for each row of a table: at every step the mean of the seeds that have it."""
+    part = {"validation": "validation", "training": "points"}[_kind(table)]
+    values: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for curve in table["curves"]:
+        for step, loss in curve.get(part, ()):
+            values[curve["id"]][step].append(loss)
+    lines = {}
+    for name, by_step in values.items():
+        points = [(step, statistics.fmean(losses)) for step, losses in sorted(by_step.items())]
+        if len(points) > 1:
+            lines[name] = _thinned(points)
+    return lines
+
+
+def _thinned(points: Line) -> Line:
+    """Return at most `POINTS` of a line, its ends among them."""
+    if len(points) <= POINTS:
+        return points
+    last = len(points) - 1
+    return [points[round(i * last / (POINTS - 1))] for i in range(POINTS)]
+
+
+def _drawn(lines: Sequence[tuple[int, Line]], kind: str) -> str:
+    """Return lines, each with the number of its colour, in a frame with a few numbers."""
+    steps = [step for _, line in lines for step, _ in line]
+    losses = [loss for _, line in lines for _, loss in line]
+    across = Axis(0, max(steps), LEFT, WIDTH - RIGHT)
+    upwards = Axis.around(losses, HEIGHT - BOTTOM, TOP)
+    parts = []
+    for tick in ticks(upwards.low, upwards.high, 3):
+        y = round(upwards.at(tick))
+        parts.append(f"<path class=rule d='M{LEFT} {y}H{WIDTH - RIGHT}'/>")
+        parts.append(f"<text x={LEFT - 5} y={y + 4} text-anchor=end>{tick:g}</text>")
+    parts.append(f"<text x={WIDTH - RIGHT} y={HEIGHT - 5} text-anchor=end>{max(steps):g} steps</text>")
+    for number, line in lines:
+        points = " ".join(f"{across.at(step):.0f},{upwards.at(loss):.0f}" for step, loss in line)
+        parts.append(f"<polyline class='curve {line_style(number)}' points='{points}'/>")
+    said = f"{kind} loss by step of {len(lines)} rows"
+    return f"<svg class=curves viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{said}'>{''.join(parts)}</svg>"

@@ -1,0 +1,114 @@
+"""Training costs: how long each row of a table trained, in seconds and against the baseline on the same machine."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from bench.leaderboards.published.costs import BASELINE, shared
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.table import Table
+from bench.store.reading import readable
+from bench.store.store import Store
+
+__all__ = ["RATIO", "SECONDS", "add_costs", "costs_of"]
+
+RATIO, SECONDS = "training/mle", "training s"
+"""Columns of the page: seconds over those of the baseline's cell of the same seed, and seconds."""
+SIGNATURES = {
+    RATIO: "wall-clock seconds of training over the baseline's|same machine, data, steps, batch and seed",
+    SECONDS: "wall-clock seconds of training|of one machine, comparable on it alone",
+}
+Conditions = tuple[Any, ...]
+"""What two trainings share where their seconds may be compared (`costs.shared`)."""
+
+
+def costs_of(store: Store, table: Table) -> dict[str, dict[str, dict[int, float]]]:
+    """Return by row id and column the numbers of each seed; rows without a stored time are left out.
+
+    The baseline's cells are those of the table's rows of `mle` that are no searches of another rate: of several alike,
+    the median of their seconds.
+    """
+    times = {row.id: _times(store, table, row) for row in table.rows}
+    base: dict[Conditions, list[float]] = {}
+    for row in table.rows:
+        if row.method == BASELINE:
+            for conditions, _, seconds in times[row.id]:
+                base.setdefault(conditions, []).append(seconds)
+    costs = {}
+    for name, of_row in times.items():
+        if not of_row:
+            continue
+        found: dict[str, dict[int, float]] = {SECONDS: {seed: seconds for _, seed, seconds in of_row}, RATIO: {}}
+        for conditions, seed, seconds in of_row:
+            if conditions in base:
+                found[RATIO][seed] = seconds / statistics.median(base[conditions])
+        costs[name] = found
+    return costs
+
+
+def _times(store: Store, table: Table, row: TableRow) -> list[tuple[Conditions, int, float]]:
+    """Return conditions, seed and seconds of a row's own trained cells."""
+    found = []
+    if row.method != row.config.get("method"):
+        return found  # it reads or decodes what another method has trained
+    for key in sorted(row.keys):
+        cell = store.cell(table.task, row.method, key)
+        record = readable(store, cell.trained)
+        if record is None or record["status"] != "ok" or not record.get("train", {}).get("steps"):
+            continue
+        provenance = cell.provenance()
+        seconds = provenance.get("wall_s")
+        if seconds:
+            found.append((tuple(shared(record, provenance)), int(record["config"]["seed"]), float(seconds)))
+    return found
+
+
+def add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
+    """Add the columns of costs to a table of a board; seconds are there and not shown.
+
+    Args:
+        table: content, changed.
+        costs: of `costs_of`.
+    """
+    for column, is_shown in ((RATIO, True), (SECONDS, False)):
+        if not any(found[column] for found in costs.values()):
+            continue
+        table["columns"].append({"name": column, "higher_is_better": None, "shown": is_shown})
+        for row in table["methods"]:
+            by_seed = costs.get(row["id"], {}).get(column, {})
+            if by_seed:
+                row["values"][column] = _value(column, by_seed, row["n_seeds"])
+
+
+def _value(column: str, by_seed: Mapping[int, float], seeds: int) -> dict[str, Any]:
+    """Return the value of a cost as a board has values: without marks and tests."""
+    mean = statistics.fmean(by_seed.values())
+    text = f"{mean:.2f}"
+    if column == SECONDS:
+        text = f"{mean:.0f}"
+    fewer = ""
+    if len(by_seed) < seeds:
+        fewer = f"n={len(by_seed)}"
+    return {
+        "text": text,
+        "interval": "",
+        "fewer": fewer,
+        "mean": mean,
+        "n_seeds": len(by_seed),
+        "by_seed": {str(seed): number for seed, number in sorted(by_seed.items())},
+        "signature": SIGNATURES[column],
+        "conflict": False,
+        "why": "",
+        "best": False,
+        "second": False,
+        "half": None,
+        "tied": "",
+        "p": None,
+        "differs": False,
+        "difference": None,
+        "low": None,
+        "high": None,
+        "against": "",
+    }

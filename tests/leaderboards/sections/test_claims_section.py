@@ -1,0 +1,54 @@
+"""Claims of the page: verdict, direction, size and control of each, and its evidence behind it."""
+
+from bench.leaderboards.claim.claim_files import read
+from bench.leaderboards.claim.judge import judge
+from bench.leaderboards.claim.page_content import page_content
+from bench.leaderboards.sections.claims import claims_section
+from bench.leaderboards.table import tables
+from bench.store.store import Store
+from tests.leaderboards import boards
+from tests.leaderboards.claim.test_report import store
+
+
+def papers(root, with_size=None):
+    store(root)
+    built = tables(Store(root), None, "all")[0]
+    return page_content([judge(read(name), built) for name in ("histalign", "adadec")], with_size)
+
+
+def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_path):
+    markup = claims_section(papers(tmp_path))
+    said = "HistAlign beats the model trained without a cache in BLEU-3 on LogicNLG"
+    (line,) = [line for line in markup.split("<tr>") if said in line]
+    name, verdict, direction, size, control = line.split("<td>")
+    assert name.startswith(
+        f"<th scope=row><details class=opens><summary>{said}</summary><ul><li>the paper, section 6.4"
+    )
+    assert "In the meantime, HISTALIGN obtains the best BLEU scores." in name
+    assert "seed 0 +3.00, seed 1 +3.20, seed 2 +3.40" in name
+    assert (verdict, direction, size) == ("<b>established</b>", "▲ as claimed", "not judged")
+    assert control.startswith("trime (greedy) has 81%")
+
+
+def test_what_was_not_run_is_counted_and_a_paper_without_a_run_is_named(tmp_path):
+    markup = claims_section(papers(tmp_path))
+    assert "claims that were not run</summary>" in markup
+    assert "Of these papers no claim has been run: AdaDec (5 claims)." in markup
+    assert "As models grow" not in markup
+    assert claims_section(page_content([judge(read("adadec"), [])])) == ""
+
+
+def test_a_ladder_says_what_becomes_of_a_claim(tmp_path):
+    places = [place for place, claim in enumerate(read("histalign").claims, 1) if "BLEU-3" in claim.says]
+    markup = claims_section(papers(tmp_path, {f"histalign/{places[0]}": "growing"}))
+    assert "<th scope=col>As models grow" in markup
+    assert "<td>growing" in markup
+
+
+def test_no_text_of_a_claim_is_markup():
+    bad = "".join(boards.ATTACKS)
+    claim = dict.fromkeys(("says", "where", "verdict", "direction", "size", "control", "with_size", "paper", "on"), bad)
+    paper = {"paper": bad, "summary": bad, "rebuttal": bad, "not_run": [bad], "costs": [bad]}
+    markup = claims_section([{**paper, "claims": [{**claim, "evidence": [bad]}]}, {**paper, "claims": []}])
+    for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):
+        assert attack not in markup

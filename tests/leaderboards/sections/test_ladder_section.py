@@ -1,0 +1,60 @@
+"""Ladders and decoding against training on the page, and that neither is there without its kept file."""
+
+import json
+
+import pytest
+
+from bench.leaderboards.ladder.page_content import claim_words, page_content
+from bench.leaderboards.ladder.transfer import Question
+from bench.leaderboards.sections.decoding import decoding_section
+from bench.leaderboards.sections.ladder import ladder_section
+from tests.leaderboards import boards
+from tests.leaderboards.ladder.ladders import ladder_of
+
+TRUE = {"bleu": [[0, 30, 20], [5, 30, 60], [10, 30, 90]], "kld": [[90, 90, 90], [50, 50, 50], [20, 20, 20]]}
+CLAIM = Question("bleu", "emo", "gem", "paper/1", "EMO beats GEM", "section 4", "EMO is the best")
+
+
+@pytest.fixture(scope="module")
+def ladder():
+    return ladder_of(TRUE, noise=0.1, lower=["kld"])
+
+
+def test_the_primary_metric_is_shown_and_others_are_folded(ladder):
+    made = page_content(ladder, [CLAIM])
+    assert json.dumps(made)
+    assert (made["primary"], [rung["name"] for rung in made["rungs"]]) == ("kld", ["0.1M", "1M", "10M"])
+    markup = ladder_section([made])
+    shown = markup.split("<details")[0]
+    assert "<p><b>kld</b> (lower is better)</p>" in shown
+    assert "bleu (higher is better): 2 of 2 differences change with size in a known way</summary>" in markup
+    assert "EMO beats GEM (paper/1, bleu)" in markup
+    assert "10M: 10,000,000" in shown
+
+
+def test_effects_words_and_bold_are_those_of_the_cards(ladder):
+    markup = ladder_section([page_content(ladder)])
+    (line,) = [line for line in markup.split("<tr>") if line.startswith("<th scope=row>gem") and "<b>" in line]
+    assert line.count("<b>+") == 3
+    assert "<td>growing" in line
+    assert claim_words(ladder, [CLAIM]) == {"paper/1": "crossing, 0.1M to 1M"}
+
+
+def test_without_kept_files_nothing_is_shown():
+    assert ladder_section([]) == decoding_section([]) == ""
+
+
+def test_no_text_is_markup():
+    bad = "".join(boards.ATTACKS)
+    card = {"metric": bad, "higher_is_better": True, "method": bad, "than": bad, "claim": bad, "says": bad,
+            "rungs": [bad], "tenfold": bad, "word": bad, "known": True}  # fmt: skip
+    ladder = {"task": bad, "baseline": bad, "primary": "", "rungs": [{"name": bad, "parameters": 1}],
+              "cards": [card, {**card, "claim": ""}]}  # fmt: skip
+    share = {"column": bad, "at": bad, "gain": {}, "share": None, "why": bad, "verdict": bad, "at_least": False}
+    objective = {"method": bad, "baseline": bad, "why": "", "shares": [share]}
+    point = {"setting": bad, "x": 1.0, "y": 2.0, "front": True}
+    section = {"title": bad, "watermark": bad, "backbone": bad, "conditions": bad, "axes": [bad, bad],
+               "objectives": [objective, {**objective, "why": bad}], "drawn": {bad: [point]}}  # fmt: skip
+    markup = ladder_section([ladder]) + decoding_section([section])
+    for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):
+        assert attack not in markup

@@ -1,0 +1,120 @@
+"""The overview over tasks: which table of a task counts, what may be coloured, and over which methods it aggregates."""
+
+import pytest
+
+from bench.leaderboards.leaderboards import with_statistics
+from bench.leaderboards.statistics.intervals import interquartile_mean
+from bench.leaderboards.table import tables
+from bench.store.store import Store
+from tests.leaderboards.handmade import manifest, scored, trained
+
+SAMPLE = {"train": manifest("train", "sample"), "test": manifest("test", "sample", "s")}
+
+
+def store(root, task, column, values, **changes):
+    for method, by_seed in values.items():
+        for seed, value in enumerate(by_seed):
+            scored(trained(root, method, seed, task=task, **changes), {column: value})
+
+
+def overview_of(root):
+    return with_statistics(tables(Store(root))[0], cached=False).overview
+
+
+def row_of(found, method):
+    (row,) = [row for row in found.rows if row.method == method]
+    return row
+
+
+def test_aggregates_worked_by_hand(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 11.0, 9.0], "trime": [12.0, 11.0, 13.0]})
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.0, 4.0], "trime": [5.0, 3.2, 4.0]})
+    found = overview_of(tmp_path)
+    trime = row_of(found, "trime")
+    # logicnlg: of 9 pairs 8 are won and 11 against 11 ties; text, where lower is better: 3 won, 3 tied, 3 lost.
+    assert trime.improves.value == pytest.approx((8.5 / 9 + 4.5 / 9) / 2)
+    assert list(trime.improves_tasks) == ["logicnlg", "text"]
+    # Relative scores: 1.2, 1.1, 1.3 and 4/5, 4/3.2, 4/4; the middle half of six leaves one out at each end.
+    assert trime.relative.value == pytest.approx((1.0 + 1.1 + 1.2 + 1.25) / 4)
+    assert trime.relative.value == interquartile_mean([[1.2, 1.1, 1.3], [0.8, 1.25, 1.0]])
+    for interval in (trime.improves, trime.relative):
+        assert interval.low <= interval.value <= interval.high
+    again = row_of(overview_of(tmp_path), "trime")
+    assert (again.improves, again.relative) == (trime.improves, trime.relative), "the bootstrap is seeded"
+
+
+def test_a_difference_is_positive_where_better_whatever_the_direction(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.2, 9.8], "trime": [14.0, 14.2, 13.8]})
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "trime": [2.0, 2.2, 1.8]})
+    found = overview_of(tmp_path)
+    cells = {column.task: column.cells["trime"] for column in found.columns}
+    assert cells["logicnlg"].difference == pytest.approx(4.0)
+    assert cells["text"].difference == pytest.approx(2.0)
+    assert cells["logicnlg"].size == pytest.approx(4.0 / 0.2)
+    assert all(column.can_rank for column in found.columns)
+
+
+def test_a_column_that_cannot_rank_has_numbers_and_no_sizes(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [5.0, 10.0, 15.0], "trime": [6.0, 11.0, 16.0]})
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9], "face": [1.0, 1.1]})
+    found = overview_of(tmp_path)
+    logicnlg, text = found.columns
+    assert (logicnlg.can_rank, logicnlg.cells["trime"].size) == (False, None)
+    assert logicnlg.cells["trime"].difference == pytest.approx(1.0)
+    assert (text.can_rank, text.cells["face"].size, text.cells["face"].n) == (True, None, 2), "two seeds are too few"
+
+
+def test_unequal_coverage_puts_nobody_first(tmp_path):
+    """A method that was run where it does well, and nowhere else, has no mean rank and stands below the others."""
+    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l"), ("gigaword", "rouge-l")):
+        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
+        if task == "gigaword":
+            values |= {"face": [40.0, 40.1, 39.9]}
+        store(tmp_path, task, column, values)
+    found = overview_of(tmp_path)
+    assert [(row.method, row.mean_rank) for row in found.rows] == [("mle", 2.0), ("trime", 1.0), ("face", None)]
+    assert row_of(found, "face").improves is None, "one task is no aggregate"
+    assert found.notes == ["no mean rank, since they lack one of the 3 tasks that can rank: face"]
+
+
+def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(tmp_path):
+    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l")):
+        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
+        if task == "xsum":
+            values |= {"face": [21.0, 21.1, 20.9]}
+        store(tmp_path, task, column, values)
+    assert row_of(overview_of(tmp_path), "mle").mean_rank == 2.0  # with face between them it would be 2.5
+
+
+def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
+    shown = with_statistics(tables(Store(tmp_path))[0], cached=False)
+    (column,) = shown.overview.columns
+    assert column.cells["mle"].mean == pytest.approx(10.0)
+    for_readers = shown.for_readers()
+    assert [table.status["test"] for table in for_readers.tables] == ["official", "sample"]
+    assert for_readers.overview.columns[0].place == 0
+
+
+def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
+    store(tmp_path, "logicnlg", "bleu-3", {"adadec": [12.0] * 3}, backbone="bilstm")
+    found = overview_of(tmp_path)
+    assert "adadec" not in {row.method for row in found.rows}
+    assert "not here, since no mle of their backbone and decoding stands beside them: adadec" in found.notes
+
+
+def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
+    store(tmp_path, "logicnlg", "bleu-3", {"lead": [15.0] * 3}, backbone="")
+    found = overview_of(tmp_path)
+    assert [(row.method, row.trained) for row in found.rows] == [("mle", True), ("trime", True), ("lead", False)]
+    assert found.columns[0].cells["lead"].difference == pytest.approx(5.0)
+
+
+def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
+    store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
+    assert [column.task for column in overview_of(tmp_path).columns] == ["logicnlg"]
+    assert overview_of(tmp_path / "nothing").columns == ()
