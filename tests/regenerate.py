@@ -172,12 +172,12 @@ def page() -> str:
     return written(board(leaderboards, {"curves": curves}))
 
 
-def opened(text: str) -> tuple[str, dict[str, Any]]:
-    """Return a page without its board, and the board: how small a library deflates it is its own matter."""
-    from bench.leaderboards.render.html import unpacked
+def opened(text: str) -> tuple[str, str, dict[str, Any]]:
+    """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
+    from bench.leaderboards.render.html import inflated, unpacked
 
-    (inner,) = re.findall(r'id="board">([^<]*)<', text)
-    return text.replace(inner, ""), unpacked(inner)
+    board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
+    return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ function tradeoffNode(table) {
     const [low, high] = [Math.min(...values), Math.max(...values)];
     return [low - 0.05 * (high - low || 1), high + 0.05 * (high - low || 1)];
   };
-  const [width, height, left, bottom] = [720, 320, 52, 40];
+  const [width, height, left, bottom] = [chartWidth(), 320, 52, 40];
   const [[x0, x1], [y0, y1]] = [range("x"), range("y")];
   const x = (value) => left + ((width - left - 20) * (value - x0)) / (x1 - x0);
   const y = (value) => 10 + ((height - bottom - 10) * (y1 - value)) / (y1 - y0);
@@ -41,7 +41,7 @@ function tradeoffNode(table) {
     drawn.append(el("line", { class: "rule", x1: left, x2: width - 20, y1: y(at), y2: y(at) }),
       el("text", { x: left - 8, y: y(at) + 4, "text-anchor": "end" }, String(at)));
   }
-  for (const at of niceTicks(x0, x1, 6)) drawn.append(el("text", { x: x(at), y: height - 20, "text-anchor": "middle" }, String(at)));
+  for (const at of niceTicks(x0, x1, chartWidth() / 120)) drawn.append(el("text", { x: x(at), y: height - 20, "text-anchor": "middle" }, String(at)));
   drawn.append(el("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, axes[0]));
   lines.forEach((points, at) => {
     const style = `curve c${at % PALETTE}${at >= PALETTE ? " dashed" : ""}`;
