@@ -4,6 +4,7 @@
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
+    python -m tests.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
@@ -22,6 +23,8 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+from tests import pictures
 
 if TYPE_CHECKING:
     from bench.leaderboards.quality_diversity.section import Section
@@ -194,6 +197,9 @@ def main() -> None:
 
         kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
+    if sys.argv[1:2] == ["pictures"]:
+        pictures.write()
+        return
     if sys.argv[1:2] == ["curves"]:
         keep_curves(Path(sys.argv[2]), CURVES)
         write_article()
@@ -205,6 +211,7 @@ def main() -> None:
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
+    pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
     if CURVES.exists():
         write_article()
 

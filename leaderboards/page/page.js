@@ -30,7 +30,7 @@ function sectionNode(table) {
     canFold(table) && foldButton(table),
     el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs, isNarrow() && copyButtons(table)),
     open ? el("div", { class: "panel", role: "region", "aria-label": open.name }, open.node(table)) : null,
-    table.remarks.length ? el("details", { class: "remarks", open: table.remarks.length < 3 && !isNarrow() }, el("summary", {}, "Notes"),
+    table.remarks.length ? el("details", { class: "remarks", open: printing || (table.remarks.length < 3 && !isNarrow()) }, el("summary", {}, "Notes"),
       el("ul", {}, table.remarks.map((remark) => el("li", {}, remark)))) : null);
 }
 

@@ -6,6 +6,9 @@ const FIXED = [
   { key: "seeds", name: "Seeds", text: false },
 ];
 
+// Headings of which a table is set closer.
+const DENSE = 12;
+
 // The metric columns of a table carry a prefix, so that a metric may be called "method".
 function headings(table) {
   const metrics = shownColumns(table).map((column) => (
@@ -17,7 +20,7 @@ function tableNode(table) {
   const heads = headings(table);
   const rows = shownRows(table);
   const body = el("tbody", {}, bodyRows(table, rows, heads));
-  const grid = el("table", { role: "grid", "aria-label": table.title, "data-table": table.id,
+  const grid = el("table", { role: "grid", class: heads.length > DENSE ? "dense" : null, "aria-label": table.title, "data-table": table.id,
     onkeydown: (event) => move(event, grid) },
   el("thead", {}, el("tr", {}, heads.map((head) => headNode(table, head)))), body);
   const first = grid.querySelector("tbody [data-cell]");
@@ -55,7 +58,8 @@ function breakable(name) {
 }
 
 function bodyRows(table, rows, heads) {
-  const domains = new Map(heads.filter((head) => head.column).map((head) => [head.name, domain(rows, head.name)]));
+  const all = visibleRows(table);
+  const domains = new Map(heads.filter((head) => head.column).map((head) => [head.name, domain(all, head.name)]));
   const said = new Set();
   const lines = [];
   const ours = isNarrow() && isFolded(table);

@@ -62,8 +62,7 @@ function overflowCue(scroll) {
     const edge = scroll.getBoundingClientRect().right + 1;
     const outside = [...scroll.querySelectorAll("thead th")].filter((head) => head.getBoundingClientRect().right > edge);
     cue.hidden = scroll.scrollWidth <= scroll.clientWidth + 1;
-    cue.textContent = outside.length ? `${outside.length} more →` : "← Back";
-    cue.setAttribute("aria-label", outside.length ? `Scroll to ${outside.length} more columns` : "Scroll back to the first columns");
+    cue.textContent = outside.length ? `${outside.length} more ${outside.length === 1 ? "column" : "columns"} →` : "← First columns";
   }, { passive: true });
   boxes.observe(scroll);
   return cue;

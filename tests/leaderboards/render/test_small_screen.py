@@ -196,7 +196,7 @@ def test_a_table_that_is_wider_than_its_box_says_so(browser, wide):
     first = browser.eval(left)
     browser.click(".cue")
     browser.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert browser.text(".cue") != f"{outside} more →"
+    assert browser.text(".cue") != f"{outside} more columns →"
     assert browser.eval(f"{box}.scrollLeft") > 300
     assert browser.eval(left) == first  # the method's name stays in sight
 
