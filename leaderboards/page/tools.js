@@ -44,7 +44,7 @@ function metricPicker(table) {
 
 function foldButton(table) {
   const [all, folded] = [visibleRows(table).length, isFolded(table)];
-  return el("button", { type: "button", class: "fold", "data-fold": "", "aria-expanded": String(!folded), onclick: () => {
+  return el("button", { type: "button", class: "unfold", "data-fold": "", "aria-expanded": String(!folded), onclick: () => {
     chosen(table).all = folded;
     redraw(table, "[data-fold]");
   } }, folded ? `Show all ${all} rows` : "Show fewer rows");

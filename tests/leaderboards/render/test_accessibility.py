@@ -11,7 +11,7 @@ import pytest
 
 from bench.leaderboards.render.html import write_page
 from tests.leaderboards import boards
-from tests.leaderboards.chromium import Chromium, installed
+from tests.leaderboards.chromium import installed
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
 
@@ -57,13 +57,6 @@ CONTRAST = """
 })()
 """
 """Texts whose colour is too near to that of their ground (WCAG 2.2, 1.4.3)."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    started = Chromium(installed(), tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +116,7 @@ def structure(page):
     return page.eval("""(() => {
       const all = (selector) => [...document.querySelectorAll(selector)];
       const wrong = [];
-      const levels = all("h1, h2, h3, h4").map((e) => Number(e.localName[1]));
+      const levels = all("h1, h2, h3, h4, h5, h6").map((e) => Number(e.localName[1]));
       if (levels.filter((level) => level === 1).length !== 1) wrong.push("not one h1");
       levels.forEach((level, i) => {
         if (i && level > levels[i - 1] + 1) wrong.push(`h${levels[i - 1]} then h${level}`);

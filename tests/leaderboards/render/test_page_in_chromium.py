@@ -4,19 +4,11 @@ import pytest
 
 from bench.leaderboards.render.html import write_page
 from tests.leaderboards import boards
-from tests.leaderboards.chromium import Chromium, installed
+from tests.leaderboards.chromium import installed
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
 
 FIRST = '[data-section="logicnlg.test.small.100"]'
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """One browser for all tests here."""
-    started = Chromium(installed(), tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")

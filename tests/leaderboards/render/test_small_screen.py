@@ -6,7 +6,7 @@ import pytest
 
 from bench.leaderboards.render.html import write_page
 from tests.leaderboards import boards
-from tests.leaderboards.chromium import Chromium, installed
+from tests.leaderboards.chromium import installed
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
 
@@ -24,13 +24,6 @@ def content():
     for name, mean in ((LONG_NAME, 12.0), ("face", 11.0)):
         first["methods"].append(boards.row(name, {"bleu-1": boards.value(mean)}, id=name))
     return board
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    started = Chromium(installed(), tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
