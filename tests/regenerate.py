@@ -6,6 +6,7 @@
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
+    python -m tests.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
     python -m tests.regenerate costs                 bench/cost/kept.json alone, of the small recipes
     python -m tests.regenerate catalogue             docs/catalogue and docs/api alone, of the code
 
@@ -25,6 +26,8 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+from tests import pictures
 
 if TYPE_CHECKING:
     from bench.leaderboards.quality_diversity.section import Section
@@ -237,12 +240,12 @@ def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
     return page_content(judged([read(name) for name in names()], store, "small"), with_size)
 
 
-def opened(text: str) -> tuple[str, dict[str, Any]]:
-    """Return a page without its board, and the board: how small a library deflates it is its own matter."""
-    from bench.leaderboards.render.html import unpacked
+def opened(text: str) -> tuple[str, str, dict[str, Any]]:
+    """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
+    from bench.leaderboards.render.html import inflated, unpacked
 
-    (inner,) = re.findall(r'id="board">([^<]*)<', text)
-    return text.replace(inner, ""), unpacked(inner)
+    board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
+    return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)
 
 
 def main() -> None:
@@ -269,6 +272,9 @@ def main() -> None:
 
         kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
+    if sys.argv[1:2] == ["pictures"]:
+        pictures.write()
+        return
     if sys.argv[1:2] == ["curves"]:
         keep_curves(Path(sys.argv[2]), CURVES)
         write_article()
@@ -281,6 +287,7 @@ def main() -> None:
         path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
+    pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
     if CURVES.exists():
         write_article()
     write_pages()  # verdicts are on the pages of methods

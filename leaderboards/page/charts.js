@@ -39,7 +39,8 @@ function winsNode(table) {
   const lines = rows.map((row) => el("tr", {}, el("th", { scope: "row", class: "text" }, row.label),
     rows.map((other) => winCell(row, other, matrix[row.id][other.id]))));
   return el("div", {}, el("p", { class: "soft" }, `Wins–losses over ${columns.length} columns: ${columns.join(", ")}.`),
-    el("div", { class: "scroll" }, el("table", { class: "wins", "aria-label": `Wins and losses, ${table.title}` },
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table that scrolls" },
+      el("table", { class: "wins", "aria-label": `Wins and losses, ${table.title}` },
       el("thead", {}, head), el("tbody", {}, lines))));
 }
 
@@ -85,13 +86,18 @@ function niceTicks(low, high, n) {
   return ticks;
 }
 
+// In the units of a drawing: about as many as pixels, so that its text keeps its size.
+function chartWidth() {
+  return isNarrow() ? 340 : 720;
+}
+
 // One line a seed; a colour a row, as long as there are colours.
 function curvesNode(table) {
   const ids = visibleRows(table).map((row) => row.id).filter((id) => table.curves.some((curve) => curve.id === id));
   const curves = table.curves.filter((curve) => ids.includes(curve.id));
   if (!curves.length) return el("p", { class: "soft" }, "No curve of the rows shown.");
   const points = curves.flatMap((curve) => [...curve.points, ...(curve.validation ?? [])]);
-  const [width, height, left, bottom] = [720, 280, 44, 30];
+  const [width, height, left, bottom] = [chartWidth(), 280, 44, 30];
   const right = Math.max(...points.map(([step]) => step));
   const losses = points.map(([, loss]) => loss).sort((a, b) => a - b);
   const low = losses[0];
@@ -104,7 +110,7 @@ function curvesNode(table) {
     drawn.append(el("line", { class: "rule", x1: left, x2: width - 20, y1: y(loss), y2: y(loss) }),
       el("text", { x: left - 8, y: y(loss) + 4, "text-anchor": "end" }, String(loss)));
   }
-  for (const step of niceTicks(0, right, 6)) {
+  for (const step of niceTicks(0, right, chartWidth() / 120)) {
     drawn.append(el("text", { x: x(step), y: height - 10, "text-anchor": "middle" }, String(step)));
   }
   for (const curve of curves) {

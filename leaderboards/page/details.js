@@ -44,14 +44,8 @@ function tiedWith(table, row, head, value) {
   return `group ${value.tied}: ${names.length ? `with ${listed}` : "alone"}`;
 }
 
-// Two decimals, half to even, large whole numbers without: as in the tables.
 function signed(value) {
-  const size = Math.abs(value);
-  const sign = value < 0 ? "−" : "+";
-  if (Number.isInteger(size) && size > 100) return sign + String(size);
-  if (!Number.isInteger(size * 8) || Number.isInteger(size * 4)) return sign + size.toFixed(2);
-  const low = Math.floor(size * 100);
-  return sign + ((low % 2 ? low + 1 : low) / 100).toFixed(2);
+  return (value < 0 ? "−" : "+") + number(Math.abs(value));
 }
 
 function precise(value) {

@@ -62,7 +62,7 @@ function samplesNode(table) {
     el("div", { class: "bar-of" },
       el("button", { type: "button", "data-go": "back", "aria-label": "Example before", onclick: () => go(at - 1, "[data-go=back]") }, "←"), picker,
       el("button", { type: "button", "data-go": "on", "aria-label": "Next example", onclick: () => go(at + 1, "[data-go=on]") }, "→"),
-      el("span", { class: "soft" }, `${at + 1} of ${table.samples.length}`),
+      el("span", { class: "soft" }, `${at + 1} of ${table.samples.length}${table.samples_left_out ? `, ${table.samples_left_out} left out; bench samples shows them` : ""}`),
       markSwitch(table, "r", "repeat", "Repeats"), sample.prompt ? markSwitch(table, "c", "copied", "Copied from the prompt") : null),
     sample.prompt && el("blockquote", { class: "prompt" }, el("span", { class: "soft" }, "Prompt"), el("p", {}, sample.prompt)),
     el("div", { class: "cards" }, cards.length ? cards : el("p", { class: "soft" }, "No text of the rows shown.")));
@@ -70,7 +70,7 @@ function samplesNode(table) {
 
 function card(label, text, prompt, marks, kind = "") {
   const classes = ["text-of", marks.includes("r") && "repeats", marks.includes("c") && "copies-on"];
-  return el("article", { class: `card ${kind}` }, el("h4", {}, label),
+  return el("article", { class: `card ${kind}` }, el("h3", {}, label),
     el("p", { class: classes.filter(Boolean).join(" ") }, text.trim() ? marked(text, prompt) : el("span", { class: "soft" }, "(empty)")));
 }
 

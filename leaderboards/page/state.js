@@ -13,13 +13,7 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// The inverse of html.packed(); a browser that cannot inflate (older than 2023) keeps the static tables.
-async function inflated(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
-}
-
-// Values by column, of which html.packed() wrote a list for each field; their seeds in the order of the row's.
+// Values by column, of which html.packed() wrote a list for each field.
 function prepared(board) {
   for (const table of board.tables) {
     for (const row of [...table.methods, ...table.human]) row.values = valuesOf(row);
@@ -28,23 +22,39 @@ function prepared(board) {
   return board;
 }
 
+// What html.packed() left out follows from the mean and half; seeds are in the order of the row's.
 function valuesOf(row) {
   const { column, ...fields } = row.values;
   return new Map(column.map((name, i) => {
     const value = Object.fromEntries(Object.entries(fields).map(([field, all]) => [field, all[i]]));
+    value.text ??= number(value.mean);
+    value.interval ??= number(value.half);
+    value.by_seed ??= { [row.seeds[0]]: value.mean };
     value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
     return [name, value];
   }));
 }
 
-const board = prepared(JSON.parse(await inflated(document.getElementById("board").textContent)));
+// A number as the grid shows it (grid.number): two decimals, half to even, large whole numbers without.
+function number(value) {
+  if (value === null) return "";
+  const size = Math.abs(value);
+  const sign = value < 0 ? "-" : "";
+  if (Number.isInteger(size) && size > 100) return sign + String(size);
+  if (!Number.isInteger(size * 8) || Number.isInteger(size * 4)) return sign + size.toFixed(2);
+  const low = Math.floor(size * 100);
+  return sign + ((low % 2 ? low + 1 : low) / 100).toFixed(2);
+}
+
+const board = prepared(JSON.parse(await inflated("board")));
 
 // What is chosen; empty lists mean all, and what is as at first is not in the link.
 const state = { task: "", preset: "", q: "", method: [], papers: true, tables: new Map() };
 
 function chosen(table) {
   if (!state.tables.has(table.id)) {
-    state.tables.set(table.id, { sort: "", up: false, columns: null, open: "", sample: "", marks: "rc" });
+    state.tables.set(table.id, { sort: "", up: false, columns: null, metric: "", all: false,
+      open: "", sample: "", marks: "rc" });
   }
   return state.tables.get(table.id);
 }
@@ -62,6 +72,8 @@ function readHash() {
     const sort = given.get(`sort:${table.id}`);
     if (sort) [mine.up, mine.sort] = [sort.startsWith("up "), sort.replace(/^(up|down) /, "")];
     if (given.has(`column:${table.id}`)) mine.columns = given.getAll(`column:${table.id}`);
+    mine.metric = given.get(`metric:${table.id}`) ?? "";
+    mine.all = given.has(`all:${table.id}`);
     mine.open = given.get(`open:${table.id}`) ?? "";
     mine.sample = given.get(`sample:${table.id}`) ?? "";
   }
@@ -77,51 +89,11 @@ function writeHash() {
     if (mine.sort) parameters.set(`sort:${table.id}`, `${mine.up ? "up" : "down"} ${mine.sort}`);
     for (const column of mine.columns ?? []) parameters.append(`column:${table.id}`, column);
     if (mine.columns && !mine.columns.length) parameters.append(`column:${table.id}`, "");
+    if (mine.metric) parameters.set(`metric:${table.id}`, mine.metric);
+    if (mine.all) parameters.set(`all:${table.id}`, "yes");
     if (mine.open) parameters.set(`open:${table.id}`, mine.open);
     if (mine.sample) parameters.set(`sample:${table.id}`, mine.sample);
   }
   const hash = parameters.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
-}
-
-// A value as the grid shows it (leaderboards/render/grid.py), without its interval and marks.
-function shown(value) {
-  return value.text + (value.fewer ? ` (${value.fewer})` : "");
-}
-
-function matches(row, table) {
-  if (state.method.length && !state.method.includes(row.method)) return false;
-  const text = `${table.title} ${row.label} ${row.backbone} ${row.decoding} ${row.remark}`.toLowerCase();
-  return state.q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
-}
-
-function visibleTables() {
-  return board.tables.filter((table) =>
-    (!state.task || table.task === state.task) && (!state.preset || table.preset === state.preset));
-}
-
-function visibleRows(table) {
-  const mine = chosen(table);
-  const rows = table.methods.filter((row) => matches(row, table));
-  if (!mine.sort) return rows;
-  const key = sortKey(mine.sort);
-  const missing = (x) => x === null || x === undefined || x === "";
-  return rows.map((row) => [key(row), row]).sort(([a], [b]) => {
-    if (missing(a) || missing(b)) return missing(a) - missing(b);
-    const order = typeof a === "string" ? a.localeCompare(b) : a - b;
-    return mine.up ? order : -order;
-  }).map(([, row]) => row);
-}
-
-function sortKey(column) {
-  if (column === "method") return (row) => row.label;
-  if (column === "backbone") return (row) => row.backbone;
-  if (column === "seeds") return (row) => row.n_seeds;
-  const name = column.replace(/^= /, "");
-  return (row) => row.values.get(name)?.mean;
-}
-
-function visibleColumns(table) {
-  const wanted = chosen(table).columns;
-  return table.columns.filter((column) => (wanted ? wanted.includes(column.name) : column.shown));
 }

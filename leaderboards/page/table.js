@@ -1,4 +1,4 @@
-// Table: head, rows, sorting, choice of columns, and moving among cells by keys.
+// Table: head, rows, sorting, and moving among cells by keys.
 
 const FIXED = [
   { key: "method", name: "Method", text: true },
@@ -6,24 +6,26 @@ const FIXED = [
   { key: "seeds", name: "Seeds", text: false },
 ];
 
-const LONG = 30;
+// Headings of which a table is set closer.
+const DENSE = 12;
 
 // The metric columns of a table carry a prefix, so that a metric may be called "method".
 function headings(table) {
-  return [...FIXED, ...visibleColumns(table).map((column) => (
-    { key: `= ${column.name}`, name: column.name, text: false, better: column.higher_is_better, column }))];
+  const metrics = shownColumns(table).map((column) => (
+    { key: `= ${column.name}`, name: column.name, text: false, better: column.higher_is_better, column }));
+  return [...(isNarrow() ? FIXED.slice(0, 1) : FIXED), ...metrics];
 }
 
 function tableNode(table) {
   const heads = headings(table);
-  const rows = visibleRows(table);
+  const rows = shownRows(table);
   const body = el("tbody", {}, bodyRows(table, rows, heads));
-  const grid = el("table", { role: "grid", "aria-label": table.title, "data-table": table.id,
+  const grid = el("table", { role: "grid", class: heads.length > DENSE ? "dense" : null, "aria-label": table.title, "data-table": table.id,
     onkeydown: (event) => move(event, grid) },
   el("thead", {}, el("tr", {}, heads.map((head) => headNode(table, head)))), body);
   const first = grid.querySelector("tbody [data-cell]");
   if (first) first.tabIndex = 0;
-  return el("div", { class: rows.length > LONG ? "scroll long" : "scroll", tabindex: -1 }, grid);
+  return el("div", { class: "scroll", tabindex: -1 }, grid);
 }
 
 function headNode(table, head) {
@@ -50,24 +52,26 @@ function sortBy(table, head) {
   redraw(table, `[data-sort="${CSS.escape(head.key)}"]`);
 }
 
-// A long name may break after its slashes, hyphens and bars.
+// A long name may break after its slashes, hyphens, bars and dots, and nowhere else.
 function breakable(name) {
-  return name.split(/(?<=[/|\-_ ])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+  return name.split(/(?<=[/|\-_. ])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
 function bodyRows(table, rows, heads) {
-  const domains = new Map(heads.filter((head) => head.column).map((head) => [head.name, domain(rows, head.name)]));
+  const all = visibleRows(table);
+  const domains = new Map(heads.filter((head) => head.column).map((head) => [head.name, domain(all, head.name)]));
   const said = new Set();
   const lines = [];
+  const ours = isNarrow() && isFolded(table);
   for (const row of rows) {
     lines.push(rowNode(table, row, heads, domains));
-    for (const paper of state.papers ? table.published : []) {
+    for (const paper of state.papers && !ours ? table.published : []) {
       if (paper.method !== row.method || said.has(paper)) continue;
       said.add(paper);
       lines.push(paperNode(paper, row, heads));
     }
   }
-  const human = state.method.length ? [] : table.human;
+  const human = ours || state.method.length ? [] : table.human;
   for (const row of human) lines.push(rowNode(table, row, heads, domains, true));
   if (!lines.length) lines.push(el("tr", {}, el("td", { colspan: heads.length, class: "none" }, "No row fits.")));
   return lines;
@@ -94,9 +98,13 @@ function nameCell(table, row, human) {
   const marks = row.marks.map((mark) => el("span", { class: "badge", title: why[mark] }, mark));
   const more = el("button", { type: "button", class: "more", "aria-expanded": "false",
     "aria-label": `Settings and records of ${row.label}`, onclick: () => toggleDetails(table, row, more) }, "›");
-  cell.append(more, el("span", { class: "name" }, row.method), ...marks,
-    el("small", { class: "sub" }, row.settings || ""), el("small", { class: "sub narrow" }, row.backbone));
+  cell.append(more, el("span", { class: "name" }, breakable(row.method)), ...marks, el("small", { class: "sub" }, row.settings || ""));
+  if (isNarrow()) cell.append(el("small", { class: "sub" }, `${row.backbone} · ${seedsOf(row)}`));
   return cell;
+}
+
+function seedsOf(row) {
+  return row.seeds_text === "1" ? "1 seed" : `${row.seeds_text} seeds`;
 }
 
 function toggleDetails(table, row, button) {
@@ -117,7 +125,7 @@ function valueCell(table, row, head, domains) {
   if (marks) cell.append(el("sup", {}, marks));
   if (value.mean !== null) {
     cell.append(el("span", { class: "under" }, value.interval && el("span", { class: "half" }, `±${value.interval}`),
-      whisker(value, domains.get(head.name))));
+      value.n_seeds > 1 && whisker(value, domains.get(head.name))));
   }
   cell.dataset.cell = "";
   cell.tabIndex = -1;
@@ -132,7 +140,7 @@ function paperNode(paper, row, heads) {
   for (const head of heads) {
     if (head.key === "method") {
       line.append(el("th", { scope: "row", class: "text", title: paper.note || null }, `${paper.paper} ${paper.table}`,
-        el("small", { class: "sub narrow" }, paper.backbone)));
+        isNarrow() && el("small", { class: "sub" }, paper.backbone)));
     } else if (head.key === "backbone") line.append(el("td", { class: "text" }, paper.backbone));
     else line.append(paperCell(paper, row, head));
   }

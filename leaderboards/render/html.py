@@ -16,13 +16,27 @@ from typing import Any
 from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
+from bench.leaderboards.render.grid import number
+from bench.leaderboards.render.sample_budget import within_budget
 from bench.leaderboards.sections.around_tables import NOT_FOR_SCRIPTS, around_tables
 from bench.leaderboards.sections.markup import table_anchor
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
 STYLES = ("page.css", "sections.css")
-SCRIPTS = ("state.js", "table.js", "details.js", "charts.js", "samples.js", "copy.js", "links.js", "page.js")
-"""In the order they are joined: one function scope, `page.js` starts it."""
+SCRIPTS = (
+    "state.js",
+    "view.js",
+    "table.js",
+    "tools.js",
+    "filters.js",
+    "details.js",
+    "charts.js",
+    "samples.js",
+    "copy.js",
+    "links.js",
+    "page.js",
+)
+"""In the order they are joined: one function scope, `page.js` starts it. `loader.js` brings them in."""
 
 DIGITS, OTHER_DIGITS = {"mean": 9, "half": 6, "difference": 5, "p": 3}, 4
 """Significant ones of numbers in the page, more where they are rounded once more. The JSON report has all."""
@@ -41,13 +55,15 @@ def page(board: Mapping[str, Any]) -> str:
     """Return the page of a board.
 
     Nothing in a board is trusted: it is base64 in its element, the static tables are escaped, the scripts make text
-    nodes of it only, and the page's policy lets nothing but its own script and style run and nothing be loaded.
+    nodes of it only, and the page's policy lets nothing but its own scripts and style run and nothing be loaded. The
+    scripts are deflated as the board is; `loader.js` inflates them, and the policy names what must come out.
     """
     style, script = "".join(_bare(_part(name)) for name in STYLES), _script()
+    loader = _bare(_part("loader.js"))
     before, behind = around_tables(board)
     policy = [
         "default-src 'none'",
-        f"script-src '{_digest(script)}'",
+        f"script-src '{_digest(loader)}' '{_digest(script)}'",
         f"style-src '{_digest(style)}'",
         "base-uri 'none'",
         "form-action 'none'",
@@ -59,20 +75,34 @@ def page(board: Mapping[str, Any]) -> str:
         "behind": behind,
         "static": "".join(static_table(table) for table in board["tables"]),
         "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
-        "board": packed(board),
-        "script": script,
+        "board": packed(within_budget(board)),
+        "script": deflated(script),
+        "loader": loader,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], _part("page.html"))
 
 
 def packed(board: Mapping[str, Any]) -> str:
-    """Return a board as text for the page: its JSON, rounded, deflated (RFC 1950), in base64, of any line length.
+    """Return a board as text for the page: its JSON, rounded, deflated.
 
-    `state.js` inflates it, so that rows cost little and a page with samples and curves stays one that can be sent.
+    So rows cost little, and a page with samples and curves stays one that can be sent.
     """
     for_scripts = {name: part for name, part in board.items() if name not in NOT_FOR_SCRIPTS}
-    content = json.dumps(_compact(_rounded(for_scripts)), allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(content.encode("ascii"), 9)).decode()
+    return deflated(json.dumps(_compact(_rounded(for_scripts)), allow_nan=False, separators=(",", ":")))
+
+
+def deflated(text: str) -> str:
+    """Return a text deflated (RFC 1950), in base64 on one line; `loader.js` has the inverse."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def inflated(text: str) -> str:
+    """Return the text of `deflated`.
+
+    >>> inflated(deflated("let a = 1;"))
+    'let a = 1;'
+    """
+    return zlib.decompress(base64.b64decode(text)).decode()
 
 
 def unpacked(text: str) -> dict[str, Any]:
@@ -81,25 +111,43 @@ def unpacked(text: str) -> dict[str, Any]:
     >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
     {'tables': [], 'mean': 0.333333333}
     """
-    board = dict(json.loads(zlib.decompress(base64.b64decode(text))))
+    board = dict(json.loads(inflated(text)))
     for row in _rows(board):
         fields = row["values"]
         columns = fields.pop("column")
         row["values"] = {}
         for place, column in enumerate(columns):
-            row["values"][column] = {name: fields[name][place] for name in fields}
+            value = {name: fields[name][place] for name in fields}
+            derived = _derived(value, row["seeds"])
+            row["values"][column] = value | {name: derived[name] for name in derived if value[name] is None}
     return board
 
 
 def _compact(board: dict[str, Any]) -> dict[str, Any]:
-    """Write the values of a row as one list for each of their fields, which deflates to half."""
+    """Write the values of a row as one list for each of their fields, which deflates to half; None for derived ones."""
     for row in _rows(board):
         values = row["values"]
         row["values"] = {"column": list(values)}
         for value in values.values():
+            derived = _derived(value, row["seeds"])
             for name, content in value.items():
+                if name in derived and content == derived[name]:
+                    content = None
                 row["values"].setdefault(name, []).append(content)
     return board
+
+
+def _derived(value: Mapping[str, Any], seeds: Sequence[int]) -> dict[str, Any]:
+    """Return the fields of a value that nearly always follow from its mean and half; `state.js` does the same.
+
+    Args:
+        value: its `mean` and `half` are there.
+        seeds: of its row; where it is one, the value by seed is the mean.
+    """
+    derived: dict[str, Any] = {"text": number(value["mean"]), "interval": number(value["half"])}
+    if len(seeds) == 1 and value["mean"] is not None:
+        derived["by_seed"] = {str(seeds[0]): _short(value["mean"], "by_seed")}
+    return derived
 
 
 def _rows(board: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -138,15 +186,19 @@ def static_table(table: Mapping[str, Any]) -> str:
     names = [column["name"] for column in shown]
     ways = [f"{column['name']}{WAYS[column['higher_is_better']]}" for column in shown]
     heads = "".join(f"<th scope=col>{_text(name)}" for name in ("Method", "Backbone", "Seeds", *ways))
-    mark, remarks = "", ""
+    mark, cue, remarks = "", "", ""
     if table["watermark"]:
         mark = f"<p class=mark>Not comparable with published numbers: {_text(table['watermark'])}</p>"
+    if len(names) > 1:
+        cue = f"<p class=sideways>{len(names)} columns: scroll the table sideways →</p>"
     if table["remarks"]:
         remarks = f"<ul class=remarks>{''.join(f'<li>{_text(remark)}' for remark in table['remarks'])}</ul>"
+    title = _text(table["title"])
     return (
         f"<section class=board id={table_anchor(table['id'])}><h2>{_text(table['name'])}"
-        f"<small>{_text(table['title'])}</small></h2>{mark}{_legend(table)}"
-        f"<div class=scroll><table><thead><tr>{heads}<tbody>{''.join(_static_lines(table, names))}</table></div>"
+        f"<small>{title}</small></h2>{mark}{cue}{_legend(table)}"
+        f'<div class=scroll tabindex=0 role=group aria-label="Table that scrolls"><table aria-label="{title}">'
+        f"<thead><tr>{heads}<tbody>{''.join(_static_lines(table, names))}</table></div>"
         f"{remarks}</section>\n"
     )
 

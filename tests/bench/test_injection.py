@@ -96,7 +96,7 @@ def test_page(bench: Bench, store: Path, tmp_path: Path) -> None:
     read = Reader(text)
     assert not active(text)
     assert {tag for tag, _ in read.elements if tag in ("script", "img", "iframe", "object", "base")} == {"script"}
-    assert len(read.all("script")) == 2
+    assert len(read.all("script")) == 3
     assert not [name for _, attrs in read.elements for name in attrs if name.startswith("on")]
     board = unpacked(text.partition('id="board">')[2].partition("<")[0])
     assert any(sample["id"].startswith("r00") for table in board["tables"] for sample in table["samples"])

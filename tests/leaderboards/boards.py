@@ -215,3 +215,16 @@ def measured(rng: random.Random, against: str, signature: str) -> dict[str, Any]
     return value(sum(by_seed.values()) / 3, half=rng.random(), signature=signature, by_seed=by_seed, p=rng.random(),
                  difference=difference, low=difference - rng.random(), high=difference + rng.random(),
                  tied=rng.choice("abc"), against=against)  # fmt: skip
+
+
+def with_samples(content: dict[str, Any], samples: int = 30, words: int = 20) -> dict[str, Any]:
+    """A board with so many samples a table, of so many words a text; words are about as frequent as in English."""
+    rng = random.Random(samples)
+    lexicon = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 8))) for _ in range(4000)]
+    shares = [1 / rank for rank in range(1, 4001)]
+    for table in content["tables"]:
+        for place in range(samples):
+            texts = {row["id"]: " ".join(rng.choices(lexicon, shares, k=words)) for row in table["methods"]}
+            prompt = " ".join(rng.choices(lexicon, shares, k=2 * words))
+            table["samples"].append({"id": f"test/{place}", "prompt": prompt, "reference": prompt, "texts": texts})
+    return content

@@ -102,6 +102,18 @@ class Chromium:
             raise RuntimeError(f"{code}: {found['exceptionDetails']}")
         return found["result"].get("value")
 
+    def text(self, selector: str) -> str | None:
+        """Return the text of the first element a selector finds, or None."""
+        found = self.eval(f"document.querySelector({json.dumps(selector)})?.textContent ?? null")
+        return found if isinstance(found, str) else None
+
+    def complaints(self) -> list[Any]:
+        """Return exceptions, what the browser logged (such as breaches of the policy), and requests to elsewhere."""
+        self.eval("1")
+        bad = [e["params"] for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")]
+        sent = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        return bad + [url for url in sent if not url.startswith(("file:", "about:"))]
+
     def click(self, selector: str) -> None:
         """Click the middle of the first element a selector finds."""
         x, y = self.eval(

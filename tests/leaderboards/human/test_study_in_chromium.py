@@ -8,7 +8,7 @@ import pytest
 from bench.leaderboards.human.answers import read_answers, read_key
 from bench.leaderboards.human.results import results
 from bench.leaderboards.human.study import Rated, study, write_study
-from tests.leaderboards.chromium import Chromium, installed
+from tests.leaderboards.chromium import installed
 from tests.leaderboards.studies import HOSTILE, made, side_of
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
@@ -16,14 +16,6 @@ pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Deb
 KEYS = {"1": 49, "2": 50, "3": 51, "ArrowRight": 39, "ArrowLeft": 37, "ArrowUp": 38, "Enter": 13}
 PATIENCE_S = 20
 STORED = "JSON.stringify(Object.entries(localStorage).sort())"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """One browser for all tests here."""
-    started = Chromium(installed(), tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 def opened(browser, folder, of):

@@ -11,7 +11,8 @@ import pytest
 
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
-from bench.leaderboards.render.html import SCRIPTS, packed, page, static_table, unpacked, write_page
+from bench.leaderboards.render.html import SCRIPTS, inflated, packed, page, static_table, unpacked, write_page
+from bench.leaderboards.render.sample_budget import within_budget
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"
@@ -60,11 +61,30 @@ def made():
     return page(boards.example())
 
 
-def test_two_hundred_rows_fit():
-    content = boards.large(200)
+def test_two_hundred_rows_fit_with_samples():
+    content = boards.with_samples(boards.large(200))
     assert sum(len(table["methods"]) for table in content["tables"]) == 200
     assert all(len(row["values"]) == 7 for table in content["tables"] for row in table["methods"])
-    assert len(page(content).encode()) <= LIMIT_BYTES
+    made = page(content)
+    assert len(made.encode()) <= LIMIT_BYTES
+    kept = [len(table["samples"]) for table in unpacked(Reader(made).text("script")[0])["tables"]]
+    assert kept == [2] * 4
+
+
+def test_samples_stay_within_their_budget_and_one_of_every_table_stays():
+    content = boards.example()
+    (length,) = {
+        len(s["prompt"] + s["reference"] + "".join(s["texts"].values())) for s in content["tables"][0]["samples"]
+    }
+    for budget, kept in ((3 * length, 3), (3 * length - 1, 2), (2 * length, 2), (0, 1)):
+        first, other = within_budget(content, budget)["tables"]
+        assert (len(first["samples"]), first["samples_left_out"]) == (kept, 3 - kept)
+        assert first["samples"] == content["tables"][0]["samples"][:kept]
+        assert (other["samples"], other["samples_left_out"]) == ([], 0)
+
+
+def digest(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(made):
@@ -75,11 +95,9 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(made)
         ("default-src", "base-uri", "form-action"), "'none'"
     )
     assert set(rules) == {"default-src", "script-src", "style-src", "base-uri", "form-action"}
-    _, script = read.text("script")
-    (style,) = read.text("style")
-    for rule, text in (("script-src", script), ("style-src", style)):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert rules[rule] == f"'sha256-{digest}'"
+    _, code, loader = read.text("script")
+    assert rules["script-src"] == f"{digest(loader)} {digest(inflated(code))}"
+    assert [rules["style-src"]] == [digest(style) for style in read.text("style")]
     assert made.index("Content-Security-Policy") < made.index("<style")
 
 
@@ -102,14 +120,14 @@ def test_the_page_loads_nothing(content):
 
 
 def test_scripts_make_text_of_what_they_show():
-    for name in SCRIPTS:
+    for name in (*SCRIPTS, "loader.js"):
         text = (PARTS / name).read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|setHTML", text), name
         assert not re.search(r"\beval\b|new Function|fetch\(|XMLHttp|import\(|setTimeout\([\"'`]", text), name
         assert "</script" not in text
         assert "<!--" not in text
         assert len(text.splitlines()) <= 450
-    assert {path.name for path in PARTS.glob("*.js")} == set(SCRIPTS)
+    assert {path.name for path in PARTS.glob("*.js")} == {*SCRIPTS, "loader.js"}
 
 
 # The board in it --------------------------------------------------------------------------------------------------
@@ -120,7 +138,7 @@ def test_there_are_sixty_attacks():
 
 
 def test_the_board_in_the_page_is_the_board_but_for_digits(made):
-    script, _ = Reader(made).text("script")
+    script = Reader(made).text("script")[0]
     content = boards.example()
     content["tables"][0]["methods"][0]["values"]["bleu-1"] |= {"mean": 100 / 3, "half": 100 / 3, "p": 0.0}
     content["tables"][0]["published"][0]["values"]["bleu-1"] = 1234.5678
@@ -130,7 +148,26 @@ def test_the_board_in_the_page_is_the_board_but_for_digits(made):
         **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
         "mean": 33.3333333, "half": 33.3333, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
     }  # fmt: skip
-    assert unpacked(script) == unpacked(packed(boards.example()))
+    assert unpacked(script) == unpacked(packed(within_budget(boards.example())))
+
+
+def test_what_follows_from_the_mean_is_not_written():
+    content = boards.example()
+    first = content["tables"][0]["methods"][0]
+    first["values"]["bleu-2"] |= {"text": "20.01", "interval": "9.99"}
+    first["values"]["rep"] = boards.value(0.125, 1, None)
+    first["seeds"] = [7]
+    first["values"]["rep"]["by_seed"] = {"7": 0.125}
+    written = json.loads(inflated(packed(content)))["tables"][0]["methods"][0]["values"]
+    place = written["column"].index
+    texts, halves, by_seed = written["text"], written["interval"], written["by_seed"]
+    assert (texts[place("bleu-1")], halves[place("bleu-1")]) == (None, None)
+    assert (texts[place("bleu-2")], halves[place("bleu-2")]) == ("20.01", "9.99")  # another text than the mean's
+    assert by_seed[place("rep")] is None
+    assert by_seed[place("bleu-1")] == {"0": 32.79, "1": 33.12, "2": 33.46}
+    found = unpacked(packed(content))["tables"][0]["methods"][0]["values"]
+    assert found["rep"] == first["values"]["rep"]
+    assert (found["bleu-1"]["text"], found["bleu-2"]["text"]) == ("33.12", "20.01")
 
 
 @pytest.mark.parametrize(("p", "kept"), [(0.05004, 0.05004), (0.04996, 0.05), (0.05, 0.05), (0.012345, 0.0123)])
@@ -141,7 +178,7 @@ def test_no_digit_that_is_cut_makes_or_takes_a_dagger(p, kept):
 
 @pytest.mark.parametrize("content", [boards.example(), boards.hostile()], ids=["example", "hostile"])
 def test_the_board_is_base64_which_ends_no_element(content):
-    script, _ = Reader(page(content)).text("script")
+    script = Reader(page(content)).text("script")[0]
     assert re.fullmatch(r"[A-Za-z0-9+/]+=*", script)
 
 
