@@ -208,9 +208,13 @@ class FusedHead:
                 constant = constant + factors[beta][0]
             factors[beta] = (constant, divided(of_mass, beta))
         for (_, leaf), of_value in zip(self._values, of_values, strict=True):
-            if of_value is not None:
-                constant, slope = factors.get(1.0, (0.0, None))
-                factors[1.0] = (constant - (of_value * leaf.detach())[:, None] / self._masses[1.0], slope)
+            if of_value is None:
+                continue
+            taken = (of_value * leaf.detach())[:, None] / self._masses[1.0]  # [n, 1]
+            if 1.0 in factors:
+                factors[1.0] = (factors[1.0][0] - taken, factors[1.0][1])
+            else:
+                factors[1.0] = (-taken, None)
         return factors
 
     def _multiply(self, factors: Factors, of_values: Sequence[Tensor | None]) -> None:
