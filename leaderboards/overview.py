@@ -323,8 +323,18 @@ def _left_out(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> lis
     if reasons := [reason for column in columns if (reason := _why_not_relative(column))]:
         notes.append(f"no part of the relative scores: {'; '.join(reasons)}")
     shown = set[str]().union(*(column.cells for column in columns))
-    every = {row.method for table in tables for row in table.rows if row.backbone}
-    if absent := sorted(every - shown):
+    if absent := sorted(_trained(tables, columns) - shown):
         why = f"no {BASELINE} of their backbone and decoding stands beside them"
         notes.append(f"not here, since {why}: {', '.join(absent)}")
     return notes
+
+
+def _trained(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> set[str]:
+    """Return the methods with a trained model of the tables that count, and of tasks that have none that does."""
+    places = {column.place for column in columns}
+    counted = {column.task for column in columns}
+    methods = set()
+    for place, table in enumerate(tables):
+        if place in places or table.task not in counted:
+            methods |= {row.method for row in table.rows if row.backbone}
+    return methods

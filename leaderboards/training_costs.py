@@ -27,8 +27,7 @@ Conditions = tuple[Any, ...]
 def costs_of(store: Store, table: Table) -> dict[str, dict[str, dict[int, float]]]:
     """Return by row id and column the numbers of each seed; rows without a stored time are left out.
 
-    The baseline's cells are those of the table's rows of `mle` that are no searches of another rate: of several alike,
-    the median of their seconds.
+    The baseline's cells are those of the table's rows of `mle`; of several under alike conditions, the median counts.
     """
     times = {row.id: _times(store, table, row) for row in table.rows}
     base: dict[Conditions, list[float]] = {}
@@ -50,7 +49,7 @@ def costs_of(store: Store, table: Table) -> dict[str, dict[str, dict[int, float]
 
 def _times(store: Store, table: Table, row: TableRow) -> list[tuple[Conditions, int, float]]:
     """Return conditions, seed and seconds of a row's own trained cells."""
-    found = []
+    found: list[tuple[Conditions, int, float]] = []
     if row.method != row.config.get("method"):
         return found  # it reads or decodes what another method has trained
     for key in sorted(row.keys):

@@ -72,7 +72,8 @@ def _line(row: Mapping[str, Any], overview: Mapping[str, Any], ends: tuple[float
     rank = "<td class=num>"
     if row["mean_rank"] is not None:
         rank += f"{row['mean_rank']:.1f}"
-    return f"<tr><th scope=row>{escaped(row['method'])}{badges}{cells}{aggregates}{rank}"
+    name = escaped(row["method"]).replace(".", ".<wbr>").replace("_", "_<wbr>")
+    return f"<tr><th scope=row>{name}{badges}{cells}{aggregates}{rank}"
 
 
 def _seeds(n: int) -> str:

@@ -108,7 +108,7 @@ def _model(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 def _model_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what each model is called: its label without the decoding."""
-    names = {}
+    names: dict[tuple[str, tuple[str, ...]], str] = {}
     for row in rows:
         name = row["label"]
         if row["decoding"]:

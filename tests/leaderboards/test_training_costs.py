@@ -20,6 +20,7 @@ def test_a_ratio_is_of_cells_that_share_seed_and_machine(tmp_path):
     for method, seconds in (("mle", [10.0, 20.0]), ("trime", [15.0, 40.0])):
         for seed, taken in enumerate(seconds):
             scored(timed(tmp_path, method, seed, taken), {"bleu-1": 1.0})
+    scored(timed(tmp_path, "trime", 2, 900.0, host="another"), {"bleu-1": 1.0})
     content = made(tmp_path)
     assert fits(content) == []
     (table,) = content["tables"]
@@ -27,7 +28,8 @@ def test_a_ratio_is_of_cells_that_share_seed_and_machine(tmp_path):
     values = {row["method"]: row["values"] for row in table["methods"]}
     assert values["trime"][RATIO]["by_seed"] == {"0": 1.5, "1": 2.0}
     assert (values["trime"][RATIO]["text"], values["mle"][RATIO]["text"]) == ("1.75", "1.00")
-    assert values["trime"][SECONDS]["mean"] == pytest.approx(27.5)
+    assert values["trime"][RATIO]["fewer"] == "n=2"
+    assert values["trime"][SECONDS]["mean"] == pytest.approx(955 / 3)
 
 
 def test_without_times_there_is_no_column(tmp_path):

@@ -112,7 +112,7 @@ def test_the_page_loads_nothing(content):
         "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "button", "form", "main",
         "footer", "ul", "li", "b", "u", "script", "section", "h2", "table", "thead", "tbody", "tr", "th", "td", "i",
         "small", "figure", "figcaption", "nav", "ol", "span", "details", "summary", "svg", "g", "path", "circle",
-        "polyline", "text", "h3", "dl", "dt", "dd", "blockquote",
+        "polyline", "text", "wbr", "h3", "dl", "dt", "dd", "blockquote",
     }  # fmt: skip
     assert all(attrs["href"].startswith("#") for attrs in read.all("a"))
     assert len(read.all("meta")) == 4
