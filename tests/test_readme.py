@@ -141,6 +141,7 @@ def test_the_example_metric_gives_what_it_says() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sample_data")
+@pytest.mark.filterwarnings("ignore")  # of Lightning, in a loop that is not ours: on the machine, its loggers, torch
 def test_the_trainer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In fewer steps than the page says."""
     (code,) = re.findall(r"```python\n(import bench\nfrom lightning.*?)```", PYTHON, re.DOTALL)

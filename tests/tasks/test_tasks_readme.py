@@ -21,6 +21,7 @@ from bench.tasks.fetch.sources import Source
 from tests.bench.own import Own
 from tests.conftest import Ended, call
 from tests.shipped import ROOT
+from tests.site.pages import page
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
 
@@ -43,8 +44,8 @@ def test_the_table_is_the_list() -> None:
 
 
 def commands() -> Iterator[str]:
-    for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL):
-        yield from (line.split("#")[0].strip() for line in block.splitlines() if line.startswith("bench"))
+    for block in page("tasks/README.md").blocks:
+        yield from block.commands
 
 
 def test_the_saved_data_set_is_read_as_the_page_says(
