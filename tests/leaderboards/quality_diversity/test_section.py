@@ -12,8 +12,10 @@ from bench.errors import MissingError
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
+from bench.leaderboards.quality_diversity.page_content import page_content
 from bench.leaderboards.quality_diversity.report import report
 from bench.leaderboards.quality_diversity.section import Section, cells_of, sections
+from bench.leaderboards.sections.decoding import decoding_section
 from bench.leaderboards.table import tables
 from bench.models import METHODS
 from bench.store.store import Store
@@ -121,6 +123,16 @@ def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> 
     assert list(share["gain"]) == list(share["gain_of_decoders"]) == ["0", "1", "2"]
     assert share["share"]["value"] == pytest.approx(0.5)
     assert list(share["families"]) == ["topk", "min_p"]
+
+
+def test_the_page_draws_every_objective_and_its_baseline_once(found: Sequence[Section]) -> None:
+    (made,) = page_content(found)
+    assert list(made["drawn"]) == ["mle", "ul_token", "f2softmax"]
+    assert {point["setting"] for point in made["drawn"]["mle"]} == set(STORED)
+    markup = decoding_section([made])
+    assert markup.count("<g class='shape") == 3 * len(STORED)
+    assert "<th scope=row rowspan=2>f2softmax<span class=sub>beside mle</span>" in markup
+    assert "<b>training adds</b>" in markup
 
 
 def test_the_article_of_kept_curves_is_that_of_the_store(
