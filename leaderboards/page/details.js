@@ -7,7 +7,7 @@ function tipOf(table, row, head, value) {
     parts.push(el("p", { class: "big" }, precise(value.mean), value.half === null ? "" : ` ± ${precise(value.half)}`));
   }
   const about = [["n", `${value.n_seeds} ${value.n_seeds === 1 ? "seed" : "seeds"}${value.half === null ? ", no interval" : ""}${better}`]];
-  if (value.n_seeds > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
+  if (Object.keys(value.by_seed).length > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
   if (value.why) about.push(["n/a", value.why]);
   if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
   if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);

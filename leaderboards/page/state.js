@@ -16,20 +16,23 @@ function el(tag, attributes = {}, ...children) {
 // Values by column, of which html.packed() wrote a list for each field.
 function prepared(board) {
   for (const table of board.tables) {
-    for (const row of [...table.methods, ...table.human]) row.values = valuesOf(row);
+    const signatures = new Map(); // of the rows above, by column
+    for (const row of [...table.methods, ...table.human]) row.values = valuesOf(row, signatures);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
 }
 
-// What html.packed() left out follows from the mean and half; seeds are in the order of the row's.
-function valuesOf(row) {
+// What html.packed() left out follows from the mean, the half and the rows above; seeds are in the order of the row's.
+function valuesOf(row, signatures) {
   const { column, ...fields } = row.values;
   return new Map(column.map((name, i) => {
     const value = Object.fromEntries(Object.entries(fields).map(([field, all]) => [field, all[i]]));
     value.text ??= number(value.mean);
     value.interval ??= number(value.half);
     value.by_seed ??= { [row.seeds[0]]: value.mean };
+    value.signature ??= signatures.get(name);
+    signatures.set(name, value.signature);
     value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
     return [name, value];
   }));

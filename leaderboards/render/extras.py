@@ -18,7 +18,7 @@ SAMPLES = 30
 LONGEST = 600
 """Characters of a text, and of a prompt's end."""
 
-POINTS = 40
+POINTS = 24
 """Of a curve."""
 
 Asked = Mapping[str, Mapping[str, tuple[str, str]]]

@@ -17,7 +17,7 @@ from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
 from bench.leaderboards.render.grid import number
-from bench.leaderboards.render.sample_budget import within_budget
+from bench.leaderboards.render.page_budget import within_budget, without_hidden_seeds
 from bench.leaderboards.sections.around_tables import NOT_FOR_SCRIPTS, around_tables
 from bench.leaderboards.sections.markup import table_anchor
 from bench.leaderboards.statistics.value_statistics import ALPHA
@@ -38,7 +38,7 @@ SCRIPTS = (
 )
 """In the order they are joined: one function scope, `page.js` starts it. `loader.js` brings them in."""
 
-DIGITS, OTHER_DIGITS = {"mean": 9, "half": 6, "difference": 5, "p": 3}, 4
+DIGITS, OTHER_DIGITS = {"mean": 8, "half": 6, "difference": 5, "p": 3}, 4
 """Significant ones of numbers in the page, more where they are rounded once more. The JSON report has all."""
 
 WAYS = {True: " ↑", False: " ↓", None: ""}
@@ -75,7 +75,7 @@ def page(board: Mapping[str, Any]) -> str:
         "behind": behind,
         "static": "".join(static_table(table) for table in board["tables"]),
         "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
-        "board": packed(within_budget(board)),
+        "board": packed(within_budget(without_hidden_seeds(board))),
         "script": deflated(script),
         "loader": loader,
     }
@@ -112,50 +112,51 @@ def unpacked(text: str) -> dict[str, Any]:
     {'tables': [], 'mean': 0.333333333}
     """
     board = dict(json.loads(inflated(text)))
-    for row in _rows(board):
-        fields = row["values"]
-        columns = fields.pop("column")
-        row["values"] = {}
-        for place, column in enumerate(columns):
-            value = {name: fields[name][place] for name in fields}
-            derived = _derived(value, row["seeds"])
-            row["values"][column] = value | {name: derived[name] for name in derived if value[name] is None}
+    for table in board.get("tables", ()):
+        signatures: dict[str, str] = {}
+        for row in [*table["methods"], *table["human"]]:
+            fields = row["values"]
+            columns = fields.pop("column")
+            row["values"] = {}
+            for place, column in enumerate(columns):
+                value = {name: fields[name][place] for name in fields}
+                derived = _derived(value, row["seeds"], signatures.get(column))
+                row["values"][column] = value | {name: derived[name] for name in derived if value[name] is None}
+                signatures[column] = row["values"][column]["signature"]
     return board
 
 
 def _compact(board: dict[str, Any]) -> dict[str, Any]:
     """Write the values of a row as one list for each of their fields, which deflates to half; None for derived ones."""
-    for row in _rows(board):
-        values = row["values"]
-        row["values"] = {"column": list(values)}
-        for value in values.values():
-            derived = _derived(value, row["seeds"])
-            for name, content in value.items():
-                if name in derived and content == derived[name]:
-                    content = None
-                row["values"].setdefault(name, []).append(content)
+    for table in board.get("tables", ()):
+        signatures: dict[str, str] = {}
+        for row in [*table["methods"], *table["human"]]:
+            values = row["values"]
+            row["values"] = {"column": list(values)}
+            for column, value in values.items():
+                derived = _derived(value, row["seeds"], signatures.get(column))
+                signatures[column] = value["signature"]
+                for name, content in value.items():
+                    if name in derived and content == derived[name]:
+                        content = None
+                    row["values"].setdefault(name, []).append(content)
     return board
 
 
-def _derived(value: Mapping[str, Any], seeds: Sequence[int]) -> dict[str, Any]:
-    """Return the fields of a value that nearly always follow from its mean and half; `state.js` does the same.
+def _derived(value: Mapping[str, Any], seeds: Sequence[int], signature: str | None) -> dict[str, Any]:
+    """Return the fields of a value that nearly always follow from others; `state.js` does the same.
 
     Args:
         value: its `mean` and `half` are there.
         seeds: of its row; where it is one, the value by seed is the mean.
+        signature: of the nearest row above it that has this column; None for the first.
     """
     derived: dict[str, Any] = {"text": number(value["mean"]), "interval": number(value["half"])}
+    if signature is not None:
+        derived["signature"] = signature
     if len(seeds) == 1 and value["mean"] is not None:
         derived["by_seed"] = {str(seeds[0]): _short(value["mean"], "by_seed")}
     return derived
-
-
-def _rows(board: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of all tables, those of people too."""
-    rows = []
-    for table in board.get("tables", ()):
-        rows += [*table["methods"], *table["human"]]
-    return rows
 
 
 def _rounded(content: Any, name: str = "") -> Any:

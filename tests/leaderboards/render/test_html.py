@@ -12,7 +12,7 @@ import pytest
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
 from bench.leaderboards.render.html import SCRIPTS, inflated, packed, page, static_table, unpacked, write_page
-from bench.leaderboards.render.sample_budget import within_budget
+from bench.leaderboards.render.page_budget import within_budget
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"

@@ -1,11 +1,11 @@
-"""Sample budget: as many examples on the page as it has room for."""
+"""Budget: what of a board the page has room for; the JSON report has all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
-__all__ = ["CHARACTERS", "within_budget"]
+__all__ = ["CHARACTERS", "within_budget", "without_hidden_seeds"]
 
 CHARACTERS = 60_000
 """Of all samples of a page together. Deflated and in base64 they take about half as many bytes."""
@@ -30,6 +30,29 @@ def within_budget(board: Mapping[str, Any], characters: int = CHARACTERS) -> dic
         samples = table["samples"][:kept]
         tables.append({**table, "samples": samples, "samples_left_out": len(table["samples"]) - len(samples)})
     return {**board, "tables": tables}
+
+
+def without_hidden_seeds(board: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board whose values by seed are those of the columns that are shown at first.
+
+    Where many metrics are hidden, their values by seed are a fifth of the page; mean and interval stay.
+    """
+    tables = []
+    for table in board["tables"]:
+        hidden = {column["name"] for column in table["columns"] if not column["shown"]}
+        rows = {name: [_without_seeds(row, hidden) for row in table[name]] for name in ("methods", "human")}
+        tables.append({**table, **rows})
+    return {**board, "tables": tables}
+
+
+def _without_seeds(row: Mapping[str, Any], columns: Set[str]) -> dict[str, Any]:
+    """Return a row whose values in these columns have none by seed, but for a conflict, which is of one seed."""
+    values = {}
+    for name, value in row["values"].items():
+        if name in columns and not value["conflict"] and len(row["seeds"]) > 1:
+            value = {**value, "by_seed": {}}
+        values[name] = value
+    return {**row, "values": values}
 
 
 def _characters(board: Mapping[str, Any], kept: int) -> int:
