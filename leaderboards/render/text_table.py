@@ -25,7 +25,7 @@ LONG = 9
 """A longer heading is broken at its first hyphen."""
 BETWEEN, EDGES = 3, 2
 """Characters of the frame between two columns, and at both ends."""
-PIECES = re.compile(r"(?<=[\s+:,/=])")
+PIECES = re.compile(r"(?<=[\s+:,/])")
 """A label may be broken behind these: between words, and within settings, decodings and hub ids."""
 
 

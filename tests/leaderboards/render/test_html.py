@@ -12,7 +12,7 @@ import pytest
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
 from bench.leaderboards.render.html import SCRIPTS, inflated, packed, page, static_table, unpacked, write_page
-from bench.leaderboards.render.page_budget import within_budget
+from bench.leaderboards.render.page_budget import within_budget, without_hidden_seeds
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"
@@ -148,7 +148,28 @@ def test_the_board_in_the_page_is_the_board_but_for_digits(made):
         **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
         "mean": 33.333333, "half": 33.3333, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
     }  # fmt: skip
-    assert unpacked(script) == unpacked(packed(within_budget(boards.example())))
+    assert unpacked(script) == unpacked(packed(within_budget(without_hidden_seeds(boards.example()))))
+
+
+def test_hidden_columns_have_no_values_by_seed_and_signatures_stand_once():
+    content = boards.example()
+    table = content["tables"][0]
+    hidden = {column["name"] for column in table["columns"] if not column["shown"]}
+    assert hidden
+    before = json.dumps(content)
+    found = unpacked(packed(without_hidden_seeds(content)))["tables"][0]
+    assert json.dumps(content) == before
+    n_hidden = 0
+    for row, was in zip(found["methods"], table["methods"], strict=True):
+        for name, value in row["values"].items():
+            assert value["signature"] == was["values"][name]["signature"]
+            if name in hidden and len(row["seeds"]) > 1 and not value["conflict"]:
+                n_hidden += 1
+                assert value["by_seed"] == {}
+                assert value["mean"] is not None
+            else:
+                assert value["by_seed"].keys() == was["values"][name]["by_seed"].keys()
+    assert n_hidden
 
 
 def test_what_follows_from_the_mean_is_not_written():
