@@ -21,7 +21,7 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, slices
-from bench.models.unigram import unigram_log_probs
+from bench.models.unigram import unigram_log_probs, without_memory
 
 __all__ = ["BUCKETS", "Bigram", "bigram_log_probs", "bucket_of", "last_token"]
 
@@ -36,6 +36,7 @@ class Bigram(Objective):
 
     name: ClassVar[str] = "bigram"
     paper: ClassVar[str] = "Witten and Bell 1991"
+    version: ClassVar[int] = 3
     equations: ClassVar[tuple[str, ...]] = (
         r"p(w \mid v) = \frac{c(v, w) + T(v)\, p(w)}{\sum_u \left(c(v, u) + T(v)\, p(u)\right)}",
     )
@@ -81,6 +82,10 @@ class Bigram(Objective):
     def log_probs(self, rows: Rows) -> Tensor:
         """Log-probabilities after the token that stands before each position, [n, V]."""
         return bigram_log_probs(self.pairs, unigram_log_probs(self.counts), last_token(rows))
+
+    def components(self, rows: Rows) -> dict[str, Tensor]:
+        """Its own distribution in place of the head, and no memory."""
+        return without_memory(self.log_probs(rows))
 
 
 def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows
 
-__all__ = ["Unigram", "unigram_log_probs"]
+__all__ = ["Unigram", "unigram_log_probs", "without_memory"]
 
 
 class Unigram(Objective):
@@ -26,6 +27,7 @@ class Unigram(Objective):
 
     name: ClassVar[str] = "unigram"
     paper: ClassVar[str] = "a trivial control"
+    version: ClassVar[int] = 3
     equations: ClassVar[tuple[str, ...]] = (r"p(w) = \frac{c(w) + 1}{N + V}",)
     uses_token_counts: bool = True
     settings: ClassVar[Mapping[str, Any]] = {"trainer.steps": 0, "trainer.epochs": 0}
@@ -42,6 +44,15 @@ class Unigram(Objective):
     def log_probs(self, rows: Rows) -> Tensor:
         """The same log-probabilities for every position, [n, V]."""
         return unigram_log_probs(self.counts).expand(len(rows), -1)
+
+    def components(self, rows: Rows) -> dict[str, Tensor]:
+        """Its own distribution in place of the head, and no memory."""
+        return without_memory(self.log_probs(rows))
+
+
+def without_memory(log_probs: Tensor) -> dict[str, Tensor]:
+    """Return what `components` says of a method that has no cache: one that holds no token, beside [n, V]."""
+    return {"head": log_probs, "cache": torch.full_like(log_probs, -torch.inf), "full": log_probs}
 
 
 def unigram_log_probs(counts: Tensor) -> Tensor:

@@ -11,11 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.cells.evaluators import ranking
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
 from bench.models.bigram import BUCKETS, bigram_log_probs, bucket_of, last_token
-from bench.models.core.states import IGNORED
+from bench.models.core.states import IGNORED, slices
 from bench.models.unigram import unigram_log_probs
 from tests.models.test_objectives import KINDS, batch_of, made, rows, target_counts
 
@@ -93,3 +94,16 @@ def test_no_override_trains_what_is_untrained(name: str, monkeypatch: pytest.Mon
         RunArguments(("logicnlg",), (name, "mle"), (0,), preset="small", results="nowhere", sets=("trainer.steps=7",))
     )
     assert {cell.method.name: cell.config.trainer.steps for cell in plan.cells} == {name: 0, "mle": 7}
+
+
+@pytest.mark.parametrize("name", ["unigram", "bigram"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_probe_asks_its_own_distribution(kind: str, name: str) -> None:
+    """Not the head and the memory of the untrained model that it has its tokens from."""
+    objective = made(kind, name)
+    states = objective.states(batch_of(kind, rows(kind)))
+    for part in slices(states):
+        found = objective.components(part)
+        assert torch.equal(found["head"], objective.log_probs(part))
+        assert torch.equal(found["full"], found["head"])
+        assert ranking(found["cache"]) == [[]] * len(part)
