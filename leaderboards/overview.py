@@ -83,7 +83,8 @@ class OverviewRow:
             `improves_tasks` (`intervals.probability_of_improvement`); None on fewer than two tasks.
         relative: interquartile mean of its scores relative to the baseline's mean, 1 being as good, over
             `relative_tasks` (`intervals.aggregate`, `overall.relative_scores`); None on fewer than two tasks.
-        mean_rank: over the tasks that can rank, among the methods that have all of them (`mean_rank.mean_ranks`).
+        mean_rank: over the tasks that can rank, among the methods that these rank, which three seeds are needed for
+            (`mean_rank.mean_ranks`).
     """
 
     method: str
@@ -214,13 +215,13 @@ def _cell(row: TableRow, value: Value, base: Value, differs: bool, deviation: fl
 
 
 def _means(column: OverviewColumn) -> dict[str, float]:
-    """Return by trained method its mean, turned so that higher is better."""
+    """Return by trained method that the column can rank its mean, turned so that higher is better."""
     sign = 1 if column.higher_is_better else -1
     means = {}
     for method in column.by_seed:
-        mean = column.cells[method].mean
-        if mean is not None:
-            means[method] = sign * mean
+        cell = column.cells[method]
+        if cell.mean is not None and (method == BASELINE or cell.size is not None):
+            means[method] = sign * cell.mean
     return means
 
 

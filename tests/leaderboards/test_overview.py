@@ -89,6 +89,14 @@ def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(t
     assert row_of(overview_of(tmp_path), "mle").mean_rank == 2.0  # with face between them it would be 2.5
 
 
+def test_a_method_of_one_seed_has_no_rank_and_takes_none_from_others(tmp_path):
+    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l")):
+        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
+        store(tmp_path, task, column, {**values, "face": [40.0]})
+    found = overview_of(tmp_path)
+    assert {row.method: row.mean_rank for row in found.rows} == {"mle": 2.0, "trime": 1.0, "face": None}
+
+
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
