@@ -97,6 +97,16 @@ def test_a_method_of_one_seed_has_no_rank_and_takes_none_from_others(tmp_path):
     assert {row.method: row.mean_rank for row in found.rows} == {"mle": 2.0, "trime": 1.0, "face": None}
 
 
+def test_a_baseline_of_exactly_0_is_one(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [0.0] * 3, "trime": [12.0, 12.1, 11.9]})
+    store(tmp_path, "xsum", "rouge-l", {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]})
+    found = overview_of(tmp_path)
+    assert [column.cells["trime"].difference for column in found.columns] == pytest.approx([12.0, 2.0])
+    assert row_of(found, "trime").improves.value == 1.0
+    assert row_of(found, "trime").relative is None
+    assert found.notes == ["no part of the relative scores: logicnlg (bleu-3: mle is near 0)"]
+
+
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
