@@ -56,7 +56,7 @@ class OverviewColumn:
         backbone, decoding: of the baseline's row and of all that stand beside it.
         can_rank: whether seeds tell the rows of the column apart (`seed_spread.markable`).
         cells: by method, best first.
-        by_seed: by method, its number of each seed; of trained rows.
+        by_seed: by method, its number of each seed; of trained rows, empty where it has none.
     """
 
     place: int
@@ -168,8 +168,12 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
         known = statistics.values[at].get(column, ValueStatistics())
         ranked = can_rank and at in may_be_marked
         cells[row.method] = _cell(row, row.values[column], value, known.differs, deviation if ranked else None)
-        if row.backbone and not row.values[column].conflict:
-            by_seed[row.method] = row.values[column].by_seed
+        if row.backbone:
+            by_seed[row.method] = {} if row.values[column].conflict else row.values[column].by_seed
+    for row in _always_diverged(table, base):
+        if row.method not in cells:
+            cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value, False, None)
+            by_seed[row.method] = {}
     if len(cells) == 1:
         return None
     return OverviewColumn(
@@ -181,6 +185,13 @@ def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
     """Yield the rows without a trained model that write as the baseline does: controls that any method should beat."""
     for row in table.rows:
         if not row.backbone and row.decoding == base.decoding:
+            yield row
+
+
+def _always_diverged(table: Table, base: TableRow) -> Iterator[TableRow]:
+    """Yield the rows of the baseline's backbone that no seed has a number of: they write nothing, by no decoding."""
+    for row in table.rows:
+        if row.diverged and not row.values and row.backbone == base.backbone:
             yield row
 
 

@@ -107,6 +107,25 @@ def test_a_baseline_of_exactly_0_is_one(tmp_path):
     assert found.notes == ["no part of the relative scores: logicnlg (bleu-3: mle is near 0)"]
 
 
+def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
+    for seed in range(3):
+        trained(tmp_path, "face", seed, status="diverged")
+    found = overview_of(tmp_path)
+    cell = found.columns[0].cells["face"]
+    assert (cell.mean, cell.size, cell.why) == (None, None, "diverged 3/3")
+    assert (row_of(found, "face").trained, row_of(found, "face").n_tasks) == (True, 0)
+    assert not [note for note in found.notes if "face" in note]
+
+
+def test_a_conflict_is_of_a_trained_method_and_no_number(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
+    scored(trained(tmp_path, "trime", 0, extra="again"), {"bleu-3": 50.0})
+    found = overview_of(tmp_path)
+    assert found.columns[0].cells["trime"].why == "conflict"
+    assert row_of(found, "trime").trained
+
+
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
