@@ -1,6 +1,6 @@
 """Overview: every method against the baseline on every task, and what that comes to over the tasks.
 
-A task counts with one table, `of_task`, and there with its primary column and with the baseline's best decoding: the
+A task counts with one table, and there with its primary column and with the baseline's best decoding: the
 same for all of its methods. Differences are oriented: positive where a method is better than the baseline.
 """
 
@@ -120,11 +120,7 @@ def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
         tables: as they are shown.
         statistics: of each table.
     """
-    columns = []
-    for place in of_task(tables):
-        column = _column(place, tables[place], statistics[place])
-        if column is not None:
-            columns.append(column)
+    columns = _columns(tables, statistics)
     if not columns:
         return Overview()
     ranks, why = mean_ranks([_means(column) for column in columns if column.can_rank])
@@ -133,17 +129,18 @@ def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
     return Overview(columns, rows, [*_left_out(tables, columns), *why])
 
 
-def of_task(tables: Sequence[Table]) -> list[int]:
-    """Return the place of one table for each task that has the baseline, in the order of the tables.
+def _columns(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> list[OverviewColumn]:
+    """Return a column for each task that has a table with the baseline beside a method, in the order of the tables.
 
     Of several, the first for readers (`order_for_readers`): real rows and three seeds come first.
     """
-    places: dict[str, int] = {}
+    columns: dict[str, OverviewColumn] = {}
     for place in order_for_readers(tables):
-        table = tables[place]
-        if table.task not in places and baseline_row(table) is not None:
-            places[table.task] = place
-    return sorted(places.values())
+        if tables[place].task not in columns:
+            column = _column(place, tables[place], statistics[place])
+            if column is not None:
+                columns[column.task] = column
+    return sorted(columns.values(), key=lambda column: column.place)
 
 
 def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewColumn | None:
@@ -330,14 +327,17 @@ def _order(row: OverviewRow) -> tuple[bool, bool, int, float, str]:
 
 
 def _left_out(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> list[str]:
-    """Say which tasks are no part of the relative scores, and which methods have no baseline on their backbone."""
+    """Say which tasks have no column or no relative scores, and which methods stand beside no baseline."""
     notes = []
     if reasons := [reason for column in columns if (reason := _why_not_relative(column))]:
         notes.append(f"no part of the relative scores: {'; '.join(reasons)}")
     shown = set[str]().union(*(column.cells for column in columns))
+    beside = f"beside the best {BASELINE} of a task, of its backbone and decoding"
+    counted = {column.task for column in columns}
+    if tasks := list(dict.fromkeys(table.task for table in tables if table.task not in counted)):
+        notes.append(f"tasks without a column, since no method stands {beside}: {', '.join(tasks)}")
     if absent := sorted(_trained(tables, columns) - shown):
-        why = f"no {BASELINE} of their backbone and decoding stands beside them"
-        notes.append(f"not here, since {why}: {', '.join(absent)}")
+        notes.append(f"not here, since they do not stand {beside}: {', '.join(absent)}")
     return notes
 
 

@@ -137,13 +137,21 @@ def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     assert for_readers.overview.columns[0].place == 0
 
 
+def test_a_table_of_the_baseline_alone_does_not_hide_another_one_of_its_task(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3}, preset="paper")
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="small")
+    (column,) = overview_of(tmp_path).columns
+    assert column.cells["trime"].difference == pytest.approx(2.0)
+
+
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "logicnlg", "bleu-3", {"adadec": [12.0] * 3}, backbone="bilstm")
     store(tmp_path, "logicnlg", "bleu-3", {"face": [12.0] * 3}, data=SAMPLE, preset="paper", backbone="bart")
     found = overview_of(tmp_path)
     assert "adadec" not in {row.method for row in found.rows}
-    assert "not here, since no mle of their backbone and decoding stands beside them: adadec" in found.notes
+    beside = "beside the best mle of a task, of its backbone and decoding"
+    assert f"not here, since they do not stand {beside}: adadec" in found.notes
 
 
 def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
@@ -157,5 +165,8 @@ def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
 def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
-    assert [column.task for column in overview_of(tmp_path).columns] == ["logicnlg"]
+    found = overview_of(tmp_path)
+    assert [column.task for column in found.columns] == ["logicnlg"]
+    why = "no method stands beside the best mle of a task, of its backbone and decoding"
+    assert f"tasks without a column, since {why}: xsum" in found.notes
     assert overview_of(tmp_path / "nothing").columns == ()
