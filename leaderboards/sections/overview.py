@@ -48,15 +48,17 @@ def _table(overview: Mapping[str, Any]) -> str:
 
 
 def _head(task: Mapping[str, Any]) -> str:
-    """Return the head of a task: its name, the metric, and whether the metric can rank here."""
+    """Return the head of a task: its name, the metric, what its data is not, and whether the metric can rank here."""
     name = link(table_anchor(task["table"]), escaped(task_title(task["task"])))
     metric = f"{escaped(metric_name(task['column']))} {WAYS[task['higher_is_better']]}"
     about = f"{task['rows']:,} rows, {_seeds(task['seeds'])}, {escaped(task['backbone'])}"
     if task["decoding"]:
         about += f", {escaped(setting_of(task['decoding']))}"
     open_ = ""
+    if task["watermark"]:
+        open_ = f"<span class='sub warn'>{escaped(task['watermark'])}</span>"
     if not task["can_rank"]:
-        open_ = "<span class='sub warn'>cannot rank here</span>"
+        open_ += "<span class='sub warn'>cannot rank here</span>"
     return f"<th scope=col class=num>{name}<span class=sub>{metric}</span><span class=sub>{about}</span>{open_}"
 
 
