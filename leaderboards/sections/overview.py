@@ -148,7 +148,7 @@ def _key(base: str) -> str:
         ("worse3", "worse"),
         ("worse2", ""),
         ("worse1", ""),
-        ("even", "as good"),
+        ("even", "within one"),
         ("better1", ""),
         ("better2", ""),
         ("better3", "better"),
@@ -162,13 +162,14 @@ def _key(base: str) -> str:
         "cannot rank here: seeds do not tell the rows apart, so no colour</p>"
         "<details class=opens><summary>How the three columns on the right are made</summary><p>"
         f"<b>Better than {base}</b>: how likely a run of the method beats a run of {base} on a task drawn at random; "
-        "mean over tasks of the share of pairs of runs that it wins, ties as halves. "
+        "mean over tasks of the share of pairs of runs that it wins, ties as halves; an interval without width "
+        "only says that all pairs agree. "
         f"<b>Relative to {base}</b>: scores are value / {base} where higher is better, {base} / value where lower is; "
         "the mean of the middle half over tasks and seeds. Both with 95 % intervals of a stratified bootstrap over "
         "seeds, 2,000 rounds, n − 1 of n seeds drawn within each task (Agarwal et al. 2021; Rao and Wu 1988). Tasks "
         "count where both have three seeds. <b>Mean rank</b>: over tasks whose column can rank, only among methods "
-        "that have all of these. Rows are in the order of how many tasks they have: those over unlike tasks are not "
-        "comparable.</p></details>"
+        "that have all of these with three seeds. Rows are in the order of how many tasks they have: those over unlike "
+        "tasks are not comparable.</p></details>"
     )
 
 

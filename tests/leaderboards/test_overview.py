@@ -77,7 +77,7 @@ def test_unequal_coverage_puts_nobody_first(tmp_path):
     assert [row.method for row in found.rows] == ["mle", "trime", "face"]
     assert [row.mean_rank for row in found.rows] == [pytest.approx(5 / 3), pytest.approx(4 / 3), None]
     assert (found.rows[1].improves.value, found.rows[2].improves.value) == (pytest.approx(2 / 3), 1.0)
-    assert found.notes == ["no mean rank, since they lack one of the 3 tasks that can rank: face"]
+    assert found.notes == ["no mean rank, since one of the 3 tasks that can rank does not rank them: face"]
 
 
 def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(tmp_path):
