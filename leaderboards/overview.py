@@ -55,7 +55,7 @@ class OverviewColumn:
         higher_is_better: its direction.
         backbone, decoding: of the baseline's row and of all that stand beside it.
         can_rank: whether seeds tell the rows of the column apart (`seed_spread.markable`).
-        cells: by method, best first.
+        cells: by method, best first; of several rows of a method one with three seeds, and of these the best.
         by_seed: by method, its number of each seed; of trained rows, empty where it has none.
     """
 
@@ -158,8 +158,8 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
     deviation = _seed_deviation([row.values[column] for row in (base, *beside) if row.backbone])
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     by_seed = {BASELINE: value.by_seed}
-    for row in beside:
-        if row.method in cells:  # the best of several was first
+    for row in sorted(beside, key=lambda row: row.values[column].n < SMALLEST):  # of several with three seeds, the best
+        if row.method in cells:
             continue
         at = table.rows.index(row)
         known = statistics.values[at].get(column, ValueStatistics())

@@ -144,6 +144,15 @@ def test_a_table_of_the_baseline_alone_does_not_hide_another_one_of_its_task(tmp
     assert column.cells["trime"].difference == pytest.approx(2.0)
 
 
+def test_of_two_settings_of_a_method_one_with_three_seeds_counts(tmp_path):
+    values = {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}
+    store(tmp_path, "logicnlg", "bleu-3", values)
+    store(tmp_path, "logicnlg", "bleu-3", {"trime": [15.0]}, method_options={"temperature": 2.0})
+    cell = overview_of(tmp_path).columns[0].cells["trime"]
+    assert (cell.n, cell.mean) == (3, pytest.approx(12.0))
+    assert cell.size is not None
+
+
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "logicnlg", "bleu-3", {"adadec": [12.0] * 3}, backbone="bilstm")
