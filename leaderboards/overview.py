@@ -1,6 +1,6 @@
 """Overview: every method against the baseline on every task, and what that comes to over the tasks.
 
-A task counts with one table, `of_task`, and there with its primary column and with the baseline's best decoding: the
+A task counts with one table, and there with its primary column and with the baseline's best decoding: the
 same for all of its methods. Differences are oriented: positive where a method is better than the baseline.
 """
 
@@ -55,8 +55,8 @@ class OverviewColumn:
         higher_is_better: its direction.
         backbone, decoding: of the baseline's row and of all that stand beside it.
         can_rank: whether seeds tell the rows of the column apart (`seed_spread.markable`).
-        cells: by method, best first.
-        by_seed: by method, its number of each seed; of trained rows.
+        cells: by method, best first; of several rows of a method one with three seeds, and of these the best.
+        by_seed: by method, its number of each seed; of trained rows, empty where it has none.
     """
 
     place: int
@@ -83,7 +83,8 @@ class OverviewRow:
             `improves_tasks` (`intervals.probability_of_improvement`); None on fewer than two tasks.
         relative: interquartile mean of its scores relative to the baseline's mean, 1 being as good, over
             `relative_tasks` (`intervals.aggregate`, `overall.relative_scores`); None on fewer than two tasks.
-        mean_rank: over the tasks that can rank, among the methods that have all of them (`mean_rank.mean_ranks`).
+        mean_rank: over the tasks that can rank, among the methods that these rank, which three seeds are needed for
+            (`mean_rank.mean_ranks`).
     """
 
     method: str
@@ -119,11 +120,7 @@ def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
         tables: as they are shown.
         statistics: of each table.
     """
-    columns = []
-    for place in of_task(tables):
-        column = _column(place, tables[place], statistics[place])
-        if column is not None:
-            columns.append(column)
+    columns = _columns(tables, statistics)
     if not columns:
         return Overview()
     ranks, why = mean_ranks([_means(column) for column in columns if column.can_rank])
@@ -132,17 +129,18 @@ def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
     return Overview(columns, rows, [*_left_out(tables, columns), *why])
 
 
-def of_task(tables: Sequence[Table]) -> list[int]:
-    """Return the place of one table for each task that has the baseline, in the order of the tables.
+def _columns(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> list[OverviewColumn]:
+    """Return a column for each task that has a table with the baseline beside a method, in the order of the tables.
 
     Of several, the first for readers (`order_for_readers`): real rows and three seeds come first.
     """
-    places: dict[str, int] = {}
+    columns: dict[str, OverviewColumn] = {}
     for place in order_for_readers(tables):
-        table = tables[place]
-        if table.task not in places and baseline_row(table) is not None:
-            places[table.task] = place
-    return sorted(places.values())
+        if tables[place].task not in columns:
+            column = _column(place, tables[place], statistics[place])
+            if column is not None:
+                columns[column.task] = column
+    return sorted(columns.values(), key=lambda column: column.place)
 
 
 def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewColumn | None:
@@ -160,15 +158,19 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
     deviation = _seed_deviation([row.values[column] for row in (base, *beside) if row.backbone])
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     by_seed = {BASELINE: value.by_seed}
-    for row in beside:
-        if row.method in cells:  # the best of several was first
+    for row in sorted(beside, key=lambda row: row.values[column].n < SMALLEST):  # of several with three seeds, the best
+        if row.method in cells:
             continue
         at = table.rows.index(row)
         known = statistics.values[at].get(column, ValueStatistics())
         ranked = can_rank and at in may_be_marked
         cells[row.method] = _cell(row, row.values[column], value, known.differs, deviation if ranked else None)
-        if row.backbone and not row.values[column].conflict:
-            by_seed[row.method] = row.values[column].by_seed
+        if row.backbone:
+            by_seed[row.method] = {} if row.values[column].conflict else row.values[column].by_seed
+    for row in _always_diverged(table, base):
+        if row.method not in cells:
+            cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value, False, None)
+            by_seed[row.method] = {}
     if len(cells) == 1:
         return None
     return OverviewColumn(
@@ -180,6 +182,13 @@ def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
     """Yield the rows without a trained model that write as the baseline does: controls that any method should beat."""
     for row in table.rows:
         if not row.backbone and row.decoding == base.decoding:
+            yield row
+
+
+def _always_diverged(table: Table, base: TableRow) -> Iterator[TableRow]:
+    """Yield the rows of the baseline's backbone that no seed has a number of: they write nothing, by no decoding."""
+    for row in table.rows:
+        if row.diverged and not row.values and row.backbone == base.backbone:
             yield row
 
 
@@ -214,13 +223,13 @@ def _cell(row: TableRow, value: Value, base: Value, differs: bool, deviation: fl
 
 
 def _means(column: OverviewColumn) -> dict[str, float]:
-    """Return by trained method its mean, turned so that higher is better."""
+    """Return by trained method that the column can rank its mean, turned so that higher is better."""
     sign = 1 if column.higher_is_better else -1
     means = {}
     for method in column.by_seed:
-        mean = column.cells[method].mean
-        if mean is not None:
-            means[method] = sign * mean
+        cell = column.cells[method]
+        if cell.mean is not None and (method == BASELINE or cell.size is not None):
+            means[method] = sign * cell.mean
     return means
 
 
@@ -318,14 +327,17 @@ def _order(row: OverviewRow) -> tuple[bool, bool, int, float, str]:
 
 
 def _left_out(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> list[str]:
-    """Say which tasks are no part of the relative scores, and which methods have no baseline on their backbone."""
+    """Say which tasks have no column or no relative scores, and which methods stand beside no baseline."""
     notes = []
     if reasons := [reason for column in columns if (reason := _why_not_relative(column))]:
         notes.append(f"no part of the relative scores: {'; '.join(reasons)}")
     shown = set[str]().union(*(column.cells for column in columns))
+    beside = f"beside the best {BASELINE} of a task, of its backbone and decoding"
+    counted = {column.task for column in columns}
+    if tasks := list(dict.fromkeys(table.task for table in tables if table.task not in counted)):
+        notes.append(f"tasks without a column, since no method stands {beside}: {', '.join(tasks)}")
     if absent := sorted(_trained(tables, columns) - shown):
-        why = f"no {BASELINE} of their backbone and decoding stands beside them"
-        notes.append(f"not here, since {why}: {', '.join(absent)}")
+        notes.append(f"not here, since they do not stand {beside}: {', '.join(absent)}")
     return notes
 
 

@@ -63,8 +63,8 @@ def _control(verdict: Verdict) -> str:
     """Return which controls explain a claim, or have most of its effect, or nothing."""
     if verdict.explained_by:
         return f"explained by {', '.join(verdict.explained_by)}"
-    shares = verdict.shares or {}
-    if not shares:
+    shares = {label: share for label, share in (verdict.shares or {}).items() if share.low is not None}
+    if not shares:  # of an effect that may be 0 a share has no bound
         return ""
     label, share = max(shares.items(), key=lambda item: item[1].value)
     return f"{label} has {share.value:.0%}"

@@ -8,9 +8,12 @@ function anchorOf(id) {
 // The hash holds what is chosen, so a link to a part of the page goes there and leaves the hash alone.
 function follow(event) {
   const link = event.target.closest?.('a[href^="#"]');
-  if (!link) return;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const id = decodeURIComponent(link.getAttribute("href").slice(1));
+  goTo(decodeURIComponent(link.getAttribute("href").slice(1)));
+}
+
+function goTo(id) {
   if (!document.getElementById(id)) {
     Object.assign(state, { task: "", preset: "", q: "", method: [] });
     drawFilters();

@@ -116,5 +116,9 @@ addEventListener("keydown", (event) => {
   document.getElementById("search").focus();
 });
 showTheme(storedTheme());
+// A link from elsewhere to a part of the page; any other hash is what is chosen, and has a "=".
+const part = location.hash.includes("=") ? "" : new URLSearchParams(`at=${location.hash.slice(1)}`).get("at");
+const there = part && document.getElementById(part);
 start();
+if (there) goTo(part);
 document.documentElement.classList.add("live");

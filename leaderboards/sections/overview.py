@@ -48,15 +48,17 @@ def _table(overview: Mapping[str, Any]) -> str:
 
 
 def _head(task: Mapping[str, Any]) -> str:
-    """Return the head of a task: its name, the metric, and whether the metric can rank here."""
+    """Return the head of a task: its name, the metric, what its data is not, and whether the metric can rank here."""
     name = link(table_anchor(task["table"]), escaped(task_title(task["task"])))
     metric = f"{escaped(metric_name(task['column']))} {WAYS[task['higher_is_better']]}"
     about = f"{task['rows']:,} rows, {_seeds(task['seeds'])}, {escaped(task['backbone'])}"
     if task["decoding"]:
         about += f", {escaped(setting_of(task['decoding']))}"
     open_ = ""
+    if task["watermark"]:
+        open_ = f"<span class='sub warn'>{escaped(task['watermark'])}</span>"
     if not task["can_rank"]:
-        open_ = "<span class='sub warn'>cannot rank here</span>"
+        open_ += "<span class='sub warn'>cannot rank here</span>"
     return f"<th scope=col class=num>{name}<span class=sub>{metric}</span><span class=sub>{about}</span>{open_}"
 
 
@@ -146,7 +148,7 @@ def _key(base: str) -> str:
         ("worse3", "worse"),
         ("worse2", ""),
         ("worse1", ""),
-        ("even", "as good"),
+        ("even", "within one"),
         ("better1", ""),
         ("better2", ""),
         ("better3", "better"),
@@ -160,13 +162,14 @@ def _key(base: str) -> str:
         "cannot rank here: seeds do not tell the rows apart, so no colour</p>"
         "<details class=opens><summary>How the three columns on the right are made</summary><p>"
         f"<b>Better than {base}</b>: how likely a run of the method beats a run of {base} on a task drawn at random; "
-        "mean over tasks of the share of pairs of runs that it wins, ties as halves. "
+        "mean over tasks of the share of pairs of runs that it wins, ties as halves; an interval without width "
+        "only says that all pairs agree. "
         f"<b>Relative to {base}</b>: scores are value / {base} where higher is better, {base} / value where lower is; "
         "the mean of the middle half over tasks and seeds. Both with 95 % intervals of a stratified bootstrap over "
         "seeds, 2,000 rounds, n − 1 of n seeds drawn within each task (Agarwal et al. 2021; Rao and Wu 1988). Tasks "
         "count where both have three seeds. <b>Mean rank</b>: over tasks whose column can rank, only among methods "
-        "that have all of these. Rows are in the order of how many tasks they have: those over unlike tasks are not "
-        "comparable.</p></details>"
+        "that have all of these with three seeds. Rows are in the order of how many tasks they have: those over unlike "
+        "tasks are not comparable.</p></details>"
     )
 
 

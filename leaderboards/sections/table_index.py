@@ -37,7 +37,7 @@ def index_section(tables: Sequence[Mapping[str, Any]], sections: Mapping[str, st
 
 
 def _about(table: Mapping[str, Any]) -> str:
-    """Return how many methods a table has under how many seeds, and whether it may be compared with papers."""
+    """Return how many methods a table has, and under how many seeds."""
     methods = len({row["method"] for row in table["methods"]})
     seeds = sorted({row["n_seeds"] for row in table["methods"]})
     said = _counted(methods, "method")

@@ -21,7 +21,7 @@ def mean_ranks(tasks: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], 
         tasks: of each that can rank, a number by method; higher is better.
 
     >>> mean_ranks([{"a": 3.0, "b": 2.0, "c": 9.0}, {"a": 1.0, "b": 5.0}])
-    ({'a': 1.5, 'b': 1.5}, ['no mean rank, since they lack one of the 2 tasks that can rank: c'])
+    ({'a': 1.5, 'b': 1.5}, ['no mean rank, since one of the 2 tasks that can rank does not rank them: c'])
     """
     if len(tasks) < FEWEST:
         return {}, [f"no mean rank: {FEWEST} tasks or more must have a column that can rank, {len(tasks)} has"]
@@ -34,7 +34,7 @@ def mean_ranks(tasks: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], 
     notes = []
     if every - shared:
         lacking = ", ".join(sorted(every - shared))
-        notes.append(f"no mean rank, since they lack one of the {len(tasks)} tasks that can rank: {lacking}")
+        notes.append(f"no mean rank, since one of the {len(tasks)} tasks that can rank does not rank them: {lacking}")
     return means, notes
 
 

@@ -147,7 +147,7 @@ def baseline_row(table: Table) -> tuple[TableRow, str] | None:
         return None
     for row in table.rows:  # best first
         for column, value in row.values.items():
-            if row.method == BASELINE and metric_name(column) == table.primary and value.mean:
+            if row.method == BASELINE and metric_name(column) == table.primary and value.mean is not None:
                 return row, column
     return None
 
@@ -158,7 +158,7 @@ def relative_scores(ours: Value | None, theirs: Value) -> Scores | str | None:
     Where higher is better a score is value / baseline, where lower is better baseline / value. Returns why there are
     none where one may not divide or has too few seeds; None where there is nothing to compare.
     """
-    if ours is None or ours.conflict or theirs.conflict or theirs.higher_is_better is None or not theirs.mean:
+    if ours is None or ours.conflict or theirs.mean is None or theirs.higher_is_better is None:
         return None
     seeds = sorted(set(ours.by_seed) & set(theirs.by_seed))
     if len(seeds) < SMALLEST:
@@ -167,10 +167,14 @@ def relative_scores(ours: Value | None, theirs: Value) -> Scores | str | None:
     least = NEAR_ZERO[theirs.higher_is_better]
     if _near_zero(base, least):
         return f"{BASELINE} is near 0"
+    if min(base) < 0:
+        return f"{BASELINE} is below 0"
     if theirs.higher_is_better:
         return [value / theirs.mean for value in scores], [value / theirs.mean for value in base]
     if _near_zero(scores, least):
         return "a method is near 0, where lower is better"
+    if min(scores) < 0:
+        return "a method is below 0, where lower is better"
     return [theirs.mean / value for value in scores], [theirs.mean / value for value in base]
 
 

@@ -77,7 +77,7 @@ def test_unequal_coverage_puts_nobody_first(tmp_path):
     assert [row.method for row in found.rows] == ["mle", "trime", "face"]
     assert [row.mean_rank for row in found.rows] == [pytest.approx(5 / 3), pytest.approx(4 / 3), None]
     assert (found.rows[1].improves.value, found.rows[2].improves.value) == (pytest.approx(2 / 3), 1.0)
-    assert found.notes == ["no mean rank, since they lack one of the 3 tasks that can rank: face"]
+    assert found.notes == ["no mean rank, since one of the 3 tasks that can rank does not rank them: face"]
 
 
 def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(tmp_path):
@@ -87,6 +87,43 @@ def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(t
             values |= {"face": [21.0, 21.1, 20.9]}
         store(tmp_path, task, column, values)
     assert row_of(overview_of(tmp_path), "mle").mean_rank == 2.0  # with face between them it would be 2.5
+
+
+def test_a_method_of_one_seed_has_no_rank_and_takes_none_from_others(tmp_path):
+    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l")):
+        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
+        store(tmp_path, task, column, {**values, "face": [40.0]})
+    found = overview_of(tmp_path)
+    assert {row.method: row.mean_rank for row in found.rows} == {"mle": 2.0, "trime": 1.0, "face": None}
+
+
+def test_a_baseline_of_exactly_0_is_one(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [0.0] * 3, "trime": [12.0, 12.1, 11.9]})
+    store(tmp_path, "xsum", "rouge-l", {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]})
+    found = overview_of(tmp_path)
+    assert [column.cells["trime"].difference for column in found.columns] == pytest.approx([12.0, 2.0])
+    assert row_of(found, "trime").improves.value == 1.0
+    assert row_of(found, "trime").relative is None
+    assert found.notes == ["no part of the relative scores: logicnlg (bleu-3: mle is near 0)"]
+
+
+def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
+    for seed in range(3):
+        trained(tmp_path, "face", seed, status="diverged")
+    found = overview_of(tmp_path)
+    cell = found.columns[0].cells["face"]
+    assert (cell.mean, cell.size, cell.why) == (None, None, "diverged 3/3")
+    assert (row_of(found, "face").trained, row_of(found, "face").n_tasks) == (True, 0)
+    assert not [note for note in found.notes if "face" in note]
+
+
+def test_a_conflict_is_of_a_trained_method_and_no_number(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
+    scored(trained(tmp_path, "trime", 0, extra="again"), {"bleu-3": 50.0})
+    found = overview_of(tmp_path)
+    assert found.columns[0].cells["trime"].why == "conflict"
+    assert row_of(found, "trime").trained
 
 
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
@@ -100,13 +137,30 @@ def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     assert for_readers.overview.columns[0].place == 0
 
 
+def test_a_table_of_the_baseline_alone_does_not_hide_another_one_of_its_task(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3}, preset="paper")
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="small")
+    (column,) = overview_of(tmp_path).columns
+    assert column.cells["trime"].difference == pytest.approx(2.0)
+
+
+def test_of_two_settings_of_a_method_one_with_three_seeds_counts(tmp_path):
+    values = {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}
+    store(tmp_path, "logicnlg", "bleu-3", values)
+    store(tmp_path, "logicnlg", "bleu-3", {"trime": [15.0]}, method_options={"temperature": 2.0})
+    cell = overview_of(tmp_path).columns[0].cells["trime"]
+    assert (cell.n, cell.mean) == (3, pytest.approx(12.0))
+    assert cell.size is not None
+
+
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "logicnlg", "bleu-3", {"adadec": [12.0] * 3}, backbone="bilstm")
     store(tmp_path, "logicnlg", "bleu-3", {"face": [12.0] * 3}, data=SAMPLE, preset="paper", backbone="bart")
     found = overview_of(tmp_path)
     assert "adadec" not in {row.method for row in found.rows}
-    assert "not here, since no mle of their backbone and decoding stands beside them: adadec" in found.notes
+    beside = "beside the best mle of a task, of its backbone and decoding"
+    assert f"not here, since they do not stand {beside}: adadec" in found.notes
 
 
 def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
@@ -120,5 +174,8 @@ def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
 def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
-    assert [column.task for column in overview_of(tmp_path).columns] == ["logicnlg"]
+    found = overview_of(tmp_path)
+    assert [column.task for column in found.columns] == ["logicnlg"]
+    why = "no method stands beside the best mle of a task, of its backbone and decoding"
+    assert f"tasks without a column, since {why}: xsum" in found.notes
     assert overview_of(tmp_path / "nothing").columns == ()

@@ -259,6 +259,13 @@ def test_sections_around_the_tables_stand_with_scripts_and_links_leave_the_hash_
     assert browser.eval("location.hash") == ""
     browser.eval("document.querySelector('#index a[href=\"#tradeoff\"]').click()")
     assert browser.eval("document.activeElement.id") == "tradeoff"
+    for part in ("tradeoff", "table-text.test.paper.9"):
+        browser.open("about:blank")
+        browser.open(f"{(tmp_path / 'index.html').as_uri()}#{part}")
+        assert browser.eval("document.activeElement.id") == part, "a link from elsewhere goes there too"
+    browser.open("about:blank")
+    browser.open(f"{(tmp_path / 'index.html').as_uri()}#100%")
+    assert browser.eval("document.documentElement.className") == "live", "a hash that is nothing does no harm"
     assert browser.complaints() == []
 
 

@@ -1,9 +1,12 @@
 """Claims of the page: verdict, direction, size and control of each, and its evidence behind it."""
 
+from dataclasses import replace
+
 from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.claim.judge import judge
 from bench.leaderboards.claim.page_content import page_content
 from bench.leaderboards.sections.claims import claims_section
+from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards import boards
@@ -43,6 +46,15 @@ def test_a_ladder_says_what_becomes_of_a_claim(tmp_path):
     markup = claims_section(papers(tmp_path, {f"histalign/{places[0]}": "growing"}))
     assert "<th scope=col>As models grow" in markup
     assert "<td>growing" in markup
+
+
+def test_a_share_without_a_bound_is_no_number_of_a_control(tmp_path):
+    store(tmp_path)
+    paper = judge(read("histalign"), tables(Store(tmp_path), None, "all")[0])
+    verdicts = [replace(verdict, explained_by=(), shares={"trime": Interval(60.0, None, None)})
+                for verdict in paper.verdicts]  # fmt: skip
+    (content,) = page_content([replace(paper, verdicts=verdicts)])
+    assert {claim["control"] for claim in content["claims"]} == {""}
 
 
 def test_no_text_of_a_claim_is_markup():

@@ -59,6 +59,12 @@ def test_heads_name_the_task_the_metric_and_what_cannot_rank(made):
     assert "cannot rank" not in text
 
 
+def test_a_head_says_what_keeps_its_numbers_from_being_comparable(made):
+    made["overview"]["tasks"][1]["watermark"] = "test data: sample"
+    head = overview_section(made["overview"]).split("<tbody>")[0]
+    assert head.split("<th scope=col")[3].endswith("<span class='sub warn'>test data: sample</span>")
+
+
 def test_aggregates_say_their_interval_and_their_tasks(made):
     improves, relative, rank = line_of(overview_section(made["overview"]), "trime")[2:]
     assert "0.83<svg class=whisker" in improves

@@ -4,7 +4,8 @@ import pytest
 
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.statistics.overall import closest, overall, overall_lines
+from bench.leaderboards.row import Value
+from bench.leaderboards.statistics.overall import closest, overall, overall_lines, relative_scores
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import scored, trained
@@ -68,6 +69,20 @@ def test_a_method_near_0_is_no_scale_where_lower_is_better(tmp_path):
     assert overall(found) == []
     (note,) = overall_lines(found)
     assert "text (kld: a method is near 0, where lower is better)" in note
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "higher", "why"),
+    [
+        ([-4.0, -4.1, -3.9], [-8.0, -8.1, -7.9], True, "mle is below 0"),
+        ([4.0, 4.1, 3.9], [-8.0, -8.1, -7.9], False, "mle is below 0"),
+        ([-4.0, -4.1, -3.9], [8.0, 8.1, 7.9], False, "a method is below 0, where lower is better"),
+        ([4.0, 4.1, 3.9], [0.0, 0.0, 0.0], True, "mle is near 0"),
+    ],
+)
+def test_a_negative_or_zero_value_is_no_scale(ours, theirs, higher, why):
+    values = [Value(dict(enumerate(by_seed)), higher, "") for by_seed in (ours, theirs)]
+    assert relative_scores(*values) == why
 
 
 def test_who_is_closest_to_people(tmp_path):
