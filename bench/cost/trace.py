@@ -29,7 +29,7 @@ from bench.cost.memory import Lengths, Memory
 from bench.cost.parameters import Parameters, count
 from bench.cost.passes import BackbonePass, Where, backbone_passes, traced
 from bench.errors import BenchError, StoreError
-from bench.training.recomputing import recomputed
+from bench.models.backbones.recomputing import recomputed
 
 __all__ = ["Trace", "Tracer", "kept_traces", "trace_key"]
 

@@ -16,13 +16,13 @@ from lightning.pytorch.strategies import Strategy
 from bench.base.signals import between_steps, interrupts_get_out
 from bench.config.config import LOWER_IS_BETTER, TrainerConfig
 from bench.errors import StoreError
+from bench.models.backbones.recomputing import recomputed
 from bench.models.core.objective import Objective
 from bench.processes.trainer import GROUP_TIMEOUT_S, placed
 from bench.store.state_files import StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
-from bench.training.recomputing import recomputed
 from bench.training.recorder import OnStep, Recorder
 from bench.training.selection import Measure, OnValidation, Selection
 from bench.training.sharding import ShardedStrategy

@@ -103,7 +103,7 @@ def plan(method: str, length: int, precision: str, rows: int, way: str) -> dict[
     from bench.cost.passes import Where, backbone_passes, traced
     from bench.models.backbones.causal import Causal
     from bench.models.backbones.lora import Lora
-    from bench.training.recomputing import recomputed
+    from bench.models.backbones.recomputing import recomputed
 
     started = time.monotonic()
     fake = FakeTensorMode()
@@ -138,8 +138,8 @@ def train(method: str, length: int, precision: str, rows: int, way: str) -> dict
     from bench.cost.zipf import zipf_counts
     from bench.models.backbones.causal import Causal
     from bench.models.backbones.lora import Lora, adapt
+    from bench.models.backbones.recomputing import recomputed
     from bench.models.core.run_context import Optimiser, RunContext
-    from bench.training.recomputing import recomputed
     from bench.training.state_keeper import StateIO
     from bench.training.training import placed, quiet, settings_of, strategy_of
     from tests.resident import resident

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
+from bench.models.backbones.recomputing import recomputed
 from bench.models.core.objective import Objective
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
-from bench.training.recomputing import recomputed
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still, tiny_bilstm
 
