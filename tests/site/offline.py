@@ -82,5 +82,5 @@ def keep_one_index(site: Path) -> None:
     found = json.loads("{" + content.rstrip(";\n"))
     for item in found["items"]:
         item["text"] = " ".join(TAG.sub(" ", item["text"]).split())
-    index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False)};", encoding="utf-8")
+    index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False, separators=(',', ':'))};", encoding="utf-8")
     (site / "search.json").unlink()

@@ -36,8 +36,15 @@ def stage(target: Path) -> None:
 
 
 def linked_files(found: list[Page]) -> set[Path]:
-    """Return the files that pages point at and that are no pages themselves."""
+    """Return the files that pages point at and that are no pages themselves.
+
+    Raises:
+        SystemExit: one is not there; the generator says so of links between pages, and of nothing else.
+    """
     files = {path for page in found for path, _ in page.links if path.suffix != ".md"}
+    missing = sorted(path.as_posix() for path in files if not (ROOT / path).exists())
+    if missing:
+        raise SystemExit(f"expected what pages point at to be there, got none of: {', '.join(missing)}")
     return {path for path in files if (ROOT / path).is_file()}
 
 

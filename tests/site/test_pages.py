@@ -77,6 +77,11 @@ def test_files_that_pages_show_go_along() -> None:
     assert not [path for path in files if path.suffix == ".md"]
 
 
+def test_a_picture_that_is_not_there_ends_the_build() -> None:
+    with pytest.raises(SystemExit, match=r"docs/no\.png"):
+        linked_files([Page(Path("docs/x.md"), "# A\n\n![it](no.png)\n")])
+
+
 def test_what_is_vendored_has_its_licence() -> None:
     folder = ROOT / ASSETS / "iframe-worker"
     assert "Permission is hereby granted" in (folder / "LICENSE").read_text(encoding="utf-8")
