@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.models import METHODS
 from tests.site.mathematics import typeset
 from tests.site.offline import refuse_requests, with_own_worker, without_indentation
 from tests.site.pages import ROOT, Page, anchor_of, page, pages
@@ -60,6 +61,24 @@ def test_the_navigation_has_every_page_once() -> None:
     for name in set(NAMES) - set(listed):
         assert name.startswith("docs/catalogue/"), f"{name} has no place in mkdocs.yml"
         assert name in pointed_at, f"no page of the navigation points at {name}"
+
+
+def test_every_page_is_reached_from_readme() -> None:
+    """As on GitHub, which has no navigation."""
+    reached: set[str] = set()
+    beginning = ["README.md"]
+    while beginning:
+        name = beginning.pop()
+        if name in NAMES and name not in reached:
+            reached.add(name)
+            beginning += [path.as_posix() for path, _ in page(name).links]
+    assert sorted(set(NAMES) - reached) == []
+
+
+def test_every_control_is_explained() -> None:
+    text = page("docs/methods.md").text
+    controls = {control for entry in METHODS.values() for control in entry.controls}
+    assert [control for control in sorted(controls) if f"`{control}`" not in text] == []
 
 
 def test_a_star_stands_for_the_pages_that_match() -> None:
