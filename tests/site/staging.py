@@ -49,11 +49,15 @@ def linked_files(found: list[Page]) -> set[Path]:
 
 
 def expanded(entries: list[Any]) -> list[Any]:
-    """Return a navigation with the pages that a `*` stands for; sections without a page are left out."""
+    """Return a navigation with the pages that a `*` stands for; sections without a page are left out.
+
+    They are sorted without their suffix: the index `bench.md` before `bench.base.options.md`.
+    """
     made: list[Any] = []
     for entry in entries:
         if isinstance(entry, str) and "*" in entry:
-            made += sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(entry))
+            found = sorted(ROOT.glob(entry), key=lambda path: path.with_suffix("").as_posix())
+            made += [path.relative_to(ROOT).as_posix() for path in found]
         elif isinstance(entry, dict):
             ((title, inner),) = entry.items()
             if isinstance(inner, list):

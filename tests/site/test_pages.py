@@ -87,6 +87,7 @@ def test_a_star_stands_for_the_pages_that_match() -> None:
         {"A": ["docs/notebooks/own_objective.md", "docs/notebooks/table_again.md"]},
         {"C": "README.md"},
     ]
+    assert expanded(["docs/api/*.md"])[0] == "docs/api/bench.md"
 
 
 def test_files_that_pages_show_go_along() -> None:
