@@ -39,6 +39,7 @@ class MLECalibrated(Objective):
 
     name: ClassVar[str] = "mle.calibrated"
     paper: ClassVar[str] = "Guo et al. 2017"
+    equations: ClassVar[tuple[str, ...]] = (r"P = \mathrm{softmax}(z / T)",)
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
     training_free: ClassVar[bool] = True

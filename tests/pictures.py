@@ -19,7 +19,7 @@ FOLDER = ROOT / "docs" / "pictures"
 PAGE = ROOT / "leaderboards" / "index.html"
 TERMINAL = FOLDER / "terminal.svg"
 COMMAND = ("report", "--task", "gigaword", "--results", "leaderboards/runs/headlines.jsonl")
-SCREENS = ((1280, 960), (400, 960))
+SCREENS = ((1280, 640), (400, 960))
 """Width and height in CSS pixels."""
 SCHEMES = ("light", "dark")
 

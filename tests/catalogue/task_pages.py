@@ -33,7 +33,7 @@ def _overview() -> Iterator[str]:
         info = entry.load().info
         shown, primary = link(code(name), task_page(name), PAGE), code(entry.primary)
         rows.append([shown, cell(prose(entry.summary)), cell(prose(entry.paper)), info.language, primary])
-    yield from ["# Tasks", "", "`--task NAME` runs one; `bench data NAME` says where its rows come from.", ""]
+    yield from ["# Tasks", "", "`--task NAME` runs one; `bench data list` says where its rows come from.", ""]
     yield from markdown_table(["task", "what it is", "source", "language", "ordered by"], rows)
     yield ""
 

@@ -22,6 +22,8 @@ KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|te
 """Parts of a page in which white space counts."""
 BLOCK = re.compile(r" ?(</?(?:article|div|h[1-6]|header|li|main|nav|ol|p|section|t[bdhr][a-z]*|table|ul)\b[^>]*>) ?")
 """Tags beside which it does not."""
+NEEDLESS = ' xmlns="http://www.w3.org/2000/svg"'
+"""Of each icon, five on every page: HTML knows what `svg` is."""
 TAG = re.compile(r"</?[a-z][^>]*>")
 ONLY_FROM_FILES = 'location.protocol==="file:"?'
 """How the generator's script chooses between its two indices: data over http, a script from the file system."""
@@ -66,7 +68,7 @@ def refuse_requests(text: str, path: Path) -> None:
 def without_indentation(text: str) -> str:
     """Return a page without the indentation of the generator's templates, which is a quarter of it."""
     parts = KEPT.split(text)  # loose, kept, loose, kept, ..., loose
-    parts[::2] = [BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)) for part in parts[::2]]
+    parts[::2] = [BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)).replace(NEEDLESS, "") for part in parts[::2]]
     return "".join(parts)
 
 
@@ -82,5 +84,5 @@ def keep_one_index(site: Path) -> None:
     found = json.loads("{" + content.rstrip(";\n"))
     for item in found["items"]:
         item["text"] = " ".join(TAG.sub(" ", item["text"]).split())
-    index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False)};", encoding="utf-8")
+    index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False, separators=(',', ':'))};", encoding="utf-8")
     (site / "search.json").unlink()

@@ -36,17 +36,28 @@ def stage(target: Path) -> None:
 
 
 def linked_files(found: list[Page]) -> set[Path]:
-    """Return the files that pages point at and that are no pages themselves."""
+    """Return the files that pages point at and that are no pages themselves.
+
+    Raises:
+        SystemExit: one is not there; the generator says so of links between pages, and of nothing else.
+    """
     files = {path for page in found for path, _ in page.links if path.suffix != ".md"}
+    missing = sorted(path.as_posix() for path in files if not (ROOT / path).exists())
+    if missing:
+        raise SystemExit(f"expected what pages point at to be there, got none of: {', '.join(missing)}")
     return {path for path in files if (ROOT / path).is_file()}
 
 
 def expanded(entries: list[Any]) -> list[Any]:
-    """Return a navigation with the pages that a `*` stands for; sections without a page are left out."""
+    """Return a navigation with the pages that a `*` stands for; sections without a page are left out.
+
+    They are sorted without their suffix: the index `bench.md` before `bench.base.options.md`.
+    """
     made: list[Any] = []
     for entry in entries:
         if isinstance(entry, str) and "*" in entry:
-            made += sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(entry))
+            found = sorted(ROOT.glob(entry), key=lambda path: path.with_suffix("").as_posix())
+            made += [path.relative_to(ROOT).as_posix() for path in found]
         elif isinstance(entry, dict):
             ((title, inner),) = entry.items()
             if isinstance(inner, list):

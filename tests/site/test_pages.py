@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.models import METHODS
 from tests.site.mathematics import typeset
 from tests.site.offline import refuse_requests, with_own_worker, without_indentation
 from tests.site.pages import ROOT, Page, anchor_of, page, pages
@@ -62,12 +63,31 @@ def test_the_navigation_has_every_page_once() -> None:
         assert name in pointed_at, f"no page of the navigation points at {name}"
 
 
+def test_every_page_is_reached_from_readme() -> None:
+    """As on GitHub, which has no navigation."""
+    reached: set[str] = set()
+    beginning = ["README.md"]
+    while beginning:
+        name = beginning.pop()
+        if name in NAMES and name not in reached:
+            reached.add(name)
+            beginning += [path.as_posix() for path, _ in page(name).links]
+    assert sorted(set(NAMES) - reached) == []
+
+
+def test_every_control_is_explained() -> None:
+    text = page("docs/methods.md").text
+    controls = {control for entry in METHODS.values() for control in entry.controls}
+    assert [control for control in sorted(controls) if f"`{control}`" not in text] == []
+
+
 def test_a_star_stands_for_the_pages_that_match() -> None:
     made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}])
     assert made == [
         {"A": ["docs/notebooks/own_objective.md", "docs/notebooks/table_again.md"]},
         {"C": "README.md"},
     ]
+    assert expanded(["docs/api/*.md"])[0] == "docs/api/bench.md"
 
 
 def test_files_that_pages_show_go_along() -> None:
@@ -75,6 +95,11 @@ def test_files_that_pages_show_go_along() -> None:
     assert {Path("docs/pictures/page-1280-light.png"), Path("leaderboards/index.html")} <= files
     assert Path("docs/notebooks/own_objective.ipynb") in files
     assert not [path for path in files if path.suffix == ".md"]
+
+
+def test_a_picture_that_is_not_there_ends_the_build() -> None:
+    with pytest.raises(SystemExit, match=r"docs/no\.png"):
+        linked_files([Page(Path("docs/x.md"), "# A\n\n![it](no.png)\n")])
 
 
 def test_what_is_vendored_has_its_licence() -> None:
