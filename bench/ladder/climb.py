@@ -18,8 +18,9 @@ from bench.ladder.costs import cells_by_method
 from bench.ladder.decision import Decision
 from bench.ladder.files import keep_files
 from bench.ladder.forecasts import forecast_rung
-from bench.ladder.reading import stored_ladder
 from bench.ladder.rungs import PlannedRung
+from bench.ladder.stored_cells import StoredCells, stored_cells
+from bench.ladder.wholeness import Expected, found_of
 from bench.store.keep import keep
 from bench.store.store import Store
 
@@ -58,23 +59,31 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
 
 
 def n_to_do(asked: Asked, decision: Decision, progress: Progress) -> int:
-    """Return how many cells are to be trained or evaluated on the rungs that are not whole.
+    """Return how many cells are to be trained or evaluated.
 
-    Which rate will be picked is not known, so the other seeds of one that is picked already count too.
+    Which rate will be picked is not known, so the other seeds of one that is picked already count too, but for methods
+    that this ladder has on every seed of a rung: of these only rates count that were not tried.
 
     Args:
         asked: the ladder.
         decision: its rungs and methods.
         progress: told where the text is from.
     """
-    whole = []
+    stored: StoredCells | None = None
     with suppress(MissingError):
-        whole = [rung.name for rung in stored_ladder(Store(Path(asked.results)), asked.task).ladder.rungs]
+        stored = stored_cells(Store(Path(asked.results)), asked.task)
     to_do = set[Path]()
     for rung in decision.rungs:
-        if rung.size.name not in whole:
-            cells, _ = cells_by_method(rung.search, rung.arguments(asked, decision.methods), progress)
-            to_do |= {cell.folder.path for of_method in cells.values() for cell in of_method if is_to_do(cell)}
+        arguments, shape = rung.arguments(asked, decision.methods), (rung.size.width, rung.size.layers)
+        lacking = list(decision.methods)
+        if stored is not None and shape in stored.rows:
+            lacking = found_of(stored, shape, Expected(decision.methods, frozenset(arguments.seeds))).lacking
+        cells, _ = cells_by_method(rung.search, arguments, progress)
+        for method, needed in cells.items():
+            for cell in needed:
+                is_new_trial = cell.config.seed == arguments.seeds[0] and cell.folder.trained() is None
+                if is_to_do(cell) and (is_new_trial or method in lacking):
+                    to_do.add(cell.folder.path)
     return len(to_do)
 
 

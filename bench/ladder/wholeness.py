@@ -10,7 +10,7 @@ from bench.ladder.decision import read_decision
 from bench.ladder.files import plan_paths
 from bench.ladder.stored_cells import Shape, StoredCells
 
-__all__ = ["Expected", "Found", "expected", "found_on"]
+__all__ = ["Expected", "Found", "expected", "found_of", "found_on"]
 
 
 @dataclass(frozen=True)

@@ -327,6 +327,22 @@ def test_many_cells_are_begun_only_with_yes(ladder: Run, tmp_path: Path, monkeyp
     assert call(*ladder.words).code == 0
 
 
+def test_another_ladder_on_the_same_rungs_is_counted(
+    ladder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rungs that are whole with the methods of one ladder are not so with another method: two rates, another seed."""
+    monkeypatch.setattr("bench.cells.plan_checks.MANY", 5)
+    monkeypatch.setattr(decision, "timed", lambda *given: timing.Timing(1.0, 0.0, 1000.0))
+    results = Path(shutil.copytree(ladder.results, tmp_path / "results"))
+    words = [{"trime": "trime,gem", str(ladder.results): str(results)}.get(word, word) for word in ladder.words]
+    before = files_of(results)
+    ended = call(*words)
+    assert ended.code == 2, ended.err
+    assert "6 cells are to be trained or evaluated, and more than 5 are begun only with --yes" in ended.err
+    now = files_of(results)
+    assert {path: now[path] for path in before} == before
+
+
 def test_minutes_end_a_slice_with_75(ladder: Run) -> None:
     ended = call(*ladder.words, "--minutes", "0.0001")
     assert ended.code == 75
