@@ -106,7 +106,7 @@ def estimate(cell: Cell, device: Device, tracer: Tracer, world: int = 1, how: Ho
         parameters = parameters.with_frozen(second.parameters.total)
     rows = training_rows(cell)
     fitted = _fitted(trace, cell, device, world, how)
-    utilisation = measured(cell, trace.products, rows, device, how) or assumed(device, trainer.precision, how)
+    utilisation = measured(cell, trace.products, rows, device, how) or assumed(device, cell, how)
     n_targets = round(rows.rows * rows.average.target)
     kept = 0
     if issubclass(cell.method.kind, Objective):

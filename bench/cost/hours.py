@@ -17,9 +17,6 @@ __all__ = ["ASSUMED", "Utilisation", "assumed", "hours_of", "measured"]
 ASSUMED = {"float32": 0.50, "reduced": 0.30, "cpu": 0.30}
 """Share of the peak that is reached: by float32 products on a GPU, by those of fewer bits, and on processors."""
 
-RECOMPUTING = 0.75
-"""Share of the operations that are the model's where activations are computed again: 6 of 8 a weight and token."""
-
 SHORTEST_S = 5.0
 """A training that took less time says nothing: most of it was the start."""
 
@@ -44,16 +41,25 @@ def hours_of(flops: float, utilisation: Utilisation, device: Device, cell: Cell,
     return flops / (utilisation.share * peak * world) / 3600
 
 
-def assumed(device: Device, precision: str, how: How) -> Utilisation:
+def assumed(device: Device, cell: Cell, how: How) -> Utilisation:
     """Return what is assumed where nothing was measured."""
     share = ASSUMED["reduced"]
     if device.kind == "cpu":
         share = ASSUMED["cpu"]
-    elif precision.startswith("32"):
+    elif cell.config.trainer.precision.startswith("32"):
         share = ASSUMED["float32"]
     if how.activation_checkpointing:  # what is computed again is no operation of the model's, and takes its time
-        return Utilisation(RECOMPUTING * share, "assumed, with activations computed again")
+        return Utilisation(share * recomputing_share(cell), "assumed, with activations computed again")
     return Utilisation(share, "assumed")
+
+
+def recomputing_share(cell: Cell) -> float:
+    """Return the share of the operations that are the model's where activations are computed again.
+
+    That is 6 of 8 a weight and token where every weight is trained, and 4 of 6 with adapters.
+    """
+    of_model = 6 * trained_share(cell)
+    return of_model / (of_model + 2)
 
 
 def measured(cell: Cell, products: Products, rows: TrainingRows, device: Device, how: How) -> Utilisation | None:

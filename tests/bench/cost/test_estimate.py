@@ -265,3 +265,6 @@ def test_adapters_have_gradients_and_moments_and_are_all_that_is_saved(tmp_path,
     assert adapted.checkpoint_bytes == 4 * adapted.trained_parameters
     assert adapted.memory_bytes < 0.5 * whole.memory_bytes
     assert adapted.flops == pytest.approx(2 / 3 * whole.flops, rel=0.01)
+    (again,) = costs_of_plan(asked, WHOLE, how=How(activation_checkpointing=True)).cells
+    assert again.flops == adapted.flops
+    assert again.hours == pytest.approx(6 / 4 * adapted.hours), "a forward pass more beside the two that there are"
