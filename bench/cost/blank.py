@@ -113,6 +113,7 @@ def blank_adapters(model: Any, lora: Lora) -> None:
     `peft` cannot move a module of blank tensors, so adapters are made of numbers first: they are small.
     """
     with unset_fake_temporarily() as fake:
+        assert isinstance(fake, FakeTensorMode)
         adapt(model, lora)
         _make_blank(model, fake)
 
