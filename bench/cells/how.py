@@ -12,8 +12,8 @@ import torch
 
 from bench.config.arguments import RunArguments
 from bench.models.backbones.backbone import Backbone
+from bench.store.state_files import SECONDS
 from bench.training.compiled import compiled_body
-from bench.training.state_keeper import SECONDS
 
 __all__ = ["How", "device_of"]
 

@@ -13,10 +13,13 @@ from typing import Any, BinaryIO
 from bench.base.files import write_atomic
 from bench.errors import StoreError
 
-__all__ = ["KEPT", "STATE", "StateFiles"]
+__all__ = ["KEPT", "SECONDS", "STATE", "StateFiles"]
 
 STATE = "state"
 """Folder of a cell that holds the states of its training; it goes when the training is stored."""
+
+SECONDS = 300.0
+"""From one state to the next."""
 
 KEPT = 2
 """States that are kept: should the last one be damaged, the one before is there."""

@@ -14,11 +14,8 @@ from lightning.pytorch.plugins.io import CheckpointIO
 from torch import distributed
 
 from bench.base.signals import Stopped, asked_to_stop, restore_handlers, signal_handlers, stop_if_asked
-from bench.store.state_files import StateFiles, read_state, write_state
+from bench.store.state_files import SECONDS, StateFiles, read_state, write_state
 from bench.training.recorder import Recorder
-
-SECONDS = 300.0
-"""From one state to the next."""
 
 
 class StateKeeper(Callback):

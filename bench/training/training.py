@@ -19,14 +19,14 @@ from bench.errors import StoreError
 from bench.models.backbones.recomputing import recomputed
 from bench.models.core.objective import Objective
 from bench.processes.trainer import GROUP_TIMEOUT_S, placed
-from bench.store.state_files import StateFiles
+from bench.store.state_files import SECONDS, StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.training.recorder import OnStep, Recorder
 from bench.training.selection import Measure, OnValidation, Selection
 from bench.training.sharding import ShardedStrategy
-from bench.training.state_keeper import SECONDS, StateIO, StateKeeper
+from bench.training.state_keeper import StateIO, StateKeeper
 
 
 def train(

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench.cells.run import Outcome
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.leaderboards import table
@@ -59,7 +60,7 @@ def ran(*tasks):
 
 
 def test_what_a_run_shows_is_made_once(root, done, capsys):
-    show(ran("logicnlg", "xsum"), SimpleNamespace(results_folder=root))
+    show(ran("logicnlg", "xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
     assert out.startswith(report(root, None, "terminal"))
     assert "page with curves, samples and signatures: " in out
@@ -74,7 +75,7 @@ def test_every_format_shows_what_was_made_once(root, done):
 
 
 def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, done, capsys):
-    show(ran("xsum"), SimpleNamespace(results_folder=root))
+    show(ran("xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
     assert {name: n for name, n in done.items() if name != "aggregate"} == {
         name: n for name, n in ONCE.items() if name != "aggregate"}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +17,7 @@ FAILED = "bench: failed: t · m: ValueError: no\n"
 
 def said(outcome: Outcome, as_json: bool) -> str:
     """Return what a run says at its end, both streams in one."""
-    both, none = io.StringIO(), Any
+    both, none = io.StringIO(), SimpleNamespace(loggers=())
     with contextlib.redirect_stdout(both), contextlib.redirect_stderr(both):
         assert ended(none, outcome, none, as_json) == 1  # type: ignore[arg-type]
     return both.getvalue()

@@ -342,7 +342,7 @@ def test_a_page_of_it_has_no_links_to_records(bench: Callable[..., Ended], score
     pages = [Path(scored_kept[1]).with_name(name) for name in ("of-folder.html", "of-board.html")]
     for results, page in zip(scored_kept, pages, strict=True):
         bench("report", "--results", results, "--format", "html", "--output", str(page))
-    (_, linked), (_, alone) = (opened(page.read_text(encoding="utf-8")) for page in pages)
+    (*_, linked), (*_, alone) = (opened(page.read_text(encoding="utf-8")) for page in pages)
     assert linked["records"] == "results"
     assert alone["records"] is None
 

@@ -122,7 +122,7 @@ def test_the_largest_micro_batch_that_fits(
 ) -> None:
     """Memory has room for two rows; a step has four, whatever is asked for."""
     monkeypatch.setenv("FITS", "2")
-    monkeypatch.setattr(estimate, "micro_batches", lambda cell, world: estimated)
+    monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, how: estimated)
     ended = bench(*arguments(tmp_path / "results", "--micro-batch", asked))
     assert (ended.code, ended.err.count(NOTE)) == (0, tries), ended.err
     ((provenance, weights),) = left(tmp_path / "results")
@@ -148,7 +148,7 @@ def test_how_many_micro_batches_to_begin_with(tmp_path: Path, monkeypatch: pytes
     given = arguments(tmp_path / "results", "--micro-batch", "auto")
     (cell,), auto = stores.planned(given), collect(parser().parse_args(given))
     for estimated, begins in ((None, 1), (1, 1), (2, 2), (3, 2)):
-        monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, found=estimated: found)
+        monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, how, found=estimated: found)
         assert memory.micro_batches_of(cell, 2, auto) == begins
     one = collect(parser().parse_args(arguments(tmp_path / "results", "--micro-batch", "1")))
     assert [memory.micro_batches_of(cell, world, one) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"

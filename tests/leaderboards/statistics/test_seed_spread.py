@@ -137,7 +137,7 @@ def test_every_format_follows_the_rule(tmp_path, monkeypatch, step, marked):
     texts = {form: render(leaderboards, form) for form in ("markdown", "latex", "csv", "json")}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     texts["terminal"] = render(leaderboards, "terminal")
-    texts["page"] = page(board(leaderboards)).split("<table>")[1].split("</table>")[0]
+    texts["page"] = page(board(leaderboards)).split("<table aria-label")[1].split("</table>")[0]
     signs = {"markdown": ("**", "†"), "latex": (r"\textbf{", r"\underline{", r"$^\dagger$"), "terminal": ("\x1b[1m60",
              "\x1b[4m50", "†"), "page": ("<b>", "<u>", "†")}  # fmt: skip
     for form, expected in signs.items():
