@@ -36,7 +36,7 @@ class LossTruncation(Objective):
     awaited before the first cut, and 40 % are dropped. Runs here are shorter: 1,000. The sum is divided by all targets
     of the step, those of dropped rows too, as the released mean over the batch has zeros for them. The released mean
     is over rows, of each row's mean; here it is over tokens. Before the first cut the loss is maximum likelihood; a
-    training that ends there says so in its record and under its table.
+    training that ends without one says so in its record and under its table.
 
     Variants.
 

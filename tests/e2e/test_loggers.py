@@ -170,6 +170,9 @@ def test_a_logger_that_fails_loses_nothing(
     assert stores.contents(folder / "results") == expected(matrix, "logicnlg")
     whole = [logger for logger in Kept.made if type(logger) is Kept]
     assert [logger.status for logger in whole] == ["success", "success"]  # of the cell, and of the board
+    broken = [logger.status for logger in Kept.made if type(logger) is not Kept]
+    assert set(broken) <= {"failed", ""}
+    assert broken == ["failed"] or where in ("__init__", "finalize")  # it ends, though nothing more is sent to it
 
 
 def test_a_logger_that_draws_random_numbers_changes_none_of_ours(bench: Bench, folder: Path, matrix: Path) -> None:

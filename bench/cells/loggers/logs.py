@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,8 +96,8 @@ class OpenRun:
             logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=run.name)
         if not isinstance(logger, Logger):
             raise TypeError(f"expected a Lightning Logger, and '{name}' made {type(logger).__name__}")
-        logger.log_hyperparams(dict(run.config))
         self.loggers[name] = logger
+        logger.log_hyperparams(dict(run.config))
 
     def train(self, step: int, values: Mapping[str, float]) -> None:
         """Log a training step; one that was logged before is left out, as of a training that was begun again."""
@@ -169,8 +169,17 @@ class OpenRun:
         self._each(log)
 
     def close(self, status: str) -> None:
-        """End the run; `status` is `success` or `failed`, as Lightning says it."""
-        self._each(lambda logger: logger.finalize(status))
+        """End the run; `status` is `success` or `failed`, as Lightning says it.
+
+        A logger that has failed before ends too, as a failure and without another warning: it may hold files or a
+        connection.
+        """
+        for name, logger in self.loggers.items():
+            if name in self.logs.off:
+                with suppress(Exception, SystemExit):
+                    logger.finalize("failed")
+            else:
+                self.logs.attempt(name, partial(logger.finalize, status))
 
     def _metrics(self, values: Mapping[str, float], step: int) -> None:
         clean = safe_content(values)
