@@ -13,6 +13,7 @@ from bench.leaderboards.groups import Group, add_cell, add_diverged, add_importe
 from bench.leaderboards.names import name_columns, name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
+from bench.leaderboards.superseded import leave_out_superseded
 from bench.metrics.columns import is_named
 from bench.store.fields import is_imported
 from bench.store.reading import read_cells
@@ -177,6 +178,8 @@ def tables_and_left_out(
         if is_of_search(group, searched):
             left_out[group.shared["task"]]["cells that a search has tried are left out"] += len(group.rows)
             del groups[key]
+    for group in groups.values():
+        left_out[group.shared["task"]].update(leave_out_superseded(group))
     built = [_table(group, columns) for _, group in sorted(groups.items())]
     return sorted((table for table in built if table.rows), key=_order), left_out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also scores of metrics of your own whose source, in this folder, has changed since",
     )
+    parser.add_argument(
+        "--superseded",
+        action="store_true",
+        help="also cells of a method's older code, where its newer code has cells of the same task and backbone",
+    )
     parser.add_argument("--yes", action="store_true", help="remove it; without, nothing is touched")
     json_option(parser)
 
@@ -44,6 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Show or remove it; return 0, or 1 where damaged files keep it from being known which checkpoint is best."""
     from bench.board.checkpoints import best_cells
+    from bench.board.superseded_cells import superseded_cells
     from bench.store.cleaning import remove, unneeded, unneeded_checkpoints
     from bench.store.old_scores import old_scores
 
@@ -59,6 +65,8 @@ def run(given: argparse.Namespace) -> int:
     here = Sources()
     if given.old_scores:
         found += old_scores(store.root, here.current)
+    if given.superseded:
+        found = with_folders(found, superseded_cells(store))
     if given.yes:
         remove(found)
     if given.json:
@@ -68,6 +76,13 @@ def run(given: argparse.Namespace) -> int:
         for name in sorted(here.missing):
             print(f"the metric {name} is not here; its scores stay. Run this in the folder where its module is")
     return say_damaged(store)
+
+
+def with_folders(files: Sequence[Unneeded], folders: Iterable[Unneeded]) -> list[Unneeded]:
+    """Return files and folders that go; a file in one of the folders goes with it and is not counted twice."""
+    whole = list(folders)
+    paths = {folder.path for folder in whole}
+    return [*(file for file in files if paths.isdisjoint(file.path.parents)), *whole]
 
 
 @dataclass

@@ -241,7 +241,6 @@ def test_a_task_without_default_columns_shows_what_there_is(tmp_path):
         ({"method_options": {"alpha": 0.5}}, "method.alpha=0.5"),
         ({"backbone_options__width": 64}, "backbone.width=64"),
         ({"task_options__style": "plog"}, "task.style=plog"),
-        ({"code": {"class": "mle", "version": 2}}, "code.version=2"),
         ({"code": {"class": "a:B", "source_sha256": "0123456789abcdef" * 4}}, "code.source_sha256=01234567"),
     ],
 )

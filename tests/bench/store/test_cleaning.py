@@ -118,3 +118,17 @@ def test_the_best_is_not_told_without_its_scores(bench: Callable[..., Ended], tm
     settle(tmp_path)
     assert bench("clean", "--results", str(tmp_path), "--checkpoints", "best", "--yes").code == 1
     assert cells[0].checkpoint("0" * 64).exists()
+
+
+def test_cells_of_older_code_go_whole_and_count_once(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    for version in (1, 2):
+        cell = scored(trained(tmp_path, code={"class": "mle", "version": version}), {"bleu-3": 30.0})
+        cell.checkpoint("0" * 64).write_text("weights")
+    settle(tmp_path)
+    words = ("clean", "--results", str(tmp_path), "--superseded", "--checkpoints", "none", "--json", "--yes")
+    removed = json.loads(bench(*words).out)
+    kept = cell.path
+    (folder, checkpoint) = sorted(removed, key=lambda file: "checkpoint" in file["why"])
+    assert folder["why"] == "a cell of older code, version 1 where version 2 stands too"
+    assert Path(checkpoint["path"]).parent == kept
+    assert [cell.path for cell in Store(tmp_path).cells()] == [kept]

@@ -1,0 +1,73 @@
+"""Superseded: two versions of a method never stand side by side, and nothing is left out without a word."""
+
+import os
+
+from bench.board.superseded_cells import superseded_cells
+from bench.leaderboards.table import tables
+from bench.store.store import Store
+from tests.leaderboards.handmade import ready, scored, trained
+
+OLD, NEW = {"class": "bigram", "version": 2}, {"class": "bigram", "version": 3}
+
+
+def test_rows_of_older_code_are_left_out_and_counted(tmp_path):
+    for seed in (0, 1):
+        ready(tmp_path, "bigram", seed, code=OLD, bleu=99.0)
+        ready(tmp_path, "bigram", seed, code=NEW, bleu=30.0, trainer__lr=0.5)
+    ready(tmp_path, "mle")
+    (table,), notes = tables(Store(tmp_path))
+    assert [(row.label, row.values["bleu-1"].mean) for row in table.rows] == [("bigram", 30.0), ("mle", 30.0)]
+    assert notes == ["2 cells of older code are left out: bigram, version 2 where version 3 stands too"]
+
+
+def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
+    old, new = {"class": "mle", "version": 1}, {"class": "mle", "version": 2}
+    ready(tmp_path, "mle", code=old)
+    scored(trained(tmp_path, "mle", code=new), {"bleu-1": 10.0}, decoding="topk=3")  # another decoding
+    ready(tmp_path, "mle", code=new, task="toy")  # another task
+    ready(tmp_path, "mle", code=new, backbone="bart-large")
+    found, notes = tables(Store(tmp_path))
+    (table,) = (table for table in found if table.task == "logicnlg")
+    assert {(row.decoding, row.backbone) for row in table.rows} == {
+        ("greedy", "small-encdec"),
+        ("topk=3", "small-encdec"),
+        ("greedy", "bart-large"),
+    }
+    assert notes == []
+
+
+def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
+    for version in (1, 2):
+        start = {"config": {"method": "mle", "trainer": {}}, "method": {"class": "mle", "version": version}}
+        start["data"] = {"train": {"sha256": "0"}}
+        ready(tmp_path, "face", start=start, bleu=10.0 * version)
+    (table,), notes = tables(Store(tmp_path))
+    assert [row.values["bleu-1"].mean for row in table.rows] == [20.0]
+    assert notes == ["1 cells of older code are left out: face, start version 1 where version 2 stands too"]
+
+
+def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):
+    for letter in "ab":
+        ready(tmp_path, "a:B", code={"class": "a:B", "source_sha256": letter * 64})
+    (table,), notes = tables(Store(tmp_path))
+    assert len(table.rows) == 2
+    assert notes == []
+
+
+def test_clean_names_the_cells_of_older_code_that_no_other_cell_needs(tmp_path):
+    parent = trained(tmp_path, "mle", code={"class": "mle", "version": 1})
+    trained(tmp_path, "mle", code={"class": "mle", "version": 2})
+    start = {"key": parent.path.name, "config": {"trainer": {}}, "method": {"class": "mle", "version": 1}}
+    start["data"] = {"train": {"sha256": "0"}}
+    trained(tmp_path, "face", start=start)
+    old = trained(tmp_path, "bigram", code=OLD)
+    assert list(superseded_cells(Store(tmp_path))) == []  # all were made a moment ago: somebody may work on them
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (0, 0))
+    assert list(superseded_cells(Store(tmp_path))) == []  # nothing newer
+    trained(tmp_path, "bigram", code=NEW)
+    (found,) = superseded_cells(Store(tmp_path))
+    assert (found.path, found.why) == (
+        old.path,
+        "a cell of older code, version 2 where version 3 stands too",
+    )
