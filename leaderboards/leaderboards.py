@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
@@ -17,6 +19,7 @@ __all__ = ["Leaderboards", "with_statistics"]
 
 NAMED = 5
 """Damaged files that a note names."""
+HIDDEN = "rows of other methods are not shown; tests are those of whole tables"
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,56 @@ class Leaderboards:
             tables, statistics, left_out, overall_lines(tables), self.damaged, overview(tables, statistics)
         )
 
+    def of_methods(self, patterns: Sequence[str]) -> Leaderboards:
+        """Return what is shown of some methods; tests stay those of whole tables, and marks are among what is shown.
+
+        Args:
+            patterns: names or globs of methods.
+
+        Raises:
+            UsageError: a pattern fits no method of any table.
+        """
+        refuse_unknown(patterns, {row.method for table in self.tables for row in table.rows})
+        left_out = {task: dict(counts) for task, counts in self.left_out.items()}
+        tables, statistics = [], []
+        for table, known in zip(self.tables, self.statistics, strict=True):
+            kept = [place for place, row in enumerate(table.rows) if fits(row.method, patterns)]
+            hidden = len(table.rows) - len(kept)
+            if hidden:
+                left_out.setdefault(table.task, {})[HIDDEN] = hidden + left_out.get(table.task, {}).get(HIDDEN, 0)
+            if kept:
+                published = [row for row in table.published if fits(row.method, patterns)]
+                rows = [table.rows[place] for place in kept]
+                columns = [column for column in table.columns if any(column in row.values for row in rows)]
+                tables.append(replace(table, rows=rows, columns=columns, published=published, human=()))
+                statistics.append(known.of_rows(kept))
+        return Leaderboards(tables, statistics, left_out, (), self.damaged)
+
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
         order = order_for_readers(self.tables)
         tables = [self.tables[place] for place in order]
         statistics = [self.statistics[place] for place in order]
         return replace(self, tables=tables, statistics=statistics, overview=overview(tables, statistics))
+
+
+def fits(method: str, patterns: Sequence[str]) -> bool:
+    """Whether a method is one of those that names and globs stand for."""
+    return any(fnmatch.fnmatchcase(method, pattern) for pattern in patterns)
+
+
+def refuse_unknown(patterns: Sequence[str], methods: Collection[str]) -> None:
+    """Refuse a pattern that fits nothing: an empty board would look like a finding.
+
+    Raises:
+        UsageError: it does; the message says what there is.
+    """
+    for pattern in patterns:
+        if not fnmatch.filter(methods, pattern):
+            raise UsageError(
+                f"no row of a method '{pattern}'{did_you_mean(pattern, sorted(methods))}; there are: "
+                f"{', '.join(sorted(methods))}"
+            )
 
 
 def with_statistics(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bench.base.files import write_atomic
 from bench.base.outward import write_styled
 from bench.board.read import leaderboards_of, stored_leaderboards
-from bench.cli_options import say_damaged, store_options, task_names
+from bench.cli_options import say_damaged, split_names, store_options, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
 from bench.store.kept_board import is_kept_board
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench report`."""
     store_options(parser)
+    parser.add_argument(
+        "--method", action="append", metavar="NAMES", help="show rows of these alone: names with commas, or globs"
+    )
     parser.add_argument(
         "--format",
         default="terminal",
@@ -45,7 +48,10 @@ def run(given: argparse.Namespace) -> int:
     tasks = task_names(given.task, store)
     try:
         with uncollected():
-            write(leaderboards_of(store, tasks, given.columns), given.format, path, store)
+            found = leaderboards_of(store, tasks, given.columns)
+            if given.method:
+                found = found.of_methods(split_names(given.method))
+            write(found, given.format, path, store)
     finally:
         code = say_damaged(store)
     return code

@@ -43,28 +43,27 @@ def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
         most = max(map(len, trials.values()), default=0)
         if most < 2:
             continue
+        where = f"on {backbone}" if backbone else "without a backbone"
         curves = []
         for method, losses in trials.items():
             best = [expected_best(losses, k) for k in range(1, len(losses) + 1)]
             curves.append(f"{method} {' '.join(map(loss_text, best))}")
         lines.append(
-            f"expected best validation loss of 1 to {most} trials on {backbone} (nats per token; Dodge et al. 2019): "
+            f"expected best validation loss of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
             f"{'; '.join(curves)}"
         )
         if len(trials) > 1:
-            lines.append(order_line(backbone, budget_orders(trials)))
+            lines.append(order_line(where, budget_orders(trials)))
     return lines
 
 
-def order_line(backbone: str, orders: Sequence[tuple[str, ...]]) -> str:
+def order_line(where: str, orders: Sequence[tuple[str, ...]]) -> str:
     """Say whether the order of methods by expected best changes with the number of trials."""
     changes = first_changes(orders)
     if len(changes) == 1:
-        return (
-            f"the order of methods on {backbone} is the same for 1 to {len(orders)} trials: {', '.join(changes[0][1])}"
-        )
+        return f"the order of methods {where} is the same for 1 to {len(orders)} trials: {', '.join(changes[0][1])}"
     said = "; ".join(f"from {k} on {', '.join(order)}" for k, order in changes)
-    return f"the order of methods on {backbone} changes with the number of trials: {said}"
+    return f"the order of methods {where} changes with the number of trials: {said}"
 
 
 def more_tuned_lines(table: Table) -> list[str]:

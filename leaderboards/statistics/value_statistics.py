@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = ["ALPHA", "TableStatistics", "ValueStatistics", "Wins"]
 
@@ -86,3 +86,22 @@ class TableStatistics:
     wins: Wins | None = None
     at_equal: Sequence[str] = ()
     closest: Sequence[str] = ()
+
+    def of_rows(self, places: Sequence[int]) -> TableStatistics:
+        """Return what is known of some rows, as it is; what is counted over all rows is left out.
+
+        Args:
+            places: of the rows, in the order they are shown.
+        """
+        new = {place: at for at, place in enumerate(places)}
+        values = []
+        for place in places:
+            of_row = {}
+            for column, known in self.values[place].items():
+                against = None
+                if known.against is not None:
+                    against = new.get(known.against)
+                of_row[column] = replace(known, against=against)
+            values.append(of_row)
+        markable = {column: {new[place] for place in may if place in new} for column, may in self.markable.items()}
+        return TableStatistics(values, markable, self.unmarked)

@@ -1,6 +1,7 @@
 """Leaderboards are made once and given to every renderer; those of some tasks are cut out of them."""
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from bench.cells.run import Outcome
 from bench.commands.report import report
 from bench.commands.run import show
+from bench.errors import UsageError
 from bench.leaderboards import table
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.statistics import analysis, overall
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
@@ -93,3 +96,32 @@ def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
         "1 cells run with --limit are left out", "over 2 tasks (logicnlg, xsum), primary columns"]  # fmt: skip
     assert leaderboards.of_tasks({"xsum"}).notes == []
     assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 cells run with --limit are left out"]
+
+
+# Some methods ------------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
+    whole = leaderboards_of(Store(root))
+    some = whole.of_methods(["tri*"])
+    for one, known, rows, of_all in zip(some.tables, some.statistics, whole.tables, whole.statistics, strict=True):
+        (place,) = (at for at, row in enumerate(rows.rows) if row.method == "trime")
+        assert [row.method for row in one.rows] == ["trime"]
+        (values,) = known.values
+        assert values == {column: replace(value, against=None) for column, value in of_all.values[place].items()}
+    assert whole.notes[0] in some.notes
+    assert "2 rows of other methods are not shown; tests are those of whole tables" in some.notes
+    for name in FORMATS:
+        assert "mle" not in render(some, name).partition("differs")[0].partition("not shown")[0]
+
+
+def test_what_is_known_of_some_rows_names_their_new_places():
+    found = [{"bleu-1": ValueStatistics(p=0.01, against=2)}, {"bleu-1": ValueStatistics(p=0.5, against=1)}, {}]
+    some = TableStatistics(found, {"bleu-1": {0, 1}}, ["ppl/word"]).of_rows([1, 0])
+    assert some.values == [{"bleu-1": ValueStatistics(p=0.5, against=0)}, {"bleu-1": ValueStatistics(p=0.01)}]
+    assert (some.markable, some.unmarked) == ({"bleu-1": {0, 1}}, ["ppl/word"])
+
+
+def test_a_method_without_a_row_is_refused(root):
+    with pytest.raises(UsageError, match="no row of a method 'trim'; did you mean 'trime'"):
+        leaderboards_of(Store(root)).of_methods(["trim"])
