@@ -12,7 +12,9 @@ from tests.kept_grid import Estimate, Part
 from tests.paper_rows import TRY_AGAIN
 
 SMALL = ("--limit", "12", "--set", "trainer.steps=3", "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")
-TINY = Part("ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"))  # of a method that MLE's cell has not
+TINY = Part(
+    "ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"), "trime"
+)  # of a method that MLE's cell has not
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> 
     monkeypatch.setattr(kept_grid, "PARTS", (TINY,))
     monkeypatch.setattr(kept_grid, "KEPT", tmp_path / "grid.jsonl")
     monkeypatch.setattr(kept_grid, "SEEDS", ("--seeds", "0"))
-    monkeypatch.setattr(kept_grid, "METHODS", ("--method", "mle,trime"))
+    monkeypatch.setattr(kept_grid, "METHODS", "mle")
     monkeypatch.setattr(kept_grid, "TUNING", ("--trials", "2", "--trial-steps", "1/3"))
     return tmp_path
 
