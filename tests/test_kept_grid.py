@@ -12,9 +12,8 @@ from tests.kept_grid import Estimate, Part
 from tests.paper_rows import TRY_AGAIN
 
 SMALL = ("--limit", "12", "--set", "trainer.steps=3", "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")
-TINY = Part(
-    "ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"), "trime"
-)  # of a method that MLE's cell has not
+TINY = Part("ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"), "trime")
+"""MLE's cell has no rate of its own, and TRIME is beside the methods that every task has."""
 
 
 @pytest.fixture
