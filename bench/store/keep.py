@@ -7,17 +7,18 @@ from pathlib import Path
 from bench.store.kept_board import write_kept_board
 from bench.store.store import Store
 
-__all__ = ["keep"]
+__all__ = ["WITHOUT_SUMS", "keep"]
 
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are kept."""
+WITHOUT_SUMS = "valid"
+"""The split whose sums are not kept: settings were chosen by its values, which are in the records."""
 
 
 def keep(results: Path, target: Path) -> None:
     """Keep the records and sums of a store's trained cells, in place of those kept before.
 
-    Sums of a validation split are left out: settings were chosen by their values, which are in the records, and no test
-    is made of their rows.
+    Sums of the validation split are left out, since no test is made of its rows.
 
     Args:
         results: a results folder, or a kept board.
@@ -35,7 +36,7 @@ def keep(results: Path, target: Path) -> None:
         cell.grids()
         for scores in cell.all_scores():
             digest = scores.get("items")
-            if digest is None or scores["of"]["split"] == "valid":
+            if digest is None or scores["of"]["split"] == WITHOUT_SUMS:
                 continue
             if cell.sums(digest):
                 path = cell.sums_path(digest)

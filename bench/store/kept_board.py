@@ -1,9 +1,9 @@
 """A kept board: the records of a store as one file of lines, and the sums of its columns beside it. It is only read.
 
-small.jsonl       one line a record (trained, scores, grid), sorted by `path`: `<task>/<method>/<key>/<name>`; the rest
+grid.jsonl        one line a record (trained, scores, grid), sorted by `path`: `<task>/<method>/<key>/<name>`; the rest
                   of a line is the record as it was stored, with its hash; a closing line has the SHA-256 of the lines
                   before it and of the file of sums
-small.sums.zip    the files `items-<hash>.safetensors` that scores name, each content once, not compressed
+grid.sums.zip     the files `items-<hash>.safetensors` that scores name, each content once, not compressed
 
 Weights and generated rows are not kept. The same records and sums give the same bytes.
 """
@@ -34,7 +34,7 @@ UNIX = 3
 
 
 class KeptBoard(Files):
-    """The files of a kept board, under paths that begin with its own: `small.jsonl/<task>/<method>/<key>/<name>`.
+    """The files of a kept board, under paths that begin with its own: `grid.jsonl/<task>/<method>/<key>/<name>`.
 
     Args:
         path: the file of records; that of the sums lies beside it.

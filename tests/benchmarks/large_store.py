@@ -32,7 +32,7 @@ from bench.store.files import Disk
 from bench.store.store import CellFolder, Store
 
 ROOT = Path(__file__).parents[2]
-BOARD = ROOT / "leaderboards" / "runs" / "small.jsonl"
+BOARD = ROOT / "leaderboards" / "runs" / "grid.jsonl"
 SEEDS = 5
 """Seeds of a setting."""
 PROVENANCE = {"bench": "0.0.0", "host": "somewhere"}

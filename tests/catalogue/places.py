@@ -44,7 +44,7 @@ CLAIMS = "../leaderboards/claims.md"
 """Not made here, relative to `docs`; so is the next."""
 FAMILIES = "families.md"
 
-BOARD = ROOT / "leaderboards" / "runs" / "small.jsonl"
+BOARD = ROOT / "leaderboards" / "runs" / "grid.jsonl"
 """The kept runs that verdicts and measured costs are read from."""
 
 

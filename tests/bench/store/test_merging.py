@@ -117,4 +117,4 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
 
 def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
     assert bench("merge", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
-    assert bench("merge", "leaderboards/runs/small.jsonl", str(tmp_path / "b")).code == 2
+    assert bench("merge", "leaderboards/runs/grid.jsonl", str(tmp_path / "b")).code == 2

@@ -98,4 +98,4 @@ def test_a_file_of_a_later_version_stays(bench: Callable[..., Ended], store_copy
 
 def test_a_kept_board_is_refused(bench: Callable[..., Ended]) -> None:
     for command in (["repair"], ["clean"]):
-        assert bench(*command, "--results", "leaderboards/runs/small.jsonl").code == 2
+        assert bench(*command, "--results", "leaderboards/runs/grid.jsonl").code == 2

@@ -76,7 +76,7 @@ def test_a_report_in_other_forms(tmp_path: Path) -> None:
 
 
 def test_the_counts_stand_at_the_end_and_leave_checks_out() -> None:
-    report = call("claims", "--markdown", "--results", "leaderboards/runs/small.jsonl").out
+    report = call("claims", "--markdown", "--results", "leaderboards/runs/grid.jsonl").out
     _, counts = report.split("### Counts")
     assert "| verdict | AdaDec | F2-Softmax | HistAlign | all | by a cell | by a sentence | by a figure |" in counts
     cells = [line.strip("| ").split(" | ") for line in counts.splitlines() if line.startswith("| ")][1:]
