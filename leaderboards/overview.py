@@ -16,7 +16,7 @@ from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_ro
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement
 from bench.leaderboards.statistics.mean_rank import mean_ranks
 from bench.leaderboards.statistics.overall import FEWEST, relative_scores
-from bench.leaderboards.statistics.seed_spread import seed_deviation
+from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, ONE_SEED, seed_deviation, why_unmarked
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import Table, metric_name, order_for_readers
 
@@ -55,7 +55,7 @@ class OverviewColumn:
         column: of the table, the task's primary metric.
         higher_is_better: its direction.
         backbone, decoding: of the baseline's row and of all that stand beside it.
-        can_rank: whether seeds tell the rows of the column apart (`seed_spread.markable`).
+        why_unranked: why seeds do not tell the rows of the column apart (`seed_spread.MEANINGS`); empty where they do.
         cells: by method, best first.
         by_seed: by method, its number of each seed; of trained rows, empty where it has none.
         chosen: by method with several settings, which of them stands here, for people.
@@ -67,10 +67,15 @@ class OverviewColumn:
     higher_is_better: bool
     backbone: str
     decoding: str
-    can_rank: bool
+    why_unranked: str
     cells: Mapping[str, OverviewCell]
     by_seed: Mapping[str, Mapping[int, float]]
     chosen: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def can_rank(self) -> bool:
+        """Whether seeds tell the rows of the column apart."""
+        return not self.why_unranked
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
     beside = [row for row in (*rows_beside(table, base), *_untrained(table, base)) if column in row.values]
     chosen = choices(beside, base, column)
     may_be_marked = statistics.markable.get(column, set())
-    can_rank = table.rows.index(base) in may_be_marked
+    why_unranked = _why_unranked(table, base, column)
     deviation = _seed_deviation([row.values[column] for row in (base, *beside) if row.backbone])
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     by_seed = {BASELINE: value.by_seed}
@@ -170,7 +175,7 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
             continue
         at = table.rows.index(row)
         known = statistics.values[at].get(column, ValueStatistics())
-        ranked = can_rank and at in may_be_marked
+        ranked = not why_unranked and at in may_be_marked
         cells[method] = _cell(row, row.values[column], value, known.differs, deviation if ranked else None)
         if row.backbone and not row.values[column].conflict:
             by_seed[method] = row.values[column].by_seed
@@ -187,11 +192,23 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
         value.higher_is_better,
         base.backbone,
         base.decoding,
-        can_rank,
+        why_unranked,
         cells,
         by_seed,
         _said_of(chosen),
     )
+
+
+def _why_unranked(table: Table, base: TableRow, column: str) -> str:
+    """Return why a column cannot rank the baseline and what stands beside it; nothing where it can."""
+    block = [table.rows[place] for place in table.blocks[base.backbone]]
+    n = base.values[column].n
+    why = why_unmarked(block, column)
+    if not why and n < SMALLEST:
+        why = CANNOT_RANK
+    if n == 1:
+        why = ONE_SEED
+    return why
 
 
 def _said_of(chosen: Mapping[str, Choice]) -> dict[str, str]:
