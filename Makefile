@@ -16,6 +16,8 @@
 usable = import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,\
 	$(shell $(name) -c '$(usable)' >/dev/null 2>&1 && echo $(name))))
+HAS_PYTHON = test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \
+	'Install one, or name yours: make PYTHON=/path/to/python' >&2; exit 1; }
 TASK ?= logicnlg
 METHOD ?= papers
 ARGS ?=
@@ -57,6 +59,7 @@ docs: .venv-docs/ready
 	.venv-docs/bin/python -m tests.site
 
 .venv-docs/ready: pyproject.toml constraints.txt
+	@$(HAS_PYTHON)
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 		print(*project["optional-dependencies"]["docs"])' | xargs .venv-docs/bin/pip install -q -c constraints.txt
@@ -82,8 +85,7 @@ grid: .venv/ready
 	$(BIN)/python -m tests.kept_grid $(ARGS)
 
 .venv/ready: pyproject.toml constraints.txt
-	@test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with the module venv works here.' \
-		'Install one, or name yours: make PYTHON=/path/to/python' >&2; exit 1; }
+	@$(HAS_PYTHON)
 	$(PYTHON) -m venv .venv
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'

@@ -1,7 +1,8 @@
 """Overview: every method against the baseline on every task, and what that comes to over the tasks.
 
 A task counts with one table, and there with its primary column and with the baseline's best decoding: the
-same for all of its methods. Differences are oriented: positive where a method is better than the baseline.
+same for all of its methods. Of several settings of a method the test column picks none (`baseline.choices`).
+Differences are oriented: positive where a method is better than the baseline.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.baseline import BASELINE
+from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, rows_beside
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement
 from bench.leaderboards.statistics.mean_rank import mean_ranks
-from bench.leaderboards.statistics.overall import FEWEST, baseline_row, relative_scores, rows_beside
-from bench.leaderboards.statistics.seed_spread import seed_deviation
+from bench.leaderboards.statistics.overall import FEWEST, relative_scores
+from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, ONE_SEED, seed_deviation, why_unmarked
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import Table, metric_name, order_for_readers
 
@@ -54,9 +55,10 @@ class OverviewColumn:
         column: of the table, the task's primary metric.
         higher_is_better: its direction.
         backbone, decoding: of the baseline's row and of all that stand beside it.
-        can_rank: whether seeds tell the rows of the column apart (`seed_spread.markable`).
-        cells: by method, best first; of several rows of a method one with three seeds, and of these the best.
+        why_unranked: why seeds do not tell the rows of the column apart (`seed_spread.MEANINGS`); empty where they do.
+        cells: by method, best first.
         by_seed: by method, its number of each seed; of trained rows, empty where it has none.
+        chosen: by method with several settings, which of them stands here, for people.
     """
 
     place: int
@@ -65,9 +67,15 @@ class OverviewColumn:
     higher_is_better: bool
     backbone: str
     decoding: str
-    can_rank: bool
+    why_unranked: str
     cells: Mapping[str, OverviewCell]
     by_seed: Mapping[str, Mapping[int, float]]
+    chosen: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def can_rank(self) -> bool:
+        """Whether seeds tell the rows of the column apart."""
+        return not self.why_unranked
 
 
 @dataclass(frozen=True)
@@ -153,20 +161,24 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
     if value.higher_is_better is None or value.mean is None:
         return None
     beside = [row for row in (*rows_beside(table, base), *_untrained(table, base)) if column in row.values]
+    chosen = choices(beside, base, column)
     may_be_marked = statistics.markable.get(column, set())
-    can_rank = table.rows.index(base) in may_be_marked
+    why_unranked = _why_unranked(table, base, column)
     deviation = _seed_deviation([row.values[column] for row in (base, *beside) if row.backbone])
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     by_seed = {BASELINE: value.by_seed}
-    for row in sorted(beside, key=lambda row: row.values[column].n < SMALLEST):  # of several with three seeds, the best
-        if row.method in cells:
+    by_seed |= {row.method: {} for row in beside if row.backbone}
+    for method, choice in chosen.items():
+        row = choice.row
+        if row is None:
+            cells[method] = OverviewCell(None, 0, why=choice.why)
             continue
         at = table.rows.index(row)
         known = statistics.values[at].get(column, ValueStatistics())
-        ranked = can_rank and at in may_be_marked
-        cells[row.method] = _cell(row, row.values[column], value, known.differs, deviation if ranked else None)
-        if row.backbone:
-            by_seed[row.method] = {} if row.values[column].conflict else row.values[column].by_seed
+        ranked = not why_unranked and at in may_be_marked
+        cells[method] = _cell(row, row.values[column], value, known.differs, deviation if ranked else None)
+        if row.backbone and not row.values[column].conflict:
+            by_seed[method] = row.values[column].by_seed
     for row in _always_diverged(table, base):
         if row.method not in cells:
             cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value, False, None)
@@ -174,8 +186,40 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
     if len(cells) == 1:
         return None
     return OverviewColumn(
-        place, table.task, column, value.higher_is_better, base.backbone, base.decoding, can_rank, cells, by_seed
+        place,
+        table.task,
+        column,
+        value.higher_is_better,
+        base.backbone,
+        base.decoding,
+        why_unranked,
+        cells,
+        by_seed,
+        _said_of(chosen),
     )
+
+
+def _why_unranked(table: Table, base: TableRow, column: str) -> str:
+    """Return why a column cannot rank the baseline and what stands beside it; nothing where it can."""
+    block = [table.rows[place] for place in table.blocks[base.backbone]]
+    n = base.values[column].n
+    why = why_unmarked(block, column)
+    if not why and n < SMALLEST:
+        why = CANNOT_RANK
+    if n == 1:
+        why = ONE_SEED
+    return why
+
+
+def _said_of(chosen: Mapping[str, Choice]) -> dict[str, str]:
+    """Return of each method with several settings which of them stands in the overview, for people."""
+    said = {}
+    for method, choice in chosen.items():
+        if choice.row is None:
+            said[method] = f"none of {choice.settings} settings of {method}, since none was picked on validation"
+        elif choice.settings > 1:
+            said[method] = f"of {choice.settings} settings of {method} the one {choice.why} ({choice.row.settings})"
+    return said
 
 
 def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
@@ -331,6 +375,9 @@ def _left_out(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> lis
     notes = []
     if reasons := [reason for column in columns if (reason := _why_not_relative(column))]:
         notes.append(f"no part of the relative scores: {'; '.join(reasons)}")
+    for column in columns:
+        if column.chosen:
+            notes.append(f"{column.task} shows {'; '.join(column.chosen.values())}")
     shown = set[str]().union(*(column.cells for column in columns))
     beside = f"beside the best {BASELINE} of a task, of its backbone and decoding"
     counted = {column.task for column in columns}

@@ -14,8 +14,8 @@ class MethodEntry(Entry):
     Args:
         variants: named settings of the same class, `section.name` to value. With `evaluation_variant.*` nothing is
             trained: the variant evaluates the cell of the method itself in another way. `parent` starts from another
-            method's cell. `class` is another class, which starts from it and trains nothing; `summary` is a line
-            about it.
+            method's cell. `class` is another class, which starts from it and trains nothing. Each has a
+            `summary`, a line about it.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
         baseline: whether no weight is trained for it: it writes texts without a model, or counts tokens.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked
@@ -46,8 +46,11 @@ class MethodEntry(Entry):
         return ""
 
 
-RELEASED = {"released": {"method.variant": "released"}}
-RELEASED_BILSTM = {"released": {"backbone.variant": "released"}}
+AS_RELEASED = "as the authors' released code has it"
+RELEASED = {"released": {"method.variant": "released", "summary": AS_RELEASED}}
+RELEASED_BILSTM = {
+    "released": {"backbone.variant": "released", "summary": "with the model of the authors' released code"}
+}
 """Of methods whose difference is in their model."""
 
 MEMORIES = ("mle.cache", "mle.knn")
@@ -56,7 +59,7 @@ MEMORIES = ("mle.cache", "mle.knn")
 DECODERS = ("mle.penalty", "mle.min_p", "mle.typical")
 """What explains less repetition and more diversity: decoders that nothing was trained for."""
 
-UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0}
+UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0, "summary": "its weights as they were before the first step"}
 
 METHODS: dict[str, MethodEntry] = {
     "mle": MethodEntry(
@@ -64,9 +67,15 @@ METHODS: dict[str, MethodEntry] = {
         "cross-entropy on the next token",
         "maximum likelihood",
         variants={
-            "decoupled": {"evaluation_variant.distribution": "decoupled"},
-            "matched": {"evaluation_variant.matched": "f2softmax"},
-            "continued": {"parent": "mle"},
+            "decoupled": {
+                "evaluation_variant.distribution": "decoupled",
+                "summary": "its texts drawn as F2-Softmax draws: a class first, then a token of it",
+            },
+            "matched": {
+                "evaluation_variant.matched": "f2softmax",
+                "summary": "at the k of top-k sampling that is as diverse as F2-Softmax",
+            },
+            "continued": {"parent": "mle", "summary": "the extra steps of a fine-tuned method, with its own loss"},
             "cache": {
                 "class": "bench.models.mle_cache:MLECache",
                 "summary": "a continuous cache on it (Grave et al. 2017)",
@@ -143,10 +152,24 @@ METHODS: dict[str, MethodEntry] = {
         "a frequency class first, then a token of it",
         "Choi et al. 2020",
         variants={
-            "released": {"method.classes": "released"},
-            "posterior": {"evaluation_variant.distribution": "posterior"},
-            "fixed_eq_token": {"method.classes": "fixed_eq_token", "method.number": 8},
-            "fixed_eq_freq": {"method.classes": "fixed_eq_freq", "method.number": 8},
+            "released": {
+                "method.classes": "released",
+                "summary": "classes cut as the authors' released code cuts them",
+            },
+            "posterior": {
+                "evaluation_variant.distribution": "posterior",
+                "summary": "its texts drawn from one distribution over all tokens (section 4.4.2)",
+            },
+            "fixed_eq_token": {
+                "method.classes": "fixed_eq_token",
+                "method.number": 8,
+                "summary": "8 classes of equally many tokens (section 4.4.1)",
+            },
+            "fixed_eq_freq": {
+                "method.classes": "fixed_eq_freq",
+                "method.number": 8,
+                "summary": "8 classes of equal frequency (section 4.4.1)",
+            },
         },
         controls=("mle.decoupled", "mle.matched", *DECODERS),
     ),
@@ -171,8 +194,8 @@ METHODS: dict[str, MethodEntry] = {
         "Peng et al. 2019",
         variants={
             **RELEASED_BILSTM,
-            "const": {"backbone.exemplar": "constant"},
-            "swapped": {"evaluation_variant.exemplars": "swapped"},
+            "const": {"backbone.exemplar": "constant", "summary": "one learned vector in place of the exemplar"},
+            "swapped": {"evaluation_variant.exemplars": "swapped", "summary": "given another row's exemplar"},
         },
         controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
@@ -207,7 +230,13 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.label_smoothing:LabelSmoothing",
         "cross-entropy with a share of the target spread over the vocabulary",
         "Szegedy et al. 2016",
-        variants={"others": {"method.distribution": "others"}, "unigram": {"method.distribution": "unigram"}},
+        variants={
+            "others": {"method.distribution": "others", "summary": "the share spread over all tokens but the target"},
+            "unigram": {
+                "method.distribution": "unigram",
+                "summary": "the share spread by how often a token is a training target",
+            },
+        },
         controls=("mle.calibrated", *DECODERS),
         group="modern",
         source="secondary",
@@ -225,8 +254,8 @@ METHODS: dict[str, MethodEntry] = {
         "the target raised against a sharpened copy of the model",
         "Li et al. 2025",
         variants={
-            "log_sigmoid": {"method.h": "log_sigmoid"},
-            "released": {"method.h": "log_sigmoid", "method.scale": 0.01},
+            "log_sigmoid": {"method.h": "log_sigmoid", "summary": "h is the log-sigmoid, as in the equation"},
+            "released": {"method.h": "log_sigmoid", "method.scale": 0.01, "summary": AS_RELEASED},
         },
         controls=("mle.tempered", *DECODERS),
         group="modern",
@@ -236,7 +265,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.entmax:Entmax",
         "a distribution with exact zeros, and the loss that belongs to it",
         "Peters et al. 2019",
-        variants={"sparsemax": {"method.alpha": 2.0}},
+        variants={"sparsemax": {"method.alpha": 2.0, "summary": "the sparsest of its kind, at alpha 2"}},
         controls=DECODERS,
         group="modern",
         source="released code",
@@ -245,7 +274,10 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.emo:EMO",
         "wrong tokens cost less the nearer their embedding is to the target's",
         "Ren et al. 2024",
-        variants={**RELEASED, "shuffled": {"method.embedding": "shuffled"}},
+        variants={
+            **RELEASED,
+            "shuffled": {"method.embedding": "shuffled", "summary": "each token has another token's embedding"},
+        },
         controls=("mle.continued", "emo.shuffled"),
         group="modern",
         source="released code",
@@ -270,7 +302,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.gold:GOLD",
         "off-policy policy gradient on the true texts",
         "Pang and He 2021",
-        variants={**RELEASED, "p": {"method.reward": "p"}},
+        variants={**RELEASED, "p": {"method.reward": "p", "summary": "rewards are log-probabilities"}},
         controls=("mle.continued",),
         group="modern",
         source="released code",

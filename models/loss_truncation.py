@@ -85,6 +85,7 @@ class LossTruncation(Objective):
         self.register_buffer("n_new", torch.zeros((), dtype=torch.int64))
         self.register_buffer("cut", torch.tensor(torch.inf))
         self.pending: list[Tensor] = []  # losses of this rank in this step, a tensor each micro-batch
+        self.n_too_late = 0  # rows of the last step that came too late for the cut of its own losses
         self.is_dropped: Tensor | None = None  # [B] of the batch whose loss is being summed
 
     @classmethod
@@ -101,13 +102,19 @@ class LossTruncation(Objective):
         return f"maximum likelihood until the losses of {self.min_count:,} rows are known; then rows are left out"
 
     def remarks(self) -> list[str]:
-        """That no row was left out, where the training ended before the first cut."""
-        if not self.dropped or bool(self.cut.isfinite()):
+        """That no row was left out, where the training ended before the first cut, or with it."""
+        if not self.dropped:
             return []
-        return [
-            f"no row was left out, so this is maximum likelihood: its training saw {int(self.n_seen):,} rows, and the "
-            f"first cut needs {self.min_count:,}"
-        ]
+        said = "no row was left out, so this is maximum likelihood: "
+        if not bool(self.cut.isfinite()):
+            return [f"{said}its training saw {int(self.n_seen):,} rows, and the first cut needs {self.min_count:,}"]
+        if not self._may_cut(int(self.n_seen) - self.n_too_late):
+            return [f"{said}the first cut, which needs {self.min_count:,} rows, came behind the last step"]
+        return []
+
+    def _may_cut(self, n_seen: int) -> bool:
+        """Whether the first cut has been made once so many rows were seen."""
+        return n_seen >= self.min_count and (self.variant == "paper" or n_seen > self.size)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
@@ -135,7 +142,11 @@ class LossTruncation(Objective):
         """Keep the losses of all ranks, and move the cut."""
         if not self.pending:
             return
-        for name, value in self._after(gathered(self.pending, reduce, *self.rank_and_world())).items():
+        new = gathered(self.pending, reduce, *self.rank_and_world())
+        self.n_too_late = len(new)
+        if self.variant == "released":
+            self.n_too_late -= sum(map(len, self.pending))
+        for name, value in self._after(new).items():
             getattr(self, name).copy_(value)
         self.pending = []
 

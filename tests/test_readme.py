@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.cells.plan import make_plan
 from bench.cli import main
-from bench.config.arguments import RunArguments
 from bench.store.keep import keep
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
@@ -54,10 +53,23 @@ def test_a_shown_table_is_what_the_command_prints(
     assert printed in shown, f"a page is behind: make boards puts the output of `{command}` in its place"
 
 
+def command_of_make_run() -> list[str]:
+    """Return the words behind `bench` of what `make run` runs, with the Makefile's own defaults."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^run: .*\n\t\$\(BIN\)/bench (.*)$", text, re.MULTILINE)
+    defaults = dict(re.findall(r"^(\w+) \?= ?(.*)$", text, re.MULTILINE))
+    return shlex.split(re.sub(r"\$\((\w+)\)", lambda found: defaults[found[1]], command))
+
+
 @pytest.mark.usefixtures("sample_data")
-def test_make_run_prints_as_many_rows_as_it_says() -> None:
+def test_make_run_prints_as_many_rows_as_it_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (said,) = re.findall(r"prints a table of (\d+)\s+rows", README)
-    assert len(make_plan(RunArguments(("logicnlg",), ("papers",))).cells) == int(said)
+    monkeypatch.chdir(tmp_path)
+    assert main([*command_of_make_run(), "--quiet", "--dry-run", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert sum(len(cell["config"]["decodings"]) for cell in cells) == int(said)
 
 
 def test_what_survives_what_is_what_was_measured() -> None:

@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
 from bench.base.keys import key_of
 from bench.board.frames import table_of_means
+from bench.board.read import leaderboards_of
 from bench.cells.loggers.logged_run import LoggedRun
 from bench.cells.loggers.logs import logs_of
 from bench.config.arguments import RunArguments
+from bench.errors import BenchError
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
+from bench.store.store import Store
 
-__all__ = ["BOARD", "log_board"]
+__all__ = ["BOARD", "log_board", "log_stored"]
 
 BOARD = "board"
 """The group and the label of the run that holds a board; its id is the hash of the numbers."""
 
 
+def warned(text: str) -> None:
+    """Say on stderr what a user should know."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def log_stored(tasks: Collection[str], arguments: RunArguments, off: Collection[str] = ()) -> None:
+    """Log the board of some tasks as it is stored; where there is none, or it cannot be read, say so on stderr.
+
+    Args:
+        tasks: of a run.
+        arguments: of the run, which name its store and its loggers.
+        off: loggers that have failed before; they are left out.
+    """
+    try:
+        leaderboards = leaderboards_of(
+            Store(arguments.results_folder), sorted(tasks), limited=arguments.limit is not None
+        )
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return
+    log_board(leaderboards, arguments, off)
+
+
 def log_board(
-    leaderboards: Leaderboards, arguments: RunArguments, off: Collection[str], warn: Callable[[str], None]
+    leaderboards: Leaderboards,
+    arguments: RunArguments,
+    off: Collection[str] = (),
+    warn: Callable[[str], None] = warned,
 ) -> None:
     """Log a table for each leaderboard: means, halves of intervals over seeds, marks and watermark.
 
@@ -29,7 +59,7 @@ def log_board(
         leaderboards: of a run.
         arguments: of the run, which name its loggers.
         off: loggers that have failed before; they are left out.
-        warn: told when a logger fails.
+        warn: told when a logger fails; by default it stands on stderr.
     """
     asked = tuple(name for name in arguments.loggers if name not in off)
     if not asked:

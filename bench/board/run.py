@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bench.base.entries import split_names
 from bench.board.board import Board
 from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
@@ -47,6 +48,8 @@ def run(
     trials: int | str | None = None,
     trial_steps: float | str | Fraction | None = None,
     trial_rows: int | None = None,
+    logger: str | Iterable[str] = (),
+    log_dir: str | Path = "logs",
 ) -> Board:
     """Train, evaluate and score what is not stored yet; return the board of the tasks, all stored cells of them.
 
@@ -71,6 +74,9 @@ def run(
             "3,mle=18"; the best by validation loss is kept.
         trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3"; the whole for None.
         trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.
+        logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `tensorboard`, `csv`,
+            `module:Name`, `file.py:Name`, or several. It changes no number (docs/loggers.md).
+        log_dir: folder of loggers that write files.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
@@ -91,6 +97,8 @@ def run(
         jobs=jobs,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
+        loggers=_loggers(logger),
+        log_dir=str(log_dir),
     )
     if arguments.jobs > 1:
         _refuse_script((*arguments.tasks, *arguments.methods))
@@ -98,6 +106,10 @@ def run(
     if quiet is None:
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search)
+    if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
+        from bench.board.logged import log_stored
+
+        log_stored({cell.config.task for cell in plan.cells}, arguments, outcome.loggers_off)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
     return board_of(plan, outcome, arguments)
@@ -208,6 +220,13 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
     if isinstance(parts, Iterable) and not isinstance(parts, (str, type)):
         return tuple(name_of(part, what) for part in parts)
     return (name_of(parts, what),)
+
+
+def _loggers(asked: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of loggers: one text with commas between them, or several texts."""
+    if isinstance(asked, str):
+        return tuple(split_names([asked]))
+    return tuple(asked)
 
 
 def _refuse_script(names: Iterable[str]) -> None:

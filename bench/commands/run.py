@@ -228,7 +228,7 @@ def log(of_run: Leaderboards, outcome: Outcome, arguments: RunArguments) -> None
     """Log the board of a run on its loggers."""
     from bench.board.logged import log_board
 
-    log_board(of_run, arguments, outcome.loggers_off, lambda text: print(f"warning: {text}", file=sys.stderr))
+    log_board(of_run, arguments, outcome.loggers_off)
 
 
 def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:

@@ -70,7 +70,7 @@ def script_of(plan: Plan, arguments: RunArguments, options: SlurmOptions) -> str
 def script_for(file: PlanFile, arguments: RunArguments, options: SlurmOptions) -> str:
     """Return the script of the workers of a plan, one for each cell at the most."""
     options = replace(options, max_workers=max(1, min(options.max_workers, len(file.jobs))))
-    command = [sys.executable, "-m", "bench", "work", str(file.queue / COPY)]
+    command = [sys.executable, "-m", "bench", "work", str(file.queue / COPY), "--no-board"]
     return script_text(options, Submission(file).name, Path(file.folder), file.queue, command, arguments.devices)
 
 

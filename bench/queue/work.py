@@ -32,13 +32,22 @@ SLICE_S = 0.1
 """The longest sleep, so that a signal is answered soon: its handler only sets a flag."""
 
 
-def work(file: Path) -> int:
+LOGGED = "logged"
+"""The file in a queue's folder that says that a worker logs the board of the plan."""
+
+
+def work(file: Path, log_board: Callable[[PlanFile], None] | None = None) -> int:
     """Claim and run cells of a plan until none is left; return the exit code.
 
     As one of several processes that srun or torchrun has started, this one is the worker or helps it.
 
     0 when all cells of the plan are done, 1 when some failed or this worker cannot run them, 75 after SIGTERM, SIGUSR1
     or SIGUSR2, 130 after SIGINT: then the cell it had was told to end and is returned for others.
+
+    Args:
+        file: the plan file.
+        log_board: called by one of the workers of a plan with loggers, once all of its cells are settled; None where
+            whoever started the workers logs the board.
 
     Raises:
         UsageError: the file is no plan, the folder it was made in is not here, or its cells are to be shared and there
@@ -54,21 +63,34 @@ def work(file: Path) -> int:
     make_current_folder_importable()
     open_queue(plan)
     member = membership()
-    if member is None:
-        return work_with(ProcessRunner(plan), plan)
-    if member.rank:
+    if member is not None and member.rank:
         return help_worker(plan, member)
-    runner = GroupRunner(plan, member)
-    with leading(runner) as end:
-        end.code = work_with(runner, plan)
-    return end.code
-
-
-def work_with(runner: ProcessRunner, plan: PlanFile) -> int:
-    """Be one worker of a plan; return the exit code."""
-    worker = worker_of(plan, runner)
-    drive([worker])
+    if member is None:
+        worker = worker_of(plan, ProcessRunner(plan))
+        drive([worker])
+    else:
+        runner = GroupRunner(plan, member)
+        worker = worker_of(plan, runner)
+        with leading(runner) as end:
+            drive([worker])
+            end.code = exit_code(worker, plan)
+    if log_board is not None and has_board(worker, plan, arguments) and is_first_to_log(plan):
+        log_board(plan)
     return exit_code(worker, plan)
+
+
+def has_board(worker: Worker, plan: PlanFile, arguments: RunArguments) -> bool:
+    """Return whether a plan has cells and loggers, and nothing is left to do."""
+    return bool(plan.jobs and arguments.loggers) and worker.order.is_settled()
+
+
+def is_first_to_log(plan: PlanFile) -> bool:
+    """Return whether no other worker has begun to log the board of a plan, and note that this one does."""
+    try:
+        (plan.queue / LOGGED).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def worker_of(plan: PlanFile, runner: ProcessRunner) -> Worker:

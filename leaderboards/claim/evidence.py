@@ -41,6 +41,7 @@ class Evidence:
         tradeoff: of `at_equal`, the sweep of `better` less that of `than`.
         item_variance: of the mean effect, what the test items add for all seeds alike; 0 where it is not known.
         items: rows behind it.
+        gaps: of the estimand `share`, by seed how far the row that it is compared with is from human text.
         row: the row it is about; None where there is none.
         table: the leaderboard they are from; None where there is none.
         why: what is missing, or what else a reader must know.
@@ -53,6 +54,7 @@ class Evidence:
     tradeoff: Tradeoff | None = None
     item_variance: float = 0.0
     items: int = 0
+    gaps: BySeed = field(default_factory=dict)
     row: TableRow | None = None
     table: Table | None = None
     why: str = ""
@@ -149,7 +151,17 @@ def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:
         trials = " and ".join(f"{row.tried} of {row.method}" for row in rows)
         remarks.append(f"not tuned alike: trials {trials}")
     controls = _controls(compared, table, where, column, measure)
-    return Evidence(by_seed, others, controls, test, None, item_variance, items, rows[0], why="; ".join(remarks))
+    return Evidence(
+        by_seed,
+        others,
+        controls,
+        test,
+        item_variance=item_variance,
+        items=items,
+        gaps=measure.gaps(list(by_seed)),
+        row=rows[0],
+        why="; ".join(remarks),
+    )
 
 
 @dataclass(frozen=True)
@@ -183,6 +195,18 @@ class Measure:
             if effect is not None:
                 found[seed] = effect
         return found
+
+    def gaps(self, seeds: Sequence[int]) -> dict[int, float]:
+        """Return what a share is of, by seed: human text less what the value is compared with; else nothing."""
+        if self.estimand != "share" or self.human is None:
+            return {}
+        gaps = {}
+        for seed in seeds:
+            theirs = self.bound
+            if self.baseline is not None:
+                theirs = self.baseline[seed]
+            gaps[seed] = self.human - theirs
+        return gaps
 
 
 def _measure(compared: Compared, table: Table, column: str, rows: Sequence[TableRow]) -> Measure | str:

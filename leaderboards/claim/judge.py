@@ -99,7 +99,9 @@ def _with_effect(verdict: Verdict) -> Verdict:
         return verdict
     interval, shares = effect.interval(level_of_a_look()), _shares(evidence)
     explained = [label for label, share in shares.items() if share.low is not None and share.low > EXPLAINED]
-    return replace(verdict, effect=effect, interval=interval, shares=shares, explained_by=tuple(explained))
+    return replace(
+        verdict, effect=effect, interval=interval, gap=_gap(evidence), shares=shares, explained_by=tuple(explained)
+    )
 
 
 def _of_every_seed(by_seed: BySeed) -> Decision | None:
@@ -117,6 +119,14 @@ def _effect(evidence: Evidence) -> Effect | None:
         return None
     own = contrast_of(list(evidence.by_seed.values()), evidence.item_variance, evidence.items)
     return moderate([own, *_column(evidence)])[0]
+
+
+def _gap(evidence: Evidence) -> Interval | None:
+    """Return the gap that an effect is a share of, over the seeds of the effect; None where it is of none."""
+    gaps = [evidence.gaps[seed] for seed in evidence.by_seed if seed in evidence.gaps]
+    if len(gaps) < 2:
+        return None
+    return moderate([contrast_of(gaps)])[0].interval(level_of_a_look())
 
 
 def _column(evidence: Evidence) -> list[Contrast]:

@@ -12,16 +12,34 @@ from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.sequential import level_of_a_look
 from bench.leaderboards.statistics.tradeoff import render
 
-__all__ = ["check_line", "evidence_lines", "paper_line", "shown", "sweep_lines", "threshold", "verdict_line"]
+__all__ = [
+    "check_line",
+    "evidence_lines",
+    "paper_line",
+    "share_text",
+    "shown",
+    "sweep_lines",
+    "threshold",
+    "verdict_line",
+]
+
+OPEN_GAP = "not defined: the gap itself is open"
+"""What is said of a share whose denominator may be 0."""
+NO_SPREAD = "not defined: seeds do not vary"
+"""What is said of a share that no interval can be given for."""
 
 
 def shown(claim: Compared, effect: float) -> str:
     """Return an effect for people, in the words of its estimand.
 
+    >>> from dataclasses import replace
     >>> from bench.leaderboards.claim.sides import Side
     >>> less = Claim("t", "s", "kld", "lower", Side("a"), Side("b"), quote="q", estimand="ratio", published=0.5)
     >>> shown(less, 0.6931)
     '0.5 times'
+    >>> part = replace(less, estimand="share")
+    >>> shown(part, 0.756), shown(part, 1.07), shown(part, -0.4)
+    ('76% of the gap', 'all of the gap', 'none of the gap')
     """
     estimand = ""
     if isinstance(claim, Claim):
@@ -29,8 +47,21 @@ def shown(claim: Compared, effect: float) -> str:
     if estimand == "ratio":
         return f"{math.exp(claim.sign * effect):.3g} times"
     if estimand == "share":
-        return f"{effect:.0%} of the gap"
+        return f"{share_text(effect)} of the gap"
     return f"{effect:+.2f}"
+
+
+def share_text(share: float) -> str:
+    """Return a share for people; outside 0 to 1 it is no share of anything, and has no number.
+
+    >>> share_text(0.756), share_text(1.39), share_text(-0.2)
+    ('76%', 'all', 'none')
+    """
+    if share > 1:
+        return "all"
+    if share < 0:
+        return "none"
+    return f"{share:.0%}"
 
 
 def paper_line(claim: Claim) -> str:
@@ -82,7 +113,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if evidence.by_seed:
         lines.append(_effect_line(verdict))
     for label, share in (verdict.shares or {}).items():
-        lines.append(f"control {label} has {share.value:.0%} of it{_ends(share)}")
+        lines.append(_control_line(label, share, verdict.interval))
     lines += _corrected_lines(verdict)
     if verdict.stopped:
         lines.append(f"stopped: {verdict.stopped}")
@@ -99,6 +130,8 @@ def _effect_line(verdict: Verdict) -> str:
     """Return the effect over seeds, its interval and its tests in one line."""
     claim, evidence = verdict.claim, verdict.evidence
     assert evidence.effect is not None
+    if verdict.gap_is_open:
+        return f"{_subject(claim)}: a share of the gap is {OPEN_GAP} (n={len(evidence.by_seed)}), {evidence.n:,} rows"
     details = [f"n={len(evidence.by_seed)}: {_seeds(claim, evidence)}"]
     if verdict.effect is not None:
         details.append(f"{verdict.effect.degrees:.1f} degrees")
@@ -118,11 +151,21 @@ def _effect_line(verdict: Verdict) -> str:
     return f"{mean}{interval} ({'; '.join(details)}){after}, {evidence.n:,} rows"
 
 
-def _ends(share: Interval) -> str:
-    """Return the interval of a share; where the effect may be 0 there is none."""
+def _control_line(label: str, share: Interval, effect: Interval | None) -> str:
+    """Return how much of an effect a control has, with the interval of that.
+
+    Args:
+        label: of the control.
+        share: its part of the effect.
+        effect: the interval of the whole effect.
+    """
     if share.low is None or share.high is None:
-        return ", no interval"
-    return f", {share.low:.0%} to {share.high:.0%}"
+        why = OPEN_GAP
+        if effect is not None and effect.low is None and effect.value:
+            why = NO_SPREAD
+        return f"control {label}: its share is {why}"
+    ends = dict.fromkeys(map(share_text, (share.low, share.high)))
+    return f"control {label} has {share_text(share.value)} of it, {' to '.join(ends)}"
 
 
 def _seeds(compared: Compared, evidence: Evidence) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.claim.counts import summary
-from bench.leaderboards.claim.lines import evidence_lines, paper_line
+from bench.leaderboards.claim.lines import evidence_lines, paper_line, share_text
 from bench.leaderboards.claim.verdicts import Paper, Verdict
 
 __all__ = ["page_content"]
@@ -67,4 +67,4 @@ def _control(verdict: Verdict) -> str:
     if not shares:  # of an effect that may be 0 a share has no bound
         return ""
     label, share = max(shares.items(), key=lambda item: item[1].value)
-    return f"{label} has {share.value:.0%}"
+    return f"{label} has {share_text(share.value)}"

@@ -14,7 +14,7 @@ from bench.leaderboards.claim.gates import Competence
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import Effect
 
-__all__ = ["KINDS", "Kind", "Paper", "Verdict", "kind_of"]
+__all__ = ["KINDS", "Kind", "Paper", "Verdict", "holds_zero", "kind_of"]
 
 Kind = Literal["established", "explained", "artefact", "refuted", "inconclusive", "not testable here", "not run"]
 KINDS: Mapping[Kind, str] = {
@@ -42,6 +42,7 @@ class Verdict:
         effect: moderated over its column; None with fewer than two seeds.
         interval: of the effect, at the level of one look.
         p: of no effect, adjusted over the looks and the paper's claims; None where the claim is not tested.
+        gap: of the estimand `share`, what the shares are of, with its interval; None without two seeds.
         shares: by the label of each control, its share of the effect with an interval; None without an effect.
         explained_by: labels of the controls that explain it.
         corrected: evidence of the comparison without a known fault; None where the claim names no fault.
@@ -60,6 +61,7 @@ class Verdict:
     effect: Effect | None = None
     interval: Interval | None = None
     p: float | None = None
+    gap: Interval | None = None
     shares: Mapping[str, Interval] | None = None
     explained_by: tuple[str, ...] = ()
     corrected: Evidence | None = None
@@ -73,6 +75,11 @@ class Verdict:
     def waits(self) -> bool:
         """Whether a trivial control has to be run before its models may speak."""
         return self.competence is not None and self.competence.passed is None
+
+    @property
+    def gap_is_open(self) -> bool:
+        """Whether the gap that its effect is a share of may be 0: then the share is not defined."""
+        return self.gap is not None and holds_zero(self.gap)
 
     @property
     def is_open(self) -> bool:
@@ -95,6 +102,17 @@ class Paper:
     verdicts: Sequence[Verdict]
     checks: Sequence[Check] = ()
     costs: Sequence[str] = ()
+
+
+def holds_zero(interval: Interval) -> bool:
+    """Return whether an interval has 0 in it; one without ends, since nothing varies, where its value is 0.
+
+    >>> holds_zero(Interval(1.0, -1.0, 3.0)), holds_zero(Interval(1.0, 0.5, 1.5)), holds_zero(Interval(1.0, None, None))
+    (True, False, False)
+    """
+    if interval.low is None or interval.high is None:
+        return interval.value == 0
+    return interval.low <= 0 <= interval.high
 
 
 def kind_of(verdict: Verdict) -> Kind:

@@ -23,6 +23,4 @@ def legend(grid: Grid, statistics: TableStatistics) -> list[str]:
         texts.append("letters: rows with one letter are tied")
     if any(grid.deltas):
         texts.append("Δ ours minus published")
-    if statistics.unmarked:
-        texts.append(f"cannot rank here: {', '.join(statistics.unmarked)}")
-    return texts
+    return texts + [f"{why}: {', '.join(columns)}" for why, columns in statistics.unmarked.items()]

@@ -45,6 +45,7 @@ def _task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]
         "backbone": column.backbone,
         "decoding": column.decoding,
         "can_rank": column.can_rank,
+        "why_unranked": column.why_unranked,
         "rows": table.n,
         "seeds": column.cells[BASELINE].n,
         "watermark": table.watermark,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.tuning import tuning_remarks
+from bench.leaderboards.statistics.seed_spread import MEANINGS
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
@@ -28,13 +29,7 @@ def under_table(table: Table, statistics: TableStatistics) -> list[str]:
 
 def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     """Return notes on marks, published rows, missing values, trade-offs, people, hub copies, tuning and controls."""
-    lines = []
-    if statistics.unmarked:
-        lines.append(
-            "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: sd of their "
-            "means below that of a seed, F test p > 0.05, or too few such rows): "
-            f"{', '.join(statistics.unmarked)}"
-        )
+    lines = [f"{why}, since {MEANINGS[why]}: {', '.join(columns)}" for why, columns in statistics.unmarked.items()]
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]

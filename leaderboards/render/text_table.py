@@ -19,6 +19,8 @@ __all__ = ["TextRow", "TextTable", "broken", "console_of", "short", "width_of"]
 
 NARROWEST = 60
 """Characters that a table is laid out for at least."""
+NARROWEST_LABEL = 10
+"""Characters that a column of labels has at least."""
 WIDE = 200
 """Characters of a line where there is no terminal and COLUMNS is not set."""
 LONG = 9
@@ -146,7 +148,8 @@ class TextTable:
         """Return the characters of each column where the table is wider than the line.
 
         A column of labels has a third of the line, or more where a piece that is not broken, such as a method's name,
-        is longer; but never more than half.
+        is longer; but never more than half, nor more than is left beside the labels and the widest value that stand in
+        one part with it.
 
         Args:
             width: of the line.
@@ -156,6 +159,11 @@ class TextTable:
             pieces = [piece for row in self.rows for piece in broken(row.cells[place].plain, 0).split("\n")]
             longest = max(map(cell_len, [self.headings[place], *pieces]))
             widths[place] = min(widths[place], max(longest, width // 3), width // 2)
+        left = width - EDGES - BETWEEN * self.repeated
+        repeated = self.columns[: self.repeated]
+        fit(widths, repeated, left - max(widths[self.labels :], default=0))
+        for place in range(self.repeated, self.labels):
+            fit(widths, [place], left - sum(widths[: self.repeated]))
         return widths
 
     def parts(self, width: int, widths: Sequence[int]) -> list[list[int]]:
@@ -189,6 +197,20 @@ class TextTable:
                 cells.append(cell)
             table.add_row(*cells, end_section=row.ends_section)
         return table
+
+
+def fit(widths: list[int], places: Sequence[int], room: int) -> None:
+    """Make columns so narrow that they have room together, the widest first; none narrower than `NARROWEST_LABEL`.
+
+    >>> widths = [27, 12, 30]
+    >>> fit(widths, [0, 1, 2], 60)
+    >>> widths
+    [24, 12, 24]
+    """
+    for done, place in enumerate(sorted(places, key=lambda place: widths[place])):
+        share = room // (len(places) - done)
+        widths[place] = min(widths[place], max(share, NARROWEST_LABEL))
+        room -= widths[place]
 
 
 def total(columns: Sequence[int], widths: Sequence[int]) -> int:

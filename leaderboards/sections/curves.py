@@ -23,18 +23,46 @@ Line = Sequence[tuple[float, float]]
 
 def curves_section(tables: Sequence[Mapping[str, Any]]) -> str:
     """Return a folded section with a drawing for each of the first tables that have curves; nothing where none has."""
-    with_curves = [table for table in tables if _lines(table)][:TABLES]
-    if not with_curves:
+    every = [table for table in tables if _lines(table)]
+    if not every:
         return ""
     numbers: dict[str, int] = {}
-    figures = [_figure(table, numbers) for table in with_curves]
+    figures = [_figure(table, numbers) for table in every[:TABLES]]
     said = (
         "<p class=soft>Loss by step, mean over seeds: on the validation split where it was measured, else of training. "
         "A line is a row; rows of one method have its colour. Losses of different objectives are not on one scale.</p>"
     )
     legend = "".join(swatch(number, name) for name, number in numbers.items())
-    body = f"{said}<div class=legend>{legend}</div><div class=small-multiples>{''.join(figures)}</div>"
+    body = (
+        f"{said}<div class=legend>{legend}</div><div class=small-multiples>{''.join(figures)}</div>{_not_drawn(every)}"
+    )
     return section("curves", "Training and validation curves", [folded(f"{len(figures)} drawings", body)])
+
+
+def _not_drawn(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Say which tables have no drawing, and which rows no line in theirs.
+
+    Args:
+        tables: those that have curves, in the order of the page.
+    """
+    said = []
+    if tables[TABLES:]:
+        names = ", ".join(link(table_anchor(table["id"]), escaped(table["name"])) for table in tables[TABLES:])
+        said.append(f"Drawn are the first {TABLES} tables with curves; not drawn: {names}.")
+    for table in tables[:TABLES]:
+        if rows := _rows_without_line(table):
+            why = f"no {_kind(table)} loss at two steps was stored"
+            said.append(f"{escaped(table['name'])}: without a line, since {why}: {escaped(', '.join(rows))}.")
+    return "".join(f"<p class=soft>{line}</p>" for line in said)
+
+
+def _rows_without_line(table: Mapping[str, Any]) -> list[str]:
+    """Return the labels of rows that have a curve of a training, and none of the loss that is drawn."""
+    labels = {row["id"]: row["label"] for row in table["methods"]}
+    drawn = _lines(table)
+    return [
+        labels.get(name, name) for name in dict.fromkeys(curve["id"] for curve in table["curves"]) if name not in drawn
+    ]
 
 
 def _figure(table: Mapping[str, Any], numbers: dict[str, int]) -> str:

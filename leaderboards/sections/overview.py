@@ -9,6 +9,7 @@ from bench.leaderboards.quality_diversity.decoders import setting_of
 from bench.leaderboards.render.grid import number, signed
 from bench.leaderboards.sections.markup import escaped, link, section, table_anchor, wide_table
 from bench.leaderboards.sections.whisker import whisker
+from bench.leaderboards.statistics.seed_spread import MEANINGS
 from bench.leaderboards.table import metric_name, task_title
 
 __all__ = ["overview_section"]
@@ -57,8 +58,8 @@ def _head(task: Mapping[str, Any]) -> str:
     open_ = ""
     if task["watermark"]:
         open_ = f"<span class='sub warn'>{escaped(task['watermark'])}</span>"
-    if not task["can_rank"]:
-        open_ += "<span class='sub warn'>cannot rank here</span>"
+    if task["why_unranked"]:
+        open_ += f"<span class='sub warn'>{escaped(task['why_unranked'])}</span>"
     return f"<th scope=col class=num>{name}<span class=sub>{metric}</span><span class=sub>{about}</span>{open_}"
 
 
@@ -154,12 +155,14 @@ def _key(base: str) -> str:
         ("better3", "better"),
     )
     boxes = "".join(f"<span class='box {shade}'></span>{said} " for shade, said in shades)
+    unranked = " · ".join(f"{why}: {escaped(meaning)}, so no colour" for why, meaning in MEANINGS.items())
     levels = ", ".join(f"{level:g}" for level in LEVELS)
     return (
         f"<p class=legend-line>{boxes}· "
         f"colour: the difference over the standard deviation of one seed, stronger from {levels} on · "
         f"† differs from {base} in its table · blank: not run, which is not zero · "
-        "cannot rank here: seeds do not tell the rows apart, so no colour</p>"
+        f"{unranked} · of several settings of a method: the one "
+        f"picked on validation, else the one trained as {base}, never the one with the best score</p>"
         "<details class=opens><summary>How the three columns on the right are made</summary><p>"
         f"<b>Better than {base}</b>: how likely a run of the method beats a run of {base} on a task drawn at random; "
         "mean over tasks of the share of pairs of runs that it wins, ties as halves; an interval without width "

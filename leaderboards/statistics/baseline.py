@@ -1,34 +1,154 @@
-"""Baseline: the row that a row of a table is compared with."""
+"""Baseline: the row that a row of a table is compared with; and which rows are compared over tasks.
+
+Over tasks one row stands for the baseline and one for each method. No test score picks a method's setting: that would
+compare the best of several looks at the test split with a baseline. What may pick it is what was known before: a search
+on the validation split, how the baseline was trained, and how many seeds were run.
+"""
 
 from __future__ import annotations
 
-from bench.leaderboards.row import TableRow
-from bench.leaderboards.table import Table
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-__all__ = ["BASELINE", "baseline_of"]
+from bench.base.keys import key_of
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.intervals import SMALLEST
+from bench.leaderboards.table import Table, metric_name
+
+__all__ = ["BASELINE", "NO_CHOICE", "Choice", "baseline_of", "baseline_row", "choices", "rows_beside"]
 
 BASELINE = "mle"
 """The method that all others are compared with."""
+NO_CHOICE = "several settings, none picked on validation"
+"""Why a method has no number where nothing but test scores would tell its settings apart."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The row that stands for a method.
+
+    Args:
+        row: it; None where nothing but test scores would tell the method's settings apart.
+        settings: how many settings there were to choose from.
+        why: what the row is among them, for people; empty where there was only one.
+    """
+
+    row: TableRow | None
+    settings: int
+    why: str = ""
 
 
 def baseline_of(table: Table, row: TableRow) -> int | None:
     """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
 
-    Of several, the one that was trained alike, else the one that was picked from as many combinations of settings;
-    without one, none: which is meant would be a choice.
+    Of several: for a row that a search has picked the one that was picked from as many combinations, else the one that
+    was trained alike. Without one, none: which is meant would be a choice.
     """
     places = []
     for place, candidate in enumerate(table.rows):
         alike = (candidate.backbone, candidate.decoding) == (row.backbone, row.decoding)
         if candidate is not row and candidate.method == BASELINE and alike:
             places.append(place)
-    trained_alike = [i for i in places if table.rows[i].config.get("trainer") == row.config.get("trainer")]
-    if len(trained_alike) == 1:
-        return trained_alike[0]
     if row.tried and row.method != BASELINE:
         tuned_alike = [i for i in places if table.rows[i].tried == row.tried]
         if len(tuned_alike) == 1:
             return tuned_alike[0]
+    trained_alike = [i for i in places if table.rows[i].config.get("trainer") == row.config.get("trainer")]
+    if len(trained_alike) == 1:
+        return trained_alike[0]
     if len(places) == 1 and row.method != BASELINE:
         return places[0]
     return None
+
+
+def baseline_row(table: Table) -> tuple[TableRow, str] | None:
+    """Return the row of the baseline that methods are compared with, and the primary column's name.
+
+    Of several: one with three seeds or more; of these the one picked from most combinations on validation; then the one
+    with most seeds. What is left differs in its decoding, or in settings that nothing tells apart, and the best of it
+    counts: a baseline that test scores have picked is too strong, if anything.
+
+    Returns:
+        None where the table has no primary column, or no baseline with a number in it.
+    """
+    found = []
+    for row in table.rows:  # best first
+        for column, value in row.values.items():
+            if row.method == BASELINE and metric_name(column) == table.primary and value.mean is not None:
+                found.append((row, column))
+    if not found:
+        return None
+
+    def preferred(pair: tuple[TableRow, str]) -> tuple[bool, int, int]:
+        row, column = pair
+        return row.values[column].n < SMALLEST, -row.tried, -row.values[column].n
+
+    return min(found, key=preferred)  # the first of equals
+
+
+def rows_beside(table: Table, base: TableRow) -> Iterator[TableRow]:
+    """Yield other methods' rows that are compared with one of the baseline: like it in decoding, backbone, training."""
+    place = table.rows.index(base)
+    for row in table.rows:
+        alike = (row.decoding, row.backbone) == (base.decoding, base.backbone)
+        if row.method != BASELINE and alike and baseline_of(table, row) == place:
+            yield row
+
+
+def choices(rows: Iterable[TableRow], base: TableRow, column: str) -> dict[str, Choice]:
+    """Return for each method the row that stands for it, in the order of the rows.
+
+    Of several settings: one with three seeds or more; of these one picked on validation, from as many combinations as
+    the baseline if there is one; then one that was trained as the baseline was; then the one with most seeds. Where
+    that leaves several, there is none.
+
+    Args:
+        rows: beside the baseline, those without the column left out.
+        base: the row of the baseline.
+        column: they are compared in.
+    """
+    by_method: dict[str, list[TableRow]] = {}
+    for row in rows:
+        if column in row.values:
+            by_method.setdefault(row.method, []).append(row)
+    return {method: _choice(of_method, base, column) for method, of_method in by_method.items()}
+
+
+def _choice(rows: Sequence[TableRow], base: TableRow, column: str) -> Choice:
+    settings = len(set(map(_setting, rows)))
+    most_tried = max(row.tried for row in rows)
+    most_seeds = max(row.values[column].n for row in rows)
+    trainer = base.config.get("trainer")
+    rules: Sequence[tuple[str, Callable[[TableRow], bool]]] = (
+        (f"with {SMALLEST} seeds", lambda row: row.values[column].n >= SMALLEST),
+        ("picked on validation", lambda row: row.tried > 0),
+        (f"tuned as {BASELINE} was", lambda row: row.tried == base.tried),
+        ("picked from most combinations", lambda row: row.tried == most_tried),
+        (f"trained as {BASELINE} was", lambda row: row.config.get("trainer") == trainer),
+        ("with most seeds", lambda row: row.values[column].n == most_seeds),
+    )
+    left, why = list(rows), ""
+    for name, holds in rules:
+        if len(set(map(_setting, left))) == 1:
+            break
+        kept = [row for row in left if holds(row)]
+        if kept and len(kept) < len(left):
+            left, why = kept, name
+    if len(set(map(_setting, left))) > 1:
+        return Choice(None, settings, NO_CHOICE)
+    return Choice(min(left, key=_batch_size), settings, why)
+
+
+def _setting(row: TableRow) -> str:
+    """Return a name of what a row's model was made with; the size of an evaluation's batches only rounds.
+
+    Where nothing is trained, how training was set is nothing either.
+    """
+    left_out = {"evaluation"}
+    if not row.backbone:
+        left_out.add("trainer")
+    return key_of({name: value for name, value in row.config.items() if name not in left_out})
+
+
+def _batch_size(row: TableRow) -> int:
+    return int(row.config.get("evaluation", {}).get("batch_size", 0))

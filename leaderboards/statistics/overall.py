@@ -1,30 +1,29 @@
 """Overall: methods against the baseline over several tasks (Agarwal et al. 2021), and who is closest to people on one.
 
 A task counts with its primary column, and with the decoding in which the baseline does best there: the same for all.
+Of several settings of a method one counts that test scores have not picked (`baseline.choices`).
 Scores are taken relative to the baseline's mean on the task, 1 being as good, so that tasks have one scale. A task with
 too few seeds, or where the number divided by is near 0, is left out and named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import Value
 from bench.leaderboards.statistics import views
-from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
+from bench.leaderboards.statistics.baseline import BASELINE, baseline_row, choices, rows_beside
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement, seed_mean
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = [
     "Overall",
     "Scores",
-    "baseline_row",
     "closest",
     "overall",
     "overall_lines",
     "relative_scores",
-    "rows_beside",
 ]
 
 FEWEST = 2
@@ -99,22 +98,15 @@ def _by_method(tables: Sequence[Table]) -> dict[str, dict[str, Scores | str]]:
         if primary is None:
             continue
         base, column = primary
-        for row in rows_beside(table, base):
-            scores = relative_scores(row.values.get(column), base.values[column])
+        for method, choice in choices(rows_beside(table, base), base, column).items():
+            scores: Scores | str | None = f"{method} has {choice.why}"
+            if choice.row is not None:
+                scores = relative_scores(choice.row.values[column], base.values[column])
             if isinstance(scores, str):
                 scores = f"{table.task} ({metric_name(column)}: {scores})"
             if scores is not None:
-                by_method.setdefault(row.method, {}).setdefault(table.task, scores)
+                by_method.setdefault(method, {}).setdefault(table.task, scores)
     return by_method
-
-
-def rows_beside(table: Table, base: TableRow) -> Iterator[TableRow]:
-    """Yield the rows that are compared with a row of the baseline: like it in decoding, backbone and training."""
-    place = table.rows.index(base)
-    for row in table.rows:
-        alike = (row.decoding, row.backbone) == (base.decoding, base.backbone)
-        if row is not base and alike and baseline_of(table, row) == place:
-            yield row
 
 
 def closest(table: Table) -> list[str]:
@@ -139,17 +131,6 @@ def closest(table: Table) -> list[str]:
         nearest = ", ".join(f"{rank.method} {rank.mean:.1f}" for rank in ranks[:NAMED])
         lines.append(f"closest to human{on}, mean rank over {', '.join(human)}: {nearest}")
     return lines
-
-
-def baseline_row(table: Table) -> tuple[TableRow, str] | None:
-    """Return the best row of the baseline and the primary column's name."""
-    if not table.primary:
-        return None
-    for row in table.rows:  # best first
-        for column, value in row.values.items():
-            if row.method == BASELINE and metric_name(column) == table.primary and value.mean is not None:
-                return row, column
-    return None
 
 
 def relative_scores(ours: Value | None, theirs: Value) -> Scores | str | None:

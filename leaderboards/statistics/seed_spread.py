@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
-__all__ = ["FEWEST", "LEAST", "markable", "p_of_rows", "seed_deviation", "spread_ratio", "unmarked"]
+__all__ = [
+    "CANNOT_RANK",
+    "FEWEST",
+    "LEAST",
+    "MEANINGS",
+    "ONE_SEED",
+    "markable",
+    "p_of_rows",
+    "seed_deviation",
+    "spread_ratio",
+    "unmarked",
+    "why_unmarked",
+]
 
 FEWEST = 3
 """Seeds that a row needs for its own spread."""
 LEAST = 1.0
 """A column ranks where the means of its methods lie this many seed deviations apart, or more."""
+ONE_SEED, CANNOT_RANK = "one seed", "cannot rank here"
+"""Why a column has no marks: nobody has run a second seed, or seeds do not tell its rows apart."""
+MEANINGS: Mapping[str, str] = {
+    ONE_SEED: "nobody has a second one, and nothing says how far it would lie from the first",
+    CANNOT_RANK: (
+        "seeds do not tell the rows apart (over rows with three seeds or more: sd of their means below that of a seed, "
+        "F test p > 0.05, or too few such rows)"
+    ),
+}
+"""The same in a sentence."""
 
 
 def markable(table: Table, column: str) -> set[int]:
@@ -50,24 +72,35 @@ def _may_be_marked(row: TableRow, column: str) -> bool:
     return column in row.values and (not row.backbone or row.values[column].n >= FEWEST)
 
 
-def unmarked(table: Table) -> list[str]:
-    """Return the shown columns that have a better direction and several values, and cannot rank; with their backbone.
+def unmarked(table: Table) -> dict[str, list[str]]:
+    """Return by reason the shown columns that have a better direction and several values, and no marks.
 
-    The backbone is named where there are several.
+    Their backbone is named where there are several. A reason is a key of `MEANINGS`.
     """
-    names = []
+    names: dict[str, list[str]] = {}
     for column in table.columns:
         for backbone, block in table.blocks.items():
             rows = [table.rows[place] for place in block]
             values = [row.values[column] for row in rows if column in row.values]
             ranked = [value for value in values if value.mean is not None and value.higher_is_better is not None]
-            if len(ranked) < 2 or _ranks(rows, column):
+            why = why_unmarked(rows, column)
+            if len(ranked) < 2 or not why:
                 continue
             on = ""
             if len(table.blocks) > 1:
                 on = f" on {backbone}"
-            names.append(f"{column}{on}")
+            names.setdefault(why, []).append(f"{column}{on}")
     return names
+
+
+def why_unmarked(rows: Sequence[TableRow], column: str) -> str:
+    """Return why a column does not rank the rows of one backbone, a key of `MEANINGS`; nothing where it does."""
+    if _ranks(rows, column):
+        return ""
+    trained = _trained(rows, column)
+    if trained and all(row.values[column].n == 1 for row in trained):
+        return ONE_SEED
+    return CANNOT_RANK
 
 
 def spread_ratio(groups: Sequence[Sequence[float]]) -> float:

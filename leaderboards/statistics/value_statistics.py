@@ -74,7 +74,7 @@ class TableStatistics:
     Args:
         values: of each row, by column; columns without a mean are missing.
         markable: by column, the places of the rows that may be marked (`seed_spread.markable`).
-        unmarked: shown columns that would rank rows and may not.
+        unmarked: by reason, shown columns that would rank rows and may not (`seed_spread.unmarked`).
         wins: None where no column may vote.
         at_equal: lines on methods at equal diversity.
         closest: lines on who is closest to people.
@@ -82,7 +82,7 @@ class TableStatistics:
 
     values: Sequence[Mapping[str, ValueStatistics]]
     markable: Mapping[str, set[int]] = field(default_factory=dict)
-    unmarked: Sequence[str] = ()
+    unmarked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     wins: Wins | None = None
     at_equal: Sequence[str] = ()
     closest: Sequence[str] = ()

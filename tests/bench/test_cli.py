@@ -79,7 +79,9 @@ def test_list_names_everything_there_is(bench):
     assert {*METHODS, *TASKS, "histalign.released", "small-causal", "table_bleu"} <= lines
     content = json.loads(bench("list", "--json").out)
     assert list(content) == ["methods", "tasks", "backbones", "metrics", "decodings"]
-    assert content["methods"]["trime"]["variants"] == {"released": {"method.variant": "released"}}
+    assert content["methods"]["trime"]["variants"] == {
+        "released": {"method.variant": "released", "summary": "as the authors' released code has it"}
+    }
     assert list(json.loads(bench("list", "tasks", "--json").out)["tasks"]) == list(TASKS)
 
 

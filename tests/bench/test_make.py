@@ -53,13 +53,14 @@ def test_make_takes_the_newest_python_that_works(tmp_path, scripts, chosen):
 
 
 @pytest.mark.skipif(MAKE is None, reason="needs make")
-def test_make_says_plainly_that_no_python_works_and_takes_the_one_it_is_given(tmp_path):
-    ended = make(tmp_path, {"python3": NEVER}, ".venv/ready")
+@pytest.mark.parametrize("environment", [".venv", ".venv-docs"])
+def test_make_says_plainly_that_no_python_works_and_takes_the_one_it_is_given(tmp_path, environment):
+    ended = make(tmp_path, {"python3": NEVER}, f"{environment}/ready")
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.startswith("No Python 3.11, 3.12 or 3.13 with the module venv works here. Install one, or name")
-    named = make(tmp_path, {"python3": NEVER}, "-n", ".venv/ready", "PYTHON=/opt/mine")
-    assert "/opt/mine -m venv .venv\n" in named.stdout
+    named = make(tmp_path, {"python3": NEVER}, "-n", f"{environment}/ready", "PYTHON=/opt/mine")
+    assert f"/opt/mine -m venv {environment}\n" in named.stdout
 
 
 def test_the_program_has_two_names():

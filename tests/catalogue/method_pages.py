@@ -93,7 +93,7 @@ def _variants(name: str, entry: MethodEntry) -> Iterator[str]:
         settings = {key: value for key, value in given.items() if key not in VARIANT_WORDS}
         what = given.get("summary", "")
         if "parent" in given:
-            what = f"starts from a trained cell of {given['parent']}"
+            what = f"{what}; starts from a trained cell of {given['parent']}"
         rows.append([code(f"{name}.{variant}"), cell(prose(what)), cell(settings_text(settings))])
     yield from _section("Variants", ["method", "what it is", "settings"], rows)
 

@@ -110,9 +110,11 @@ def around() -> dict[str, Any]:
     """What stands around the tables of the example: an overview, claims, a ladder, decoding against training."""
     tasks = [
         {"task": "logicnlg", "table": "logicnlg.test.small.100", "column": "bleu-1", "higher_is_better": True,
-         "backbone": "small-encdec", "decoding": "greedy", "can_rank": True, "rows": 100, "seeds": 3, "watermark": ""},
+         "backbone": "small-encdec", "decoding": "greedy", "can_rank": True, "why_unranked": "", "rows": 100,
+         "seeds": 3, "watermark": ""},
         {"task": "text", "table": "text.test.paper.9", "column": "kld", "higher_is_better": False,
-         "backbone": "small-causal", "decoding": "topk=3", "can_rank": False, "rows": 9, "seeds": 3, "watermark": ""},
+         "backbone": "small-causal", "decoding": "topk=3", "can_rank": False,
+         "why_unranked": "cannot rank here", "rows": 9, "seeds": 3, "watermark": ""},
     ]  # fmt: skip
     base = {"mean": 33.125, "n": 3, "difference": None, "size": None, "differs": False, "why": ""}
     cells = [

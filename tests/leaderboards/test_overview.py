@@ -8,6 +8,7 @@ from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, scored, trained
 
+COLUMNS = {"logicnlg": "bleu-3", "text": "kld"}
 SAMPLE = {"train": manifest("train", "sample"), "test": manifest("test", "sample", "s")}
 
 
@@ -179,3 +180,88 @@ def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     why = "no method stands beside the best mle of a task, of its backbone and decoding"
     assert f"tasks without a column, since {why}: xsum" in found.notes
     assert overview_of(tmp_path / "nothing").columns == ()
+
+
+def searched(cell, losses):
+    """Store that a cell was picked from so many trials by their validation loss."""
+    cell.write_grid("aa", {"tried": [{"sets": [], "nll": loss} for loss in losses]}, {"host": "somewhere"})
+    return cell
+
+
+def run(root, method, column, by_seed, tried=0, **changes):
+    """Store one setting of a method on logicnlg, picked from so many trials."""
+    for seed, value in enumerate(by_seed):
+        cell = trained(root, method, seed, **changes)
+        if tried:
+            searched(cell, [2.0] * tried)
+        scored(cell, {column: value})
+
+
+def test_of_several_baselines_one_lucky_seed_is_none(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
+    run(tmp_path, "mle", "bleu-3", [30.0], trainer__lr=0.01)
+    run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
+    cells = overview_of(tmp_path).columns[0].cells
+    assert (cells["mle"].n, cells["mle"].mean) == (3, pytest.approx(10.0))
+    assert cells["trime"].difference == pytest.approx(2.0)
+
+
+def test_of_several_baselines_the_one_with_most_seeds_counts_else_the_best(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9, 10.0])
+    run(tmp_path, "mle", "bleu-3", [11.0, 11.1, 10.9], trainer__lr=0.01)
+    run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
+    assert overview_of(tmp_path).columns[0].cells["mle"].n == 4
+    run(tmp_path, "mle", "bleu-3", [11.0, 11.1, 10.9, 11.0], trainer__lr=0.01)
+    run(tmp_path, "face", "bleu-3", [12.0, 12.1, 11.9], trainer__lr=0.01)
+    assert overview_of(tmp_path).columns[0].cells["mle"].mean == pytest.approx(11.0), "it can only be too strong"
+
+
+def test_a_tuned_baseline_counts_before_a_better_one_and_those_tuned_alike_stand_beside_it(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [20.0, 20.1, 19.9])
+    run(tmp_path, "mle", "bleu-3", [19.0, 19.1, 18.9], tried=2, trainer__lr=0.01)
+    run(tmp_path, "trime", "bleu-3", [21.0, 21.1, 20.9], tried=2)  # the search picked what the first baseline has
+    cells = overview_of(tmp_path).columns[0].cells
+    assert cells["mle"].mean == pytest.approx(19.0)
+    assert cells["trime"].difference == pytest.approx(2.0)
+
+
+def test_of_several_settings_the_one_picked_on_validation_counts_not_the_best(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
+    run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9], tried=2, trainer__lr=0.01)
+    run(tmp_path, "trime", "bleu-3", [15.0, 15.1, 14.9], trainer__lr=0.02)
+    found = overview_of(tmp_path)
+    assert found.columns[0].cells["trime"].mean == pytest.approx(12.0)
+    said = "logicnlg shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)"
+    assert said in found.notes
+
+
+def test_of_several_settings_without_a_search_the_one_trained_as_the_baseline_counts(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
+    run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
+    run(tmp_path, "trime", "bleu-3", [15.0, 15.1, 14.9], trainer__lr=0.02)
+    assert overview_of(tmp_path).columns[0].cells["trime"].mean == pytest.approx(12.0)
+
+
+def test_of_several_settings_that_only_test_scores_tell_apart_none_counts(tmp_path):
+    for task in ("logicnlg", "text"):
+        run(tmp_path, "mle", COLUMNS[task], [10.0, 10.1, 9.9], task=task)
+        run(tmp_path, "face", COLUMNS[task], [9.0, 9.1, 8.9], task=task)
+        run(tmp_path, "trime", COLUMNS[task], [12.0, 12.1, 11.9], task=task, method_options={"temperature": 1.0})
+        run(tmp_path, "trime", COLUMNS[task], [15.0, 15.1, 14.9], task=task, method_options={"temperature": 2.0})
+    found = overview_of(tmp_path)
+    cell = found.columns[0].cells["trime"]
+    assert (cell.mean, cell.why) == (None, "several settings, none picked on validation")
+    assert row_of(found, "trime").improves is None
+    assert row_of(found, "trime").trained
+    assert "logicnlg shows none of 2 settings of trime, since none was picked on validation" in found.notes
+
+
+def test_another_size_of_evaluation_batches_is_no_other_setting(tmp_path):
+    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
+    for seed in range(3):
+        cell = trained(tmp_path, "trime", seed)
+        scored(cell, {"bleu-3": 12.0}, batch_size=50)
+        scored(cell, {"bleu-3": 12.1}, batch_size=7)
+    found = overview_of(tmp_path)
+    assert found.columns[0].cells["trime"].mean == pytest.approx(12.1), "the smaller batches, whatever they score"
+    assert not [note for note in found.notes if "settings" in note]

@@ -211,6 +211,45 @@ def test_most_of_what_it_drops_are_wrong_targets(variant: Any) -> None:
     assert n_dropped_wrong > 0.8 * n_wrong, "and of what is wrong it drops most"
 
 
+@pytest.mark.parametrize(
+    ("variant", "n_steps", "said"),
+    [
+        ("paper", 1, "its training saw 5 rows, and the first cut needs 8"),
+        ("paper", 2, "the first cut, which needs 8 rows, came behind the last step"),
+        ("paper", 3, ""),
+        ("released", 1, "its training saw 5 rows, and the first cut needs 8"),
+        ("released", 2, ""),  # a batch counts before its rows are chosen
+    ],
+)
+def test_a_training_that_left_no_row_out_says_so(variant: Any, n_steps: int, said: str) -> None:
+    objective = LossTruncation(still.backbone("gpt2"), size=4, min_count=8, dropped=0.5, variant=variant)
+    for _ in range(n_steps):
+        likelihood = MLE(objective.backbone).step_loss(batch("gpt2")).total
+        is_whole = bool(torch.isclose(objective.step_loss(batch("gpt2")).total, likelihood))
+        objective.end_of_step(identity)
+    remarks = objective.remarks()
+    assert is_whole == bool(said), "the remark is what the last step did"
+    if said:
+        (remark,) = remarks
+        assert remark == f"no row was left out, so this is maximum likelihood: {said}"
+    else:
+        assert remarks == []
+
+
+def test_of_two_ranks_the_released_cut_may_come_behind_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each knows its own rows of a step when it chooses, so 5 rows together are too late for a first cut at 5."""
+    ranks = [LossTruncation(still.backbone("gpt2"), **{**SMALL, "min_count": 5}, variant="released") for _ in range(2)]
+    for rank, share in zip(ranks, (slice(0, 2), slice(2, 5)), strict=True):
+        rank.step_loss(batch("gpt2", share))
+    for number, rank in enumerate(ranks):
+        monkeypatch.setattr(rank, "rank_and_world", lambda number=number: (number, 2))
+    together(lambda number, reduce: ranks[number].end_of_step(reduce), 2)
+    for rank in ranks:
+        assert rank.cut.isfinite()
+        (remark,) = rank.remarks()
+        assert remark.endswith("came behind the last step")
+
+
 def test_first_cut_needs_as_many_losses_as_are_kept() -> None:
     with pytest.raises(UsageError, match="min_count is at least size, .* got min_count=10 and size=20"):
         LossTruncation(still.backbone("gpt2"), size=20, min_count=10)

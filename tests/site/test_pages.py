@@ -75,6 +75,13 @@ def test_every_page_is_reached_from_readme() -> None:
     assert sorted(set(NAMES) - reached) == []
 
 
+def test_pages_say_that_kept_runs_are_those_of_a_checkout() -> None:
+    """The installed package has none."""
+    found = [page for page in pages() if any("leaderboards/runs" in block.text for block in page.blocks)]
+    assert len(found) >= 5
+    assert [str(page.path) for page in found if "checkout" not in page.text] == []
+
+
 def test_every_control_is_explained() -> None:
     text = page("docs/methods.md").text
     controls = {control for entry in METHODS.values() for control in entry.controls}

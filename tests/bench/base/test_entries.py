@@ -157,6 +157,13 @@ def test_every_method_sets_options_that_there_are(name):
     assert not method.only_reads or not method.parent
 
 
+def test_every_variant_says_what_it_is():
+    for name, entry in METHODS.items():
+        for variant, given in (entry.variants or {}).items():
+            assert given.get("summary"), f"{name}.{variant}"
+            assert "summary" not in find_method(f"{name}.{variant}").settings, "it is in no configuration and no key"
+
+
 @pytest.mark.parametrize("name", [name for name, entry in METHODS.items() if entry.baseline])
 def test_a_baseline_has_no_options(name):
     assert options_of(METHODS[name].load()) == {}

@@ -92,6 +92,22 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
         bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
 
 
+@pytest.mark.parametrize("logger", ["csv", ["csv", "csv"]])
+def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str]) -> None:
+    """The cell and the board, once each, as `bench run --logger` does."""
+    logs = tmp_path / "logs"
+    bench.run("logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, log_dir=logs)
+    (cell,) = (tmp_path / "results").glob("logicnlg/lead/*")
+    assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "samples").is_dir()
+    (board,) = (logs / "csv" / "board").glob("board-*/version_*/board/logicnlg.*.csv")
+    assert "lead" in board.read_text()
+
+
+def test_a_logger_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no logger 'cvs'; did you mean 'csv'"):
+        bench.run("logicnlg", "lead", limit=4, results=tmp_path, logger="cvs")
+
+
 def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})

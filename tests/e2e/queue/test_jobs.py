@@ -168,6 +168,20 @@ class TestPlanAndWork:
         shutil.rmtree(results / ".work")
         assert stores.contents(results) == stores.contents(matrix)
 
+    def test_workers_log_the_board_of_a_plan_once(self, bench: Bench, start: Start, log: Path, tmp_path: Path) -> None:
+        """Not where whoever waits for them does, and not while cells are left."""
+        for name, options, boards in (("logged", [], 1), ("waited", ["--no-board"], 0)):
+            results, plan, logs = (tmp_path / f"{name}-{what}" for what in ("results", "plan", "logs"))
+            asked = stores.arguments(results, "--logger", "csv", "--log-dir", str(logs), task="logicnlg", method="lead")
+            assert bench("plan", str(plan), *without_json(asked)).code == 0
+            assert not logs.exists()
+            for _ in range(2):
+                workers = [start(["work", str(plan), *options], children.ForkedJobs()) for _ in range(2)]
+                assert all(children.ended(worker, 60) for worker in workers), children.read(log)
+                assert [worker.exitcode for worker in workers] == [0, 0], children.read(log)
+            assert len(list(logs.glob("csv/logicnlg/lead/*/version_*"))) == 1, "of the cell"
+            assert len(list(logs.glob("csv/board/board-*/version_*/board/logicnlg.*.csv"))) == boards
+
     @pytest.mark.parametrize(
         "number",
         [signal.SIGTERM, *(pytest.param(n, marks=SLOW) for n in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2))],

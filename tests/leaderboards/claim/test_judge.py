@@ -12,10 +12,11 @@ from bench.leaderboards.claim.checks import checked
 from bench.leaderboards.claim.claim_files import Cells, Claim, ClaimFile, Corrected, Gate, RegressionCheck, Run
 from bench.leaderboards.claim.counts import by_kind, counted, share_stopped, summary
 from bench.leaderboards.claim.judge import judge
+from bench.leaderboards.claim.lines import evidence_lines
 from bench.leaderboards.claim.scale import off_scale
 from bench.leaderboards.claim.verdicts import Paper, Verdict
 from bench.leaderboards.table import Table
-from tests.leaderboards.claim.test_evidence import CONTROL, LEFT, RIGHT, RIGHTED, table
+from tests.leaderboards.claim.test_evidence import CONTROL, LEFT, RIGHT, RIGHTED, human, table
 
 RUN = Run("text", ("mle",), (0,), 1.0)
 GATE = Gate("kld", RIGHT, ("unigram", "bigram"), lower=True)
@@ -143,6 +144,37 @@ def test_a_share_above_three_quarters_whose_interval_is_not_explains_nothing() -
     assert found.shares is not None
     assert found.shares[CONTROL.label].value > 0.75
     assert found.kind == "established"
+
+
+@pytest.mark.parametrize(
+    ("left", "control", "said"),
+    [
+        ([1.0, 1.1, 0.9], [3.0, 3.1, 3.1], "has 49% of it, 27% to 68%"),
+        ([3.0, 3.1, 2.9], [1.0, 1.1, 1.0], "has all of it, all"),
+        ([1.0, 1.1, 0.9], [7.0, 7.1, 7.1], "has none of it, none"),
+        ([4.8, 5.3, 4.6], [1.0, 1.1, 0.9], "its share is not defined: the gap itself is open"),
+    ],
+)
+def test_a_share_of_a_control_is_a_number_only_from_0_to_1_and_of_an_effect_that_is_one(
+    left: list[float], control: list[float], said: str
+) -> None:
+    found = verdict_of(claim(controls=(CONTROL,)), rows(left=left, control=control))
+    (line,) = [line for line in evidence_lines(found) if CONTROL.label in line]
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ([5.0, 5.2, 4.9], "kld: 100% of the gap, 98% of the gap to all of the gap"),
+        ([1.0, 0.9, 1.1], "kld: a share of the gap is not defined: the gap"),
+    ],
+)
+def test_a_share_of_a_gap_that_may_be_0_has_no_number(right: list[float], said: str) -> None:
+    built = replace(human(1.02, left=[1.0, 1.02, 1.04], right=right))
+    (line,) = [line for line in evidence_lines(verdict_of(claim(estimand="share"), built)) if "gap" in line]
+    assert said in line
+    assert ("%" in line) == ("not defined" not in line)
 
 
 @pytest.mark.parametrize(

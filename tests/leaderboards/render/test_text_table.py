@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import shutil
 
 import pytest
@@ -13,7 +14,8 @@ from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
 from bench.leaderboards.render.terminal import text_table
 from bench.leaderboards.render.text_table import TextRow, TextTable, broken, console_of, short, width_of
-from bench.leaderboards.table import metric_name, tables
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
 from tests.regenerate import RUNS
 
@@ -82,6 +84,43 @@ def test_the_kept_boards_are_shown_whole_at_every_width(grids: list[Grid], width
                     label = line.label.replace(" ", "")
                     assert label in whole
                     whole = whole.partition(label)[2]
+
+
+LONG = "facebook/bart-large-distilled-cnn-12-6-v2"
+
+
+def with_long_labels(backbones: list[str]) -> Grid:
+    """Rows whose methods start from tuned ones, so that their settings are long and have no place to break."""
+    rows = []
+    for method, rate, backbone in itertools.product(("ul_token_seq", "mle"), ("0.00131", "0.00262"), backbones):
+        row = TableRow(method, backbone, "greedy", {"method": method}, settings=f"start.trainer.lr={rate}")
+        for column, value in (("bleu-1", 43.21), ("sentence-bleu-1", 100.0), ("ppl/word", 123456.78)):
+            row.values[column] = Value({seed: value * (1 + seed / 50) for seed in range(3)}, True, "s")
+        rows.append(row)
+    columns = ["bleu-1", "sentence-bleu-1", "ppl/word"]
+    table = Table("logicnlg", "test", 9, {}, rows, columns, (), "small", True, primary="bleu-1")
+    return grid_of(table, with_statistics([table], rounds=20, cached=False).statistics[0])
+
+
+@pytest.mark.parametrize("backbones", [["small-encdec"], ["small-encdec", "bilstm"], [LONG], ["bilstm", LONG]])
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) -> None:
+    grid = with_long_labels(backbones)
+    lines = printed(text_table(grid), width)
+    assert max(map(len, lines)) <= width
+    columns = columns_of(lines)
+    whole = "".join(cells_of(columns, "method"))
+    for line in grid.rows:
+        assert line.label.replace(" ", "") in whole.replace(" ", "")
+    assert all(backbone in "".join(cells_of(columns, "backbone")) for backbone in backbones)
+    for name in grid.table.columns:
+        shown_values = [shown(line.cells[name]) for line in grid.lines]
+        assert [cell for cell in cells_of(columns, short(name).replace("\n", "")) if cell] == shown_values
+
+
+def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
+    """Return the cells of the first column of a name."""
+    return next(cells for name, cells in columns if name == heading)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -31,6 +31,36 @@ def test_validation_is_drawn_where_it_was_measured():
     assert len(lines_of(curves_section([table]))) == 3
 
 
+def test_rows_without_validation_and_tables_beyond_the_last_drawing_are_named():
+    table = boards.example()["tables"][0]
+    made = curves_section([table])
+    assert "LogicNLG: without a line, since no validation loss at two steps was stored: " in made
+    labels = {row["id"]: row["label"] for row in table["methods"]}
+    drawn = table["curves"][0]["id"]
+    for name in {curve["id"] for curve in table["curves"]} - {drawn}:
+        assert labels[name] in made
+    assert "Drawn are" not in made
+    tables = [{**table, "id": f"t{place}", "name": f"Table {place}"} for place in range(TABLES + 2)]
+    made = curves_section(tables)
+    assert f"Drawn are the first {TABLES} tables with curves; not drawn: " in made
+    for place in (TABLES, TABLES + 1):
+        assert f'<a href="#table-t{place}">Table {place}</a>' in made
+    assert "Table 7: without a line" not in made, "it has no drawing"
+    for curve in table["curves"]:
+        curve["validation"] = curve["points"]
+    assert "without a line" not in curves_section([table])
+
+
+def test_what_is_said_of_rows_is_no_markup():
+    table = boards.example()["tables"][0]
+    table["name"] = "<script>"
+    for row in table["methods"]:
+        row["label"] = "<img>"
+    made = curves_section([table])
+    assert "<script>" not in made
+    assert "<img>" not in made
+
+
 def test_methods_keep_their_colour_and_long_curves_are_thinned():
     points = [[step, 9.0 - step / 100] for step in range(100)]
     tables = []

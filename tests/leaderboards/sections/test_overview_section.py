@@ -59,6 +59,14 @@ def test_heads_name_the_task_the_metric_and_what_cannot_rank(made):
     assert "cannot rank" not in text
 
 
+def test_of_one_seed_a_head_says_that_and_not_that_seeds_do_not_tell_rows_apart(tmp_path):
+    for method, value in (("mle", 5.0), ("trime", 9.0)):
+        scored(trained(tmp_path, method), {"bleu-3": value})
+    head = overview_section(board(leaderboards_of(Store(tmp_path)))["overview"]).split("<tbody>")[0]
+    assert "<span class='sub warn'>one seed</span>" in head
+    assert "cannot rank" not in head
+
+
 def test_a_head_says_what_keeps_its_numbers_from_being_comparable(made):
     made["overview"]["tasks"][1]["watermark"] = "test data: sample"
     head = overview_section(made["overview"]).split("<tbody>")[0]
@@ -82,7 +90,7 @@ def test_no_text_of_an_overview_is_markup():
     bad = "".join(boards.ATTACKS)
     cell = {"mean": None, "n": 0, "difference": None, "size": None, "differs": False, "why": bad}
     task = {"task": bad, "table": bad, "column": bad, "higher_is_better": True, "backbone": bad, "decoding": bad,
-            "can_rank": False, "rows": 1, "seeds": 3, "watermark": bad}  # fmt: skip
+            "can_rank": False, "why_unranked": bad, "rows": 1, "seeds": 3, "watermark": bad}  # fmt: skip
     over = {"value": 0.5, "low": 0.1, "high": 0.9, "tasks": [bad]}
     method = {"method": bad, "marks": [bad], "trained": True, "n_tasks": 1, "improves": over, "relative": over,
               "mean_rank": 1.0, "cells": {bad: cell}}  # fmt: skip

@@ -95,3 +95,16 @@ def test_who_is_closest_to_people(tmp_path):
     assert said in render(with_statistics([table]), "terminal")
     table.human = ()
     assert closest(table) == []
+
+
+def test_a_method_with_several_settings_is_not_its_best_one(tmp_path):
+    """Settings that only test scores would tell apart give no aggregate; the column of a task says why."""
+    for task in ("xsum", "gigaword"):
+        for temperature, value in ((1.0, 19.0), (2.0, 30.0)):
+            for seed in range(3):
+                cell = trained(tmp_path, "trime", seed, task=task, method_options={"temperature": temperature})
+                scored(cell, {"rouge-l": value})
+        store(tmp_path, task, "rouge-l", {"mle": [20.0] * 3, "face": [22.0] * 3})
+    found = tables(Store(tmp_path))[0]
+    assert [one.method for one in overall(found)] == ["face"]
+    assert "xsum (rouge-l: trime has several settings, none picked on validation)" in overall_lines(found)[1]

@@ -12,7 +12,7 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.seed_spread import markable, p_of_rows, spread_ratio, unmarked
+from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, ONE_SEED, markable, p_of_rows, spread_ratio, unmarked
 from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
@@ -67,13 +67,33 @@ def test_p_where_seeds_agree_and_where_there_is_nothing_to_ask():
 def test_a_column_is_marked_where_rows_lie_further_apart_than_seeds_explain():
     assert markable(column(*APART), "bleu-3") == {0, 1}
     assert markable(column(*TOGETHER), "bleu-3") == set()
-    assert (unmarked(column(*APART)), unmarked(column(*TOGETHER))) == ([], ["bleu-3"])
+    assert (unmarked(column(*APART)), unmarked(column(*TOGETHER))) == ({}, {CANNOT_RANK: ["bleu-3"]})
 
 
 def test_one_seed_tells_nothing():
     assert markable(column([10.0], [90.0], [50.0]), "bleu-3") == set()
     assert markable(column(*APART, [90.0], [50.0]), "bleu-3") == set()  # only half of the rows have two
     assert markable(column(*APART, [90.0]), "bleu-3") == {0, 1}
+
+
+def test_of_one_seed_each_it_is_said_that_there_is_one_seed():
+    one = column([10.0], [90.0], [50.0], [30.0] * 3, backbones=["a", "a", "a", ""])
+    assert unmarked(one) == {ONE_SEED: ["bleu-3"]}
+    assert unmarked(column([10.0], [90.0, 91.0], [50.0])) == {CANNOT_RANK: ["bleu-3"]}
+    assert unmarked(column([10.0] * 3, [90.0] * 3, backbones=["", ""])) == {CANNOT_RANK: ["bleu-3"]}
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "terminal", "page"])
+def test_every_format_says_one_seed(tmp_path, form):
+    for method, value in (("mle", 40.0), ("trime", 50.0)):
+        scored(trained(tmp_path, method), {"bleu-1": value})
+    leaderboards = with_statistics(tables(Store(tmp_path))[0], cached=False)
+    if form == "page":
+        text = page(board(leaderboards)).split("<section class=board")[1]
+    else:
+        text = render(leaderboards, form)
+    assert "one seed" in text
+    assert "cannot rank" not in text
 
 
 def test_what_is_not_trained_is_no_proof_but_may_be_best():
@@ -102,7 +122,7 @@ def test_each_backbone_ranks_for_itself():
     backbones = ["small", "small", "large", "large", ""]
     table = column(*TOGETHER, *APART, [15.0], backbones=backbones)
     assert markable(table, "bleu-3") == {2, 3, 4}
-    assert unmarked(table) == ["bleu-3 on small"]
+    assert unmarked(table) == {CANNOT_RANK: ["bleu-3 on small"]}
     apart = column([10.0, 10.2, 10.4], [50.0, 50.2, 50.4], backbones=["small", "large"])  # nothing of a method
     assert markable(apart, "bleu-3") == set()
 
