@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.tuning import tuning_remarks
+from bench.leaderboards.statistics.seed_spread import FEWEST
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
@@ -30,11 +31,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     """Return notes on marks, published rows, missing values, trade-offs, people, hub copies, tuning and controls."""
     lines = []
     if statistics.unmarked:
-        lines.append(
-            "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: sd of their "
-            "means below that of a seed, F test p > 0.05, or too few such rows): "
-            f"{', '.join(statistics.unmarked)}"
-        )
+        lines.append(f"cannot rank here, {_why_unmarked(table)}: {', '.join(statistics.unmarked)}")
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
@@ -43,6 +40,16 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += statistics.at_equal
     lines += statistics.closest
     return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
+
+
+def _why_unmarked(table: Table) -> str:
+    """Say why columns cannot rank rows, and what to do where seeds are all that is missing."""
+    if not any(row.n >= FEWEST for row in table.rows if row.backbone):
+        return "since no trained row has three seeds (bench run --seeds 0,1,2)"
+    return (
+        "since seeds do not tell the rows apart (over rows with three seeds or more: sd of their means below that of a "
+        "seed, F test p > 0.05, or too few such rows)"
+    )
 
 
 def _without_value(table: Table) -> list[str]:
@@ -73,9 +80,9 @@ def _controls(table: Table) -> list[str]:
             controls[row.method] = f"{row.method} for {', '.join(controlled)}"
         elif row.controls:
             of_others[row.method] = None
-    said = list(controls.values())
+    lines = []
+    if controls:
+        lines.append(f"Controls, which would explain a gain away: {'; '.join(controls.values())}")
     if of_others:
-        said.append(f"{', '.join(of_others)} for methods that have no row here")
-    if not said:
-        return []
-    return [f"Controls, which would explain a gain away: {'; '.join(said)}"]
+        lines.append(f"Controls of methods that are not in this table: {', '.join(of_others)}")
+    return lines

@@ -51,22 +51,23 @@ def _may_be_marked(row: TableRow, column: str) -> bool:
 
 
 def unmarked(table: Table) -> list[str]:
-    """Return the shown columns that have a better direction and several values, and cannot rank; with their backbone.
+    """Return the shown columns that have a better direction and several values, and cannot rank.
 
-    The backbone is named where there are several.
+    Where a column ranks rows of one backbone and not those of another, the other is named: `bleu-3 on small`.
     """
     names = []
     for column in table.columns:
+        ranks: dict[str, bool] = {}
         for backbone, block in table.blocks.items():
             rows = [table.rows[place] for place in block]
             values = [row.values[column] for row in rows if column in row.values]
-            ranked = [value for value in values if value.mean is not None and value.higher_is_better is not None]
-            if len(ranked) < 2 or _ranks(rows, column):
-                continue
-            on = ""
-            if len(table.blocks) > 1:
-                on = f" on {backbone}"
-            names.append(f"{column}{on}")
+            directed = [value for value in values if value.mean is not None and value.higher_is_better is not None]
+            if len(directed) >= 2:
+                ranks[backbone] = _ranks(rows, column)
+        if any(ranks.values()):
+            names += [f"{column} on {backbone}" for backbone, ranked in ranks.items() if not ranked]
+        elif ranks:
+            names.append(column)
     return names
 
 
