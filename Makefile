@@ -1,4 +1,5 @@
 # make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, ARGS= to change it)
+# make install     the environment .venv alone
 # make test        the tests, in two processes
 # make test-long   long proofs too
 # make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours
@@ -25,10 +26,12 @@ PART ?=
 RECORD ?= tests/gpu/measured.json
 BIN := .venv/bin
 
-.PHONY: run test test-long chaos check types links docs boards gpu paper-rows grid perf clean
+.PHONY: run install test test-long chaos check types links docs boards gpu paper-rows grid perf clean
 
 run: .venv/ready
 	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
+
+install: .venv/ready
 
 # Bytecode is kept: the tests start the program some hundred times.
 test: .venv/ready

@@ -26,6 +26,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "did_you_mean",
+    "each_once",
     "nearest",
 ]
 
@@ -112,6 +113,28 @@ OTHER_NAMES = {
     "xent": "mle",
 }
 """What the field also calls a thing, in the letters that `nearest` compares."""
+
+
+def each_once(errors: Iterable[tuple[str, BenchError]]) -> list[str]:
+    """Return a line for each different message: the first place that has it, and how many more do.
+
+    Args:
+        errors: places with what went wrong there.
+
+    >>> gone = MissingError("no folder 'xsum'")
+    >>> each_once([("a", gone), ("b", MissingError("no model")), ("c", gone)])
+    ["a, and 1 more: no folder 'xsum'", 'b: no model']
+    """
+    places: dict[str, list[str]] = {}
+    for place, error in errors:
+        places.setdefault(str(error), []).append(place)
+    lines = []
+    for message, found in places.items():
+        more = ""
+        if len(found) > 1:
+            more = f", and {len(found) - 1} more"
+        lines.append(f"{found[0]}{more}: {message}")
+    return lines
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -31,7 +31,7 @@ class Sampled(Decoded):
     def why_not(cls, place: Place) -> str | None:
         """Return why it does not fit a task, or None: a text with a source is not drawn."""
         if not place.open_ended:
-            return "draws texts, and rows with a source are decoded for the best one"
+            return "samples its texts, and rows with a source are decoded without chance"
         return super().why_not(place)
 
     @abstractmethod

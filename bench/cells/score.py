@@ -229,7 +229,7 @@ class Tasks:
                 known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data with --data-dir or --set task.path=... or task.hub=...{known}"
+                f"({task.source.why}); name the data as the run did, with {_naming(task)}{known}"
             )
         return task
 
@@ -267,6 +267,12 @@ class Tasks:
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
         raise MissingError(f"'{name}' is a task of one's own ({code['class']}), whose code is not read here")
+
+
+def _naming(task: Task) -> str:
+    """Return the options that say where the data of a task is."""
+    places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
+    return " or ".join(["--data-dir DIR", *places])
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:

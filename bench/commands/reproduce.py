@@ -25,7 +25,7 @@ from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
 from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
 from bench.figures import figure_list, is_figure, reproduce_figures
-from bench.leaderboards.published.paper_files import Level
+from bench.leaderboards.published.paper_files import LEVELS, Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 from bench.reproduced import asks_before, confirm_to_do, only_planned
 
@@ -73,7 +73,10 @@ def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
         every = [*listed(), *figure_list(), *probe_list()]
-        print(json.dumps(every, indent=1) if given.json else "\n".join(map(line_of, every)))
+        if given.json:
+            print(json.dumps(every, indent=1))
+        else:
+            print("\n".join([*map(line_of, every), "", *how_to_read(every)]))
         return 0
     if any(map(is_figure, given.tables)) or given.svg:
         return reproduce_figures(given.tables, given)
@@ -344,9 +347,16 @@ def _each(names: Any) -> list[str]:
 
 def line_of(table: dict[str, Any]) -> str:
     """Return one table of the list for people."""
-    size = f"{table['cells']} cells, {table['comparable']} comparable" if table["cells"] else "samples"
+    size = f"{table['cells']} numbers, {table['comparable']} comparable" if table["cells"] else "samples"
     made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
     needed = table["how"] or (made if table["tasks"] else "nothing: no score")
     lines = [f"{table['address']:<20} {table['title']}", f"{'':<20} {size}; needs {needed}"]
     lines += [f"{'':<20} {Level(**level).text()}" for level in table["levels"]]
     return "\n".join(lines)
+
+
+def how_to_read(tables: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what the levels of a list of tables mean, and what to type next."""
+    shown = {level["level"] for table in tables for level in table.get("levels", ())}
+    meanings = [f"{level}: {meaning}" for level, meaning in LEVELS.items() if level in shown]
+    return [*meanings, "The plan of one, with its cost: bench reproduce PAPER/TABLE --dry-run"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from bench.base.entries import expand, split_names
 from bench.cli_options import cell_folders, rows_options, tasks_of
-from bench.errors import BenchError
+from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric
 from bench.store.records import read_rows
 
@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
     tasks = tasks_of(given)
     new = known = 0
-    failures: list[BenchError] = []
+    failures: list[tuple[str, BenchError]] = []
     for cell in cells_of(cell_folders(given)):
         cell.files.check_writable()
         for name in cell.names("rows-*.jsonl.gz"):
@@ -47,18 +47,18 @@ def run(given: argparse.Namespace) -> int:
                     new += made
                     known += not made
             except BenchError as error:
-                print(f"bench: {cell.path}: {error}", file=sys.stderr)
-                failures.append(error)
+                failures.append((str(cell.path / name), error))
             except Exception as error:
-                print(f"bench: {cell.path}: {raised(error)}", file=sys.stderr)
-                failures.append(BenchError(raised(error)))
+                failures.append((str(cell.path / name), BenchError(raised(error))))
+    for line in each_once(failures):
+        print(f"bench: {line}", file=sys.stderr)
     if given.json:
         print(json.dumps({"new": new, "known": known, "failed": len(failures)}))
     elif failures:
         print(f"{new} scores made, {known} were there, {len(failures)} rows files could not be scored")
     else:
         print(f"{new} scores made, {known} were there")
-    return exit_code(failures)
+    return exit_code([error for _, error in failures])
 
 
 def exit_code(failures: Sequence[BenchError]) -> int:

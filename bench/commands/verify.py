@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.cli_options import cell_folders, positive, rows_options, tasks_of
-from bench.errors import DamagedError, UsageError
+from bench.errors import DamagedError, UsageError, each_once
 from bench.store.kept_board import KeptBoard
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
         print(json.dumps(content, indent=1))
     else:
         if by_rows:
-            print(text_of(found, not_checked))
+            print(text_of(found))
         if kept.cells:
             print("\n".join(kept.lines()))
     if differences:
@@ -79,12 +78,13 @@ def run(given: argparse.Namespace) -> int:
     return exit_code(list(found.not_checked.values()))
 
 
-def text_of(found: CheckedScores, not_checked: Sequence[str]) -> str:
-    """Return what was found in cells with rows, for people."""
+def text_of(found: CheckedScores) -> str:
+    """Return what was found in cells with rows, for people; a reason that many scores share is said once."""
     counts = f"{found.same} stored scores are what their rows come to, {len(found.differences)} differences"
-    if not_checked:
-        counts += f", {len(not_checked)} could not be checked"
-    return "\n".join([*found.differences, *(f"not checked: {line}" for line in not_checked), counts])
+    if found.not_checked:
+        counts += f", {len(found.not_checked)} could not be checked"
+    not_checked = [f"not checked: {line}" for line in each_once(found.not_checked.items())]
+    return "\n".join([*found.differences, *not_checked, counts])
 
 
 def run_audit(given: argparse.Namespace) -> int:

@@ -49,7 +49,15 @@ def _terminal_counts(papers: Sequence[Paper]) -> str:
     rows = counted(papers)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([*lines, "", _stopped(papers)])
+    return "\n".join([*lines, "", _stopped(papers), *_not_run(papers)])
+
+
+def _not_run(papers: Sequence[Paper]) -> list[str]:
+    """Say what `not run` means and what makes it, where a verdict has it."""
+    of = [paper.file.short for paper in papers if any(verdict.kind == "not run" for verdict in paper.verdicts)]
+    if not of:
+        return []
+    return [f"not run: {KINDS['not run']}; bench claims {' '.join(of)} --run --results DIR makes it"]
 
 
 # Markdown ---------------------------------------------------------------------------------------------------------

@@ -68,9 +68,9 @@ def _controls(table: Table) -> list[str]:
             controls[row.method] = f"{row.method} for {', '.join(controlled)}"
         elif row.controls:
             of_others[row.method] = None
-    said = list(controls.values())
+    lines = []
+    if controls:
+        lines.append(f"Controls, which would explain a gain away: {'; '.join(controls.values())}")
     if of_others:
-        said.append(f"{', '.join(of_others)} for methods that have no row here")
-    if not said:
-        return []
-    return [f"Controls, which would explain a gain away: {'; '.join(said)}"]
+        lines.append(f"Controls of methods that are not in this table: {', '.join(of_others)}")
+    return lines

@@ -113,7 +113,8 @@ def title(reproduction: Reproduction) -> str:
 
 def remarks(reproduction: Reproduction) -> list[str]:
     """Return what stands under a table: counts, order of methods, reasons, notes."""
-    counts = [f"{n} {verdict}" for verdict, n in reproduction.count().items() if n]
+    named = {verdict: verdict for verdict in SHORT} | {NOT_COMPARABLE: f"{NOT_COMPARABLE} ({SHORT[NOT_COMPARABLE]})"}
+    counts = [f"{n} {named[verdict]}" for verdict, n in reproduction.count().items() if n]
     texts = [", ".join(counts)]
     for block in dict.fromkeys(order.block for order in reproduction.orders):
         where = ""

@@ -37,7 +37,8 @@ def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[st
     repeated, copied = "⟦ ⟧", "‹ ›"
     if colours:
         repeated, copied = "red", "underlined"
-    console.print(Text(f"{repeated}: four words that came before; {copied}: four words or more of the prompt"))
+    legend = f"{repeated}: four words or more in a row that the text already had; {copied}: that the prompt has too"
+    console.print(Text(legend))
     for sample in samples:
         console.print()
         console.print(Text(clean(sample.id), style="bold"))

@@ -32,7 +32,9 @@ LEAST = 1.0
 ONE_SEED, CANNOT_RANK = "one seed", "cannot rank here"
 """Why a column has no marks: nobody has run a second seed, or seeds do not tell its rows apart."""
 MEANINGS: Mapping[str, str] = {
-    ONE_SEED: "nobody has a second one, and nothing says how far it would lie from the first",
+    ONE_SEED: (
+        "nobody has a second one, and nothing says how far it would lie from the first (bench run --seeds 0,1,2)"
+    ),
     CANNOT_RANK: (
         "seeds do not tell the rows apart (over rows with three seeds or more: sd of their means below that of a seed, "
         "F test p > 0.05, or too few such rows)"
@@ -75,22 +77,32 @@ def _may_be_marked(row: TableRow, column: str) -> bool:
 def unmarked(table: Table) -> dict[str, list[str]]:
     """Return by reason the shown columns that have a better direction and several values, and no marks.
 
-    Their backbone is named where there are several. A reason is a key of `MEANINGS`.
+    Where a column has marks on one backbone and none on another, or other reasons, backbones are named: `bleu-3 on
+    small`. A reason is a key of `MEANINGS`.
     """
     names: dict[str, list[str]] = {}
     for column in table.columns:
-        for backbone, block in table.blocks.items():
-            rows = [table.rows[place] for place in block]
-            values = [row.values[column] for row in rows if column in row.values]
-            ranked = [value for value in values if value.mean is not None and value.higher_is_better is not None]
-            why = why_unmarked(rows, column)
-            if len(ranked) < 2 or not why:
-                continue
-            on = ""
-            if len(table.blocks) > 1:
-                on = f" on {backbone}"
-            names.setdefault(why, []).append(f"{column}{on}")
+        reasons = _reasons(table, column)
+        if len(set(reasons.values())) == 1:
+            for why in set(reasons.values()) - {""}:
+                names.setdefault(why, []).append(column)
+            continue
+        for backbone, why in reasons.items():
+            if why:
+                names.setdefault(why, []).append(f"{column} on {backbone}")
     return names
+
+
+def _reasons(table: Table, column: str) -> dict[str, str]:
+    """Return by backbone why a column has no marks, empty where it has; without backbones that have no two values."""
+    reasons = {}
+    for backbone, block in table.blocks.items():
+        rows = [table.rows[place] for place in block]
+        values = [row.values[column] for row in rows if column in row.values]
+        directed = [value for value in values if value.mean is not None and value.higher_is_better is not None]
+        if len(directed) >= 2:
+            reasons[backbone] = why_unmarked(rows, column)
+    return reasons
 
 
 def why_unmarked(rows: Sequence[TableRow], column: str) -> str:

@@ -157,7 +157,7 @@ class TestOneTraining:
             *(f"mle ({d})" for d in ("greedy", "topk=3", "beam=2")),
             *(f"mle.decoupled (decoupled:{d}) [control]" for d in ("greedy", "topk=3", "beam=2")),
         }
-        assert "Controls, which would explain a gain away: mle.decoupled for methods that have no row here" in ended.out
+        assert "Controls of methods that are not in this table: mle.decoupled" in ended.out
 
     @pytest.mark.slow
     def test_two_devices_evaluate_as_one(self, run: Run, log: Path, shared: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_without_a_run_nothing_is_made_and_strictness_says_so(bench, tmp_path):
     where = ("--results", str(tmp_path / "none"))
     ended = bench("reproduce", "histalign/table1", *TINY, "--no-run", *where)
     assert (ended.code, ended.err) == (0, "")
-    assert "32 not run, 22 not comparable" in ended.out
+    assert "32 not run, 22 not comparable (n.c.)" in ended.out
     assert bench("reproduce", "histalign/table1", *TINY, "--no-run", "--strict", *where).code == STRICT_EXIT
     assert not (tmp_path / "none").exists()
 
@@ -151,6 +151,9 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     listed = bench("reproduce").out
     assert "adadec/table2        Gigaword: headlines\n" in listed
     assert "Level of (b) Melo-Lyrics: barred. Melo-Lyrics is not released." in listed
+    assert "54 numbers, 32 comparable" in listed
+    assert "\nbarred: what it takes cannot be had\n" in listed
+    assert "real size: " not in listed  # no table has it
 
 
 @pytest.mark.parametrize(

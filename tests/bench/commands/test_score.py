@@ -92,7 +92,8 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
     monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
     ended = bench("score", str(store_copy))
     assert ended.code == 3
-    assert "name the data with --data-dir or --set task.path=" in ended.err
+    assert "name the data as the run did, with --data-dir DIR" in ended.err
+    assert "task.path" not in ended.err  # this task has no such option
 
 
 @pytest.fixture
@@ -112,9 +113,9 @@ def test_verify_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..
     found = json.loads(ended.out)
     assert (found["same"], found["differences"]) == (len(scores) - len(lost), [])
     assert len(found["not_checked"]) == len(lost) > 0
-    assert all("name the data with --data-dir" in line for line in found["not_checked"])
+    assert all("name the data as the run did, with --data-dir" in line for line in found["not_checked"])
     text = bench("verify", str(two_tasks)).out
-    assert text.count("not checked: ") == len(lost)
+    assert text.count("not checked: ") == text.count(f", and {len(lost) - 1} more: ambiguous_template: ") == 1
     assert f"{found['same']} stored scores are what their rows come to, 0 differences, {len(lost)} could not" in text
 
 

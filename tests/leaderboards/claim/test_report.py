@@ -88,6 +88,11 @@ def test_the_counts_stand_at_the_end_and_leave_checks_out() -> None:
     assert "regression checks of ours are no claims and not counted" in counts
 
 
+def test_what_is_not_run_is_explained_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    last = call("claims", "adadec", "--results", str(tmp_path)).out.splitlines()[-1]
+    assert last == f"not run: {KINDS['not run']}; bench claims adadec --run --results DIR makes it"
+
+
 @pytest.mark.parametrize(("rouge", "state"), [(3.0, "pass"), (30.0, "fail"), (None, "not run")])
 def test_the_leak_alarm_is_a_check_and_no_claim(tmp_path: Path, rouge: float | None, state: str) -> None:
     if rouge is not None:

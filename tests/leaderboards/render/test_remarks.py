@@ -7,11 +7,36 @@ import io
 import json
 from pathlib import Path
 
+import pytest
+
 from bench.leaderboards.render.formats import render
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
 
 SMOOTHED = "likelihoods are of (p + 1e-06) / (1 + 1e-06 V)"
+
+
+def oneline(text: str) -> str:
+    """Return a text without line breaks, which a terminal puts where its width ends, and without backslashes."""
+    return " ".join(text.replace("\\", "").split())
+
+
+@pytest.mark.parametrize(
+    ("seeds", "why"),
+    [
+        (range(1), "one seed, since nobody has a second one"),
+        (range(3), "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: "),
+    ],
+)
+def test_why_columns_cannot_rank_and_what_to_do(tmp_path: Path, seeds: range, why: str) -> None:
+    for method in ("mle", "trime"):
+        for seed in seeds:
+            scored(trained(tmp_path, method, seed), {"bleu-3": 20.0 + seed})
+    boards = leaderboards_of(Store(tmp_path))
+    for form in ("markdown", "terminal"):
+        shown = oneline(render(boards, form))
+        assert why in shown
+        assert ("--seeds 0,1,2" in shown) == (len(seeds) == 1)
 
 
 def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def test_each_backbone_ranks_for_itself():
     table = column(*TOGETHER, *APART, [15.0], backbones=backbones)
     assert markable(table, "bleu-3") == {2, 3, 4}
     assert unmarked(table) == {CANNOT_RANK: ["bleu-3 on small"]}
+    assert unmarked(column(*TOGETHER, *TOGETHER, backbones=backbones[:4])) == {CANNOT_RANK: ["bleu-3"]}
     apart = column([10.0, 10.2, 10.4], [50.0, 50.2, 50.4], backbones=["small", "large"])  # nothing of a method
     assert markable(apart, "bleu-3") == set()
 
