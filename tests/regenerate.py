@@ -40,8 +40,8 @@ SHOWING = (README, ROOT / "docs" / "cache.md", ROOT / "docs" / "survival.md")
 """Pages that show what commands print or what was measured."""
 MEASURED = ROOT / "tests" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"
-SAMPLE = "first-screen"
-"""What `make run` makes of built-in rows: the last on the page."""
+SAMPLE = RUNS / "first-screen.jsonl"
+"""What `make run` makes of built-in rows, with one seed: it says nothing of methods, and is not on the page."""
 GRID, FIRST_RUNS = RUNS / "grid.jsonl", RUNS / "grid.jsonl"
 """Of a task that both have, the page shows the grid's: its methods had equal trials, and all of them are there."""
 EVIDENCE = "bench claims --results leaderboards/runs/grid.jsonl --markdown"
@@ -168,7 +168,7 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of all kept runs: tables, curves, costs, claims, and what else is kept; the texts are not."""
+    """Return the page of kept runs on real rows: tables, curves, costs, claims, and what else is kept, but no texts."""
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
     from bench.leaderboards.render.html import page as written
@@ -177,8 +177,9 @@ def page() -> str:
 
     store_of = {}
     found = []
-    boards = [path for path in sorted(RUNS.glob("*.jsonl")) if path != LADDER]
-    for path in sorted(boards, key=lambda path: path.stem == SAMPLE):
+    for path in sorted(RUNS.glob("*.jsonl")):
+        if path in (LADDER, SAMPLE):
+            continue
         store = Store(path)
         for table in tables(store)[0]:
             store_of[id(table)] = store

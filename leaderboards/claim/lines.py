@@ -164,8 +164,11 @@ def _control_line(label: str, share: Interval, effect: Interval | None) -> str:
         if effect is not None and effect.low is None and effect.value:
             why = NO_SPREAD
         return f"control {label}: its share is {why}"
-    ends = dict.fromkeys(map(share_text, (share.low, share.high)))
-    return f"control {label} has {share_text(share.value)} of it, {' to '.join(ends)}"
+    value = share_text(share.value)
+    ends = list(dict.fromkeys(map(share_text, (share.low, share.high))))
+    if ends == [value]:
+        return f"control {label} has {value} of it"
+    return f"control {label} has {value} of it, {' to '.join(ends)}"
 
 
 def _seeds(compared: Compared, evidence: Evidence) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-__all__ = ["CHARACTERS", "within_budget", "without_hidden_seeds"]
+__all__ = ["CHARACTERS", "POINTS", "with_short_curves", "within_budget", "without_hidden_seeds"]
 
 CHARACTERS = 60_000
-"""Of all samples of a page together. Deflated and in base64 they take about half as many bytes."""
+"""Of all samples of a page together. Deflated and in base85 they take about half as many bytes."""
+POINTS = 16
+"""Of a curve."""
 
 
 def within_budget(board: Mapping[str, Any], characters: int = CHARACTERS) -> dict[str, Any]:
@@ -43,6 +45,30 @@ def without_hidden_seeds(board: Mapping[str, Any]) -> dict[str, Any]:
         rows = {name: [_without_seeds(row, hidden) for row in table[name]] for name in ("methods", "human")}
         tables.append({**table, **rows})
     return {**board, "tables": tables}
+
+
+def with_short_curves(board: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board whose curves have at most `POINTS` points, first and last among them."""
+    tables = []
+    for table in board["tables"]:
+        curves = []
+        for curve in table["curves"]:
+            lines = {name: _short(curve[name]) for name in ("points", "validation") if name in curve}
+            curves.append({**curve, **lines})
+        tables.append({**table, "curves": curves})
+    return {**board, "tables": tables}
+
+
+def _short(points: Sequence[Any]) -> list[Any]:
+    """Return at most `POINTS` of a line, evenly.
+
+    >>> len(_short(range(100))), _short(range(100))[-1], _short([1, 2])
+    (16, 99, [1, 2])
+    """
+    if len(points) <= POINTS:
+        return list(points)
+    last = len(points) - 1
+    return [points[round(place * last / (POINTS - 1))] for place in range(POINTS)]
 
 
 def _without_seeds(row: Mapping[str, Any], columns: Set[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ __all__ = ["claims_section"]
 TITLE = "Claims by paper"
 SIGNS = {"established": "▲ as claimed", "reversed": "▼ the other way", "open": "open", "": "–"}
 """What is said of a direction: a sign and words, so that nothing rests on colour."""
+SHARED_BY = 3
+"""Claims that make a line of their evidence a note."""
 
 
 def claims_section(papers: Sequence[Mapping[str, Any]]) -> str:
@@ -39,9 +42,13 @@ def _paper(paper: Mapping[str, Any]) -> str:
     if with_size:
         heads.append("As models grow")
     head = "".join(f"<th scope=col>{name}" for name in heads)
-    lines = "".join(_claim(claim, with_size) for claim in paper["claims"])
+    notes = _notes(paper["claims"])
+    lines = "".join(_claim(claim, with_size, notes) for claim in paper["claims"])
     parts = [f"<h3>{escaped(paper['paper'])}</h3><p class=soft>{escaped(paper['summary'])}</p>"]
     parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, lines))
+    if notes:
+        items = "".join(f"<li>{escaped(note)}" for note in notes)
+        parts.append(folded(f"Notes of {paper['paper']}'s claims", f"<ol>{items}</ol>"))
     if paper["rebuttal"]:
         parts.append(f"<p><b>Rebuttal.</b> {escaped(paper['rebuttal'])}</p>")
     if paper["not_run"]:
@@ -51,8 +58,22 @@ def _paper(paper: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def _claim(claim: Mapping[str, Any], with_size: bool) -> str:
-    lines = [f"the paper, {claim['where']}: {claim['paper']}", *claim["evidence"], f"on {claim['on']}"]
+def _notes(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of evidence that several claims share, such as the rows they are judged on: said once."""
+    counts = Counter(line for claim in claims for line in _evidence(claim))
+    return [line for line, n in counts.items() if n >= SHARED_BY]
+
+
+def _evidence(claim: Mapping[str, Any]) -> list[str]:
+    return [*claim["evidence"], f"on {claim['on']}"]
+
+
+def _claim(claim: Mapping[str, Any], with_size: bool, notes: Sequence[str]) -> str:
+    lines = [f"the paper, {claim['where']}: {claim['paper']}"]
+    lines += [line for line in _evidence(claim) if line not in notes]
+    numbers = [str(notes.index(line) + 1) for line in _evidence(claim) if line in notes]
+    if numbers:
+        lines.append(f"notes {', '.join(numbers)} below the table")
     cells = [
         f"<b>{escaped(claim['verdict'])}</b>",
         SIGNS.get(claim["direction"], escaped(claim["direction"])),

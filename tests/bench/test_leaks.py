@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import subprocess
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from bench.base import credentials
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.errors import StoreError
-from bench.leaderboards.render.html import unpacked
+from bench.leaderboards.render.html import inflated, unpacked
 from tests.bench import logicnlg_folder
 from tests.bench.own import FOCAL, Own
 from tests.conftest import TINY, Ended
@@ -60,7 +58,7 @@ def contents(root: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, gzip.decompress(data)
         if path.suffix == ".html":
             text = data.decode().partition('id="board"')[2].partition(">")[2].partition("<")[0]
-            yield path, zlib.decompress(base64.b64decode(text))
+            yield path, inflated(text).encode()
 
 
 def assert_nowhere(ended: Ended, *folders: Path) -> None:
