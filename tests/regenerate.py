@@ -178,10 +178,11 @@ def page() -> str:
     store_of = {}
     found = []
     boards = [path for path in sorted(RUNS.glob("*.jsonl")) if path != LADDER]
-    of_grid = {table.task for table in tables(Store(GRID))[0]}
-    for path in sorted(boards, key=lambda path: path.stem == SAMPLE):
-        store = Store(path)
-        for table in tables(store)[0]:
+    stores = {path: Store(path) for path in sorted(boards, key=lambda path: path.stem == SAMPLE)}
+    tables_of = {path: tables(store)[0] for path, store in stores.items()}
+    of_grid = {table.task for table in tables_of[GRID]}
+    for path, store in stores.items():
+        for table in tables_of[path]:
             if path == FIRST_RUNS and table.task in of_grid:
                 continue
             store_of[id(table)] = store
