@@ -17,10 +17,13 @@ from hypothesis import HealthCheck, settings
 
 from bench.cli import main
 from tests.bench.own import Own
+from tests.disk import wait_for_no_disk
 
 # A busy machine draws examples slowly, which says nothing about the code.
 settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("suite")
+
+wait_for_no_disk()
 
 
 def pytest_collection() -> None:

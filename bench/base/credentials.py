@@ -109,8 +109,14 @@ def learn_words(words: Sequence[str]) -> None:
 
 def known() -> list[tuple[str, str]]:
     """Return every known credential with the name it has, the longest first."""
-    found = dict(_LEARNT)
-    for name, value in os.environ.items():
+    return _known(tuple(os.environ.items()), tuple(_LEARNT.items()))
+
+
+@lru_cache(maxsize=1)
+def _known(environment: tuple[tuple[str, str], ...], learnt: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """Return the credentials of an environment beside those that were learnt, which are (value, name)."""
+    found = dict(learnt)
+    for name, value in environment:
         if _names_variable(name.upper()):
             parts = [value.strip(), *(line.strip() for line in value.splitlines()[1:] if len(line.strip()) >= LONG)]
             found |= {part: name for part in parts if _counts(part)}

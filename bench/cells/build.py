@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import parse
@@ -53,7 +53,7 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
     if "backbone" in config.own:
         check_made(backbone, config, entry.architecture)
-    torch.manual_seed(seed_of(config.seed, "method"))
+    seed_torch(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, **config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
     if objective.backbone.pretrained is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from bench.errors import UsageError, did_you_mean
 
@@ -83,6 +84,7 @@ def size_near(millions: float) -> Size:
     return Size(rung_name(width, layers), width, layers)
 
 
+@cache
 def shape_near(millions: float) -> tuple[int, int]:
     """Return width and layers with the nearest number of parameters."""
     found: list[tuple[int, int]] = []

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bench.base.seeds import seed_torch
 from bench.config.resolve import find_method
 from bench.config.second import second_of
 from bench.cost.zipf import zipf_counts
@@ -107,7 +108,7 @@ def zipf(shape: tuple[int, ...], vocabulary: int, generator: torch.Generator) ->
 
 def objective_of(name: str, size: Size, device: torch.device) -> Objective:
     """Return a method over given states; its second model has states of its own, of the same size and targets."""
-    torch.manual_seed(0)
+    seed_torch(0)
     method = find_method(name)
     given = Given(size)
     objective = method.objective(given)

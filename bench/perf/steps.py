@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bench.base.autocast import autocast
+from bench.base.seeds import seed_torch
 from bench.config.resolve import find_method
 from bench.config.second import second_of
 from bench.cost.flops import flops_of_row, products_of
@@ -150,7 +151,7 @@ def _body(size: Size, layers: int, seed: int) -> Causal:
     """Return a GPT-2 with new weights and without dropout."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    torch.manual_seed(seed)
+    seed_torch(seed)
     config = GPT2Config(
         vocab_size=size.vocabulary,
         n_positions=size.positions + 1,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import build, exemplars_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, Override, override, parse_sets
@@ -162,7 +162,7 @@ class Subject:
         losses = []
         for seed in (0, 1):
             objective = self.objective()
-            torch.manual_seed(seed)  # behind the making, which may seed too
+            seed_torch(seed)  # behind the making, which may seed too
             losses.append(objective.step_loss(self.batch(self.rows)).total.detach())
         return not torch.equal(*losses)
 
@@ -252,7 +252,7 @@ class Trainee:
 
     def loss(self, rows: Sequence[Encoded]) -> Tensor:
         """Loss of the next step per target token, with its gradients left in `grad`."""
-        torch.manual_seed(seed_of(self.subject.seed, "step", 0, self.taken))
+        seed_torch(seed_of(self.subject.seed, "step", 0, self.taken))
         self.optimizer.zero_grad()
         loss = self.objective.training_step(self.subject.batch(rows, self.taken), self.taken)
         loss.backward()

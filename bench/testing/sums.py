@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from bench.base.seeds import seed_torch
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, slices
 from bench.tasks.encode.codec import Encoded
@@ -121,7 +122,7 @@ def sum_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) -> d
     objective = subject.comparable()
     every_row = [row for part in parts for row in part]
     sums: dict[str, Tensor] = {}
-    torch.manual_seed(subject.seed)
+    seed_torch(subject.seed)
     for part in parts:
         loss = objective.step_loss(subject.batch(part, step, every_row))
         named = {"loss": loss.total.detach(), "n_target_tokens": loss.n_target_tokens, **loss.terms}

@@ -116,7 +116,7 @@ def unpacked(text: str) -> dict[str, Any]:
     """Return the board of `packed`.
 
     >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
-    {'tables': [], 'mean': 0.33333333}
+    {'tables': [], 'mean': 0.33333}
     """
     board = dict(json.loads(inflated(text)))
     for table in board.get("tables", ()):

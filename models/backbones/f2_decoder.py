@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from bench.base.options import Positive, checked
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.small import Rate, bpe_tokenizer, check_heads, special_ids
@@ -44,7 +42,7 @@ def f2_decoder(
     from transformers import OPTConfig, OPTForCausalLM
 
     words = bpe_tokenizer(texts, vocabulary, tokenizer)
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     config = OPTConfig(
         vocab_size=len(words),
         max_position_embeddings=context,

@@ -11,7 +11,7 @@ import torch
 
 from bench.base.network import hub_reachable, within
 from bench.base.options import LATER, Range, checked
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.errors import MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -71,7 +71,7 @@ def hub(
         model, tokenizer = _loaded(place, weights)
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     if texts.markers:
         tokenizer.add_tokens(list(texts.markers), special_tokens=True)
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)

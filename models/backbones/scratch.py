@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from bench.base.options import checked
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -53,7 +53,7 @@ def scratch(
         )
     for key, value in special_ids(words).items():
         setattr(config, key, value)
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     backbone: Backbone
     if config.is_encoder_decoder:
         config.decoder_start_token_id = words.bos_token_id

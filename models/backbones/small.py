@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import torch
 
 from bench.base.options import Positive, Range, checked
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
@@ -62,7 +62,7 @@ def small_causal(
     from transformers import GPT2Config, GPT2LMHeadModel
 
     words = bpe_tokenizer(texts, vocabulary, tokenizer)
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     config = GPT2Config(
         vocab_size=len(words),
         n_positions=context,
@@ -99,7 +99,7 @@ def small_encdec(
     from transformers import BartConfig, BartForConditionalGeneration
 
     words = bpe_tokenizer(texts, vocabulary, tokenizer)
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     config = BartConfig(
         vocab_size=len(words),
         max_position_embeddings=context,

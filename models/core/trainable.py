@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.base.lightning import LightningModule
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
 from bench.models.core.host import moved
 from bench.models.core.run_context import RunContext, lr_factor
@@ -118,7 +118,7 @@ class Trainable(LightningModule):
         trainer = self._attached_trainer()
         if "item" in batch:
             rank, _ = self.rank_and_world()
-            torch.manual_seed(seed_of(self.run_context.seed, "step", rank, batch["item"]))
+            seed_torch(seed_of(self.run_context.seed, "step", rank, batch["item"]))
         loss = self.step_loss(batch)
         share: Any
         if "step_tokens" in batch:

@@ -25,7 +25,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _compiled(function: F) -> F:
-    compiled: F = numba.njit(nogil=True)(function)
+    """Compile a function when it is called first; machine code is kept beside this file, or below the home folder."""
+    compiled: F
+    try:
+        compiled = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither can be written
+        compiled = numba.njit(nogil=True)(function)
     return compiled
 
 

@@ -42,6 +42,7 @@ from bench.processes import rank
 from bench.queue.protocol.timing import LOCAL, Timing
 from bench.store.provenance import code_state, installed_hash
 from bench.store.store import CellFolder
+from tests.disk import wait_for_no_disk
 from tests.e2e.methods import sleep
 from tests.e2e.tiny import Training
 
@@ -50,6 +51,7 @@ CONTEXT.set_forkserver_preload([__name__])
 
 code_state()  # of the checkout, by git; children have it from here
 installed_hash()
+wait_for_no_disk()
 
 CRASHED = 66
 

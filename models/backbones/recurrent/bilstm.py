@@ -31,7 +31,7 @@ from torch import Tensor
 from transformers import PretrainedConfig
 
 from bench.base.options import Amount, Positive, Range, checked
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
 from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel, Design, Exemplar
@@ -210,7 +210,7 @@ def bilstm(
         tokenizer = texts.word_tokenizer(vocabulary)
     else:
         tokenizer = texts.tokenizer(vocabulary)
-    torch.manual_seed(seed_of(seed, "weights"))
+    seed_torch(seed_of(seed, "weights"))
     model = BiLSTMModel(_config(tokenizer, width), design)
     if glove:
         _fix(model, read_glove(glove, tokenizer.get_vocab(), design.embedding_width))

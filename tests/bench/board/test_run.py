@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +23,7 @@ from bench.errors import RunError, UsageError
 from bench.models.mle import MLE
 from bench.tasks.logicnlg import LogicNLG
 from tests.bench.own import Own
+from tests.conftest import forget_data
 
 SETS = {"trainer.steps": 2, "backbone.width": 16, "backbone.layers": 1, "backbone.heads": 2, "backbone.vocabulary": 300}
 
@@ -29,6 +31,14 @@ SETS = {"trainer.steps": 2, "backbone.width": 16, "backbone.layers": 1, "backbon
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sample_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The built-in rows for all tests of this file, which share a store."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, tmp_path_factory.mktemp("no-cache"))
+        yield
 
 
 @pytest.fixture(scope="module")

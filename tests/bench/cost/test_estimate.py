@@ -1,5 +1,6 @@
 """Estimates of cells: every method has one, `--dry-run` states and sums them, and what does not fit is said."""
 
+import copy
 import json
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from bench.cells.how import How
 from bench.cells.plan import make_plan
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
-from bench.cost import trace
+from bench.cost import blank, trace
 from bench.cost.devices import DEVICES, device_asked
 from bench.cost.estimate import NOT_COUNTED, micro_batches, tracer_of
 from bench.cost.plan_costs import costs_of_plan
@@ -75,7 +76,7 @@ def test_less_memory_is_more_micro_batches_and_at_last_none():
 
 
 def test_half_precision_keeps_half_the_activations(tmp_path):
-    big = ("backbone.vocabulary=300", "backbone.width=64", "backbone.layers=2", "trainer.batch_size=8")
+    big = ("backbone.vocabulary=300", "backbone.width=64", "backbone.layers=1", "trainer.batch_size=8")
     exact, mixed = (
         Tracer("cuda").trace(cell, longest(cell), 16).memory
         for precision in ("32-true", "bf16-mixed")
@@ -226,7 +227,7 @@ def test_what_is_not_trained_has_no_loss_no_states_and_its_datastore(tmp_path):
     assert knn.checkpoint_bytes - mle.checkpoint_bytes == 20 * (2 * 16 + 8)
 
 
-DEEP = ("backbone.vocabulary=300", "backbone.width=32", "backbone.layers=4", "trainer.batch_size=8")
+DEEP = ("backbone.vocabulary=300", "backbone.width=32", "backbone.layers=2", "trainer.batch_size=8")
 WHOLE = device_asked("cpu", None, 1)
 
 
@@ -250,7 +251,21 @@ def test_shares_take_less_memory_on_each_process(tmp_path):
     assert alone.memory_bytes > shared.memory_bytes
 
 
-def test_adapters_have_gradients_and_moments_and_are_all_that_is_saved(tmp_path, own):
+@pytest.fixture
+def shallow(monkeypatch):
+    """Two layers of every pretrained model."""
+    real = blank.configuration
+
+    def configuration(*asked):
+        sizes = copy.deepcopy(real(*asked))
+        sizes.num_hidden_layers = 2
+        return sizes
+
+    monkeypatch.setattr(blank, "configuration", configuration)
+
+
+@pytest.mark.usefixtures("shallow")
+def test_adapters_have_gradients_and_moments_and_are_all_that_is_saved(tmp_path):
     pytest.importorskip("peft")
     given = {"backbone": "gpt2", "preset": "small", "results": str(tmp_path)}
     sets = ("trainer.batch_size=2", "trainer.max_source=16", "trainer.max_target=16")
@@ -260,7 +275,7 @@ def test_adapters_have_gradients_and_moments_and_are_all_that_is_saved(tmp_path,
         found += costs_of_plan(asked, WHOLE).cells
     whole, adapted = found
     assert adapted.unknown == ""
-    assert adapted.trained_parameters == 12 * 8 * (768 + 3 * 768)  # c_attn makes queries, keys and values
+    assert adapted.trained_parameters == 2 * 8 * (768 + 3 * 768)  # c_attn makes queries, keys and values
     assert adapted.parameters == whole.parameters + adapted.trained_parameters
     assert adapted.checkpoint_bytes == 4 * adapted.trained_parameters
     assert adapted.memory_bytes < 0.5 * whole.memory_bytes

@@ -85,7 +85,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), packed=st.booleans())
 def test_a_damaged_file_gives_the_split_or_one_line(
     tmp_path: Path, name: str, what: str, place: float, packed: bool

@@ -139,7 +139,7 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
 ]
 """What is broken, where, and the checks that say so: these and no others."""
 
-HARMS = (mutations.NoPaper, mutations.InfiniteGradient, mutations.SeesPadding, mutations.DecodesAgainstTheSource)
+HARMS = (mutations.InfiniteGradient, mutations.SeesPadding, mutations.DecodesAgainstTheSource)
 FEW_MUTATIONS = [found for found in MUTATIONS if not found[2] or found[0] in HARMS]
 
 

@@ -61,24 +61,30 @@ def assert_ended(child: BaseProcess, code: int, log: Path, line: str, seconds: f
 
 @SIGNALS
 def test_one_process_keeps_its_step(
-    start: Start,
-    run: Run,
-    log: Path,
-    tmp_path: Path,
-    of_one: dict[str, bytes],
-    number: signal.Signals,
-    code: int,
-    line: str,
+    start: Start, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str
 ) -> None:
-    """The step in which the signal comes is kept; the same command gives what an undisturbed run gives."""
+    """The step in which the signal comes is kept, and nothing else."""
+    stopped_in_a_step(start, log, tmp_path, number, code, line)
+
+
+def test_the_same_command_gives_what_an_undisturbed_run_gives(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_one: dict[str, bytes]
+) -> None:
+    """From the kept step, which is the same of every signal."""
+    results = stopped_in_a_step(start, log, tmp_path, signal.SIGTERM, 143, f"bench: stopped by SIGTERM{AGAIN}")
+    assert run(sleepers(results)) == 0, children.read(log)
+    assert without_page(stores.contents(results)) == of_one
+
+
+def stopped_in_a_step(start: Start, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str) -> Path:
+    """Send a signal to a run in its second step; return its store, which holds the state of that step."""
     results = tmp_path / "results"
     child = start(sleepers(results), children.ControlC(), SLEEPS="0", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0")[0], number)
     (tmp_path / "go").touch()
     assert_ended(child, code, log, line)
     assert [path.name for path in results.rglob("*") if path.is_file()] == ["step-000000002.ckpt"]
-    assert run(sleepers(results)) == 0, children.read(log)
-    assert without_page(stores.contents(results)) == of_one
+    return results
 
 
 def test_a_second_signal_does_not_wait_for_the_step(start: Start, log: Path, tmp_path: Path) -> None:

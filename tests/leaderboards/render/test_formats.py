@@ -192,20 +192,19 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     ready(tmp_path, "mle", bleu=20.0)
     ready(tmp_path, "trime", bleu=30.0, backbone=payload, task_options={"style": payload})
     ready(tmp_path, "trime", bleu=31.0, backbone=payload, task_options={"style": "plain"})
-    (head, *rows), _ = markdown_cells(rendered(tmp_path, "markdown"))
+    found = leaderboards_of(Store(tmp_path))
+    markdown, latex, shown = (render(found, form) for form in ("markdown", "latex", "terminal"))
+    (head, *rows), _ = markdown_cells(markdown)
     assert all(len(row) == len(head) for row in rows)
     assert [row[4].strip("*") for row in rows if not row[0].startswith("  ")] == ["15.50", "15.00", "10.00"]
-    raw = rendered(tmp_path, "markdown")
-    assert not re.search(r"(?<!\\)[<>`\[]", raw)
-    lines = list(csv.reader(io.StringIO(rendered(tmp_path, "csv"), newline="")))
+    assert not re.search(r"(?<!\\)[<>`\[]", markdown)
+    lines = list(csv.reader(io.StringIO(render(found, "csv"), newline="")))
     assert all(len(line) == len(lines[0]) for line in lines)
     assert not any(line[7].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
-    assert json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["backbone"] == payload
-    latex = rendered(tmp_path, "latex")
+    assert json.loads(render(found, "json"))["tables"][0]["methods"][0]["backbone"] == payload
     assert set(re.findall(r"\\([a-zA-Z]+)", latex)) <= LATEX
     assert not re.search(r"(?<!\\)[#%]", latex)
-    assert latex.count(r" \\") == rendered(tmp_path, "markdown").count("\n| ")
-    shown = rendered(tmp_path, "terminal")
+    assert latex.count(r" \\") == markdown.count("\n| ")
     assert not {c for c in shown if not c.isprintable()} - {"\n"}
 
 

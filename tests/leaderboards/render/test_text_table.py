@@ -63,7 +63,7 @@ def shown(cell: GridCell) -> str:
     return plain(cell.whole) + "†" * cell.differs
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [60, 120, 200, *(pytest.param(w, marks=pytest.mark.slow) for w in (80, 100, 150))])
 def test_the_kept_boards_are_shown_whole_at_every_width(grids: list[Grid], width: int) -> None:
     for grid in grids:
         lines = printed(text_table(grid), width)

@@ -183,7 +183,7 @@ def test_many_pairs_have_the_p_values_that_each_has_alone(limits, monkeypatch):
 
 def test_p_values_of_many_pairs_are_those_of_the_swaps_of_the_seed():
     """Drawn here from the raw stream, a word of 64 items at a time, and counted pair by pair: other draws, other p."""
-    rounds = 400
+    rounds = 150
     pairs = [sides_of(*pair) for pair in many_pairs()]
     for sides, found in zip(pairs, compare_all(pairs, rounds, seed=5), strict=True):
         assert [found.p, found.p_higher, found.p_lower] == slow_p_values(sides, rounds, seed=5)

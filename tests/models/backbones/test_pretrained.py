@@ -33,6 +33,9 @@ ASKED = ("run", "--task", "ambiguous_template", "--method", "mle", "--limit", "8
 SHORT = ("--set", "trainer.steps=1", "trainer.batch_size=4", "trainer.max_source=16", "trainer.max_target=8")
 
 
+pytestmark = pytest.mark.usefixtures("sample_data")
+
+
 def save(kind: str, folder: Path) -> Path:
     """Save a tiny model with a tokenizer, as a publisher would."""
     tokenizer = train_bpe(["the cat sat on the mat"] * 4, 300)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,3 +139,16 @@ def test_equal_fractions_are_equal(dot: int, squared: int, factor: int) -> None:
     other = (dot * factor, squared * factor**2)
     assert not _nearer(dot, squared, *other)
     assert not _nearer(*other, dot, squared)
+
+
+def test_a_search_is_compiled_where_its_code_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither beside the file nor below the home folder."""
+    real = module.numba.njit
+
+    def njit(**options: bool) -> Any:
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(module.numba, "njit", njit)
+    assert module._compiled(lambda: 3)() == 3

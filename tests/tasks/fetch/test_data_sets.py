@@ -393,7 +393,7 @@ LATER = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("tree", "HEAD d
 def test_a_hub_that_hangs_is_given_up(kind: str, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 * downloads.ANSWER_S + saving.CONFIG_S < 20
     for module, name in ((downloads, "ANSWER_S"), (downloads, "STALL_S"), (saving, "CONFIG_S")):
-        monkeypatch.setattr(module, name, 1.0)
+        monkeypatch.setattr(module, name, 0.4)
     hub.asleep = kind
     if kind == "GET":
         hub.asleep = "GET data/train-00000-of-00002.parquet"

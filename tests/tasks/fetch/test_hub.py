@@ -173,14 +173,14 @@ def test_one_that_answers_a_byte_a_second(hub: FakeHub, tmp_path: Path, monkeypa
                 try:
                     for byte in b"HTTP/1.1 200 OK\\r\\nX-Long: " + b"x" * 60:
                         client.send(bytes([byte]))
-                        time.sleep(0.5)
+                        time.sleep(0.2)
                 except OSError:
                     pass
     """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as slow:
         try:
             assert slow.stdout is not None
-            monkeypatch.setattr(downloads, "ANSWER_S", 1.5)
+            monkeypatch.setattr(downloads, "ANSWER_S", 0.8)
             monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{slow.stdout.readline().strip()}")
             missing_soon(tmp_path, "it does not answer")
         finally:
@@ -203,7 +203,7 @@ def test_a_download_that_stands_still_is_given_up(
 def test_questions_without_an_answer_end(
     kind: str, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "ANSWER_S", 1.0)
+    monkeypatch.setattr(downloads, "ANSWER_S", 0.4)
     hub.asleep = kind
     missing_soon(tmp_path, "it does not answer")
 

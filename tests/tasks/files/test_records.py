@@ -23,7 +23,7 @@ from bench.tasks.files.records import FileRecord, read_records
 
 COLUMNS = {"source": "source", "target": "target"}
 ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
-FUZZ = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LONG_FUZZ = settings(FUZZ, max_examples=1000)
 
 
