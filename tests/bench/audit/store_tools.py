@@ -56,7 +56,7 @@ def edit_lines(store: Path, split: str, change: Callable[[list[str], list[str]],
 def run(store: Path, *more: str, method: str = "mle", seeds: str = "0,1", sets: tuple[str, ...] = ()) -> None:
     """Train, evaluate and score tiny cells of gigaword."""
     ended = call("run", "--task", "gigaword", "--backbone", "small-encdec", "--method", method, "--seeds", seeds,
-                 "--quiet", "--data-dir", str(data_of(store)), "--results", str(store),
+                 "--quiet", "--yes", "--data-dir", str(data_of(store)), "--results", str(store),
                  "--set", *SETTINGS, *sets, *more)  # fmt: skip
     assert ended.code == 0, ended.err
 
