@@ -112,8 +112,10 @@ def refuse_unknown(patterns: Sequence[str], methods: Collection[str]) -> None:
     """Refuse a pattern that fits nothing: an empty board would look like a finding.
 
     Raises:
-        UsageError: it does; the message says what there is.
+        UsageError: it does, or there is none; the message says what there is.
     """
+    if not patterns:
+        raise UsageError(f"no method is named; there are: {', '.join(sorted(methods))}")
     for pattern in patterns:
         if not fnmatch.filter(methods, pattern):
             raise UsageError(
