@@ -10,6 +10,7 @@ from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
+from bench.leaderboards.statistics.seed_spread import of_shown
 from bench.leaderboards.statistics.significance import ROUNDS
 from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
 from bench.leaderboards.statistics.value_statistics import TableStatistics
@@ -90,7 +91,8 @@ class Leaderboards:
                 rows = [table.rows[place] for place in kept]
                 columns = [column for column in table.columns if any(column in row.values for row in rows)]
                 tables.append(replace(table, rows=rows, columns=columns, published=published, human=()))
-                statistics.append(known.of_rows(kept))
+                unmarked = of_shown(known.unmarked, columns, {row.backbone for row in rows})
+                statistics.append(replace(known.of_rows(kept), unmarked=unmarked))
         return Leaderboards(tables, statistics, left_out, (), self.damaged)
 
     def for_readers(self) -> Leaderboards:
@@ -110,8 +112,10 @@ def refuse_unknown(patterns: Sequence[str], methods: Collection[str]) -> None:
     """Refuse a pattern that fits nothing: an empty board would look like a finding.
 
     Raises:
-        UsageError: it does; the message says what there is.
+        UsageError: it does, or there is none; the message says what there is.
     """
+    if not patterns:
+        raise UsageError(f"no method is named; there are: {', '.join(sorted(methods))}")
     for pattern in patterns:
         if not fnmatch.filter(methods, pattern):
             raise UsageError(

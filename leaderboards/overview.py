@@ -16,7 +16,7 @@ from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_ro
 from bench.leaderboards.statistics.intervals import SMALLEST, Interval, aggregate, probability_of_improvement
 from bench.leaderboards.statistics.mean_rank import mean_ranks
 from bench.leaderboards.statistics.overall import FEWEST, relative_scores
-from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, ONE_SEED, seed_deviation, why_unmarked
+from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, seed_deviation, why_unmarked
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import Table, metric_name, order_for_readers
 
@@ -202,12 +202,9 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
 def _why_unranked(table: Table, base: TableRow, column: str) -> str:
     """Return why a column cannot rank the baseline and what stands beside it; nothing where it can."""
     block = [table.rows[place] for place in table.blocks[base.backbone]]
-    n = base.values[column].n
     why = why_unmarked(block, column)
-    if not why and n < SMALLEST:
+    if not why and base.values[column].n < SMALLEST:
         why = CANNOT_RANK
-    if n == 1:
-        why = ONE_SEED
     return why
 
 

@@ -174,10 +174,13 @@ def tables_and_left_out(
         add_diverged(groups, record)
     for record, cell in imported:
         add_imported(groups, record, cell)
+    tried: dict[str, set[str]] = defaultdict(set)  # a cell may be scored on some validation rows and on all
     for key, group in list(groups.items()):
         if is_of_search(group, searched):
-            left_out[group.shared["task"]]["cells that a search has tried are left out"] += len(group.rows)
+            tried[group.shared["task"]] |= keys_of(group)
             del groups[key]
+    for task, keys in tried.items():
+        left_out[task]["cells that a search has tried are left out"] += len(keys)
     for group in groups.values():
         left_out[group.shared["task"]].update(leave_out_superseded(group))
     built = [_table(group, columns) for _, group in sorted(groups.items())]
@@ -193,12 +196,17 @@ def tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
     return keys
 
 
+def keys_of(group: Group) -> set[str]:
+    """Return the keys of the cells of a group."""
+    return set[str]().union(*(row.keys for row in group.rows.values()))
+
+
 def is_of_search(group: Group, searched: Set[str]) -> bool:
     """Return whether a group is the validation split of nothing but cells that a search has tried.
 
     Their losses stand in the record of what was picked; as a table they would be read as results.
     """
-    cells = set[str]().union(*(row.keys for row in group.rows.values()))
+    cells = keys_of(group)
     return group.shared["split"] == "valid" and bool(cells) and cells <= searched
 
 

@@ -1,4 +1,4 @@
-"""Superseded cells: those of a method's older code, which no table shows where its newer code has cells."""
+"""Superseded cells: those of a method's older code, which no table shows since its newer code has the same rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.base.keys import key_of
 from bench.leaderboards.groups import comparable
 from bench.leaderboards.superseded import OTHER_CELLS, difference, is_older, versions_of
 from bench.store.cleaning import Unneeded, is_busy, measured
@@ -18,10 +19,11 @@ Record = Mapping[str, Any]
 
 
 def superseded_cells(store: Store) -> Iterator[Unneeded]:
-    """Yield the folders of cells of older code, where newer code has a cell of the same task, rows and backbone.
+    """Yield the folders of cells of older code, where newer code has cells of the same task, rows and backbone.
 
-    A cell whose weights another cell starts from or reads along stays with it, and so does one that changed within the
-    last hour.
+    All that such a cell was scored on, newer code was scored on too, in the same decoding; else tables show it. A cell
+    whose weights another cell starts from or reads along stays with it, and so does one that changed within the last
+    hour.
     """
     alike: dict[tuple[str, ...], list[CellRecords]] = defaultdict(list)
     for cell in read_cells(store):
@@ -48,11 +50,18 @@ def _superseded(cells: Sequence[CellRecords]) -> dict[str, str]:
     """Return why some of the cells of one method are superseded, by their folders."""
     versions = [versions_of(comparable(cell.trained or {})) for cell in cells]
     why = {}
-    for cell, own in zip(cells, versions, strict=True):
-        newer = [other for other in versions if is_older(own, other)]
-        if newer:
-            why[str(cell.folder.path)] = f"a cell of older code, {difference(own, newer[0])}"
+    evaluations = [_evaluations(cell) for cell in cells]
+    for cell, own, shown in zip(cells, versions, evaluations, strict=True):
+        newer = [place for place, other in enumerate(versions) if is_older(own, other)]
+        if newer and shown <= set[str]().union(*(evaluations[place] for place in newer)):
+            why[str(cell.folder.path)] = f"a cell of older code, {difference(own, versions[newer[0]])}"
     return why
+
+
+def _evaluations(cell: CellRecords) -> set[str]:
+    """Return what tables file the scores of a cell by: kind, decoding, and the examples."""
+    names = ("kind", "decoding", "shown_as", "split", "split_sha256", "ids")
+    return {key_of([score["of"].get(name) for name in names]) for score in cell.scores}
 
 
 def _keys_of_others(record: Record) -> set[str]:

@@ -50,6 +50,7 @@ class MeasuredCost:
         task, method, backbone: names.
         ratio: geometric mean over pairs of cells that share seed, recipe and machine.
         pairs: how many.
+        lowest, highest: ratio of a pair; far apart where other programs had the machine too.
     """
 
     task: str
@@ -57,6 +58,12 @@ class MeasuredCost:
     backbone: str
     ratio: float
     pairs: int
+    lowest: float
+    highest: float
+
+    def __str__(self) -> str:
+        ends = f", {self.lowest:.2f} to {self.highest:.2f}" if self.pairs > 1 else ""
+        return f"{self.ratio:.2f} times on {self.backbone} (n={self.pairs}{ends})"
 
 
 def cost_claims(times: Iterable[TrainingTime], baseline: str = BASELINE) -> list[CostClaim]:
@@ -103,10 +110,11 @@ def measured_costs(store: Store, tasks: Iterable[str] | None = None, baseline: s
         for method, taken in of_method.items():
             if base and method != baseline and min(*base, *taken, 1.0) > 0:
                 logs[task, method, backbone].append(math.log(statistics.median(taken) / statistics.median(base)))
-    return [
-        MeasuredCost(task, method, backbone, math.exp(statistics.fmean(found)), len(found))
-        for (task, method, backbone), found in sorted(logs.items())
-    ]
+    costs = []
+    for names, found in sorted(logs.items()):
+        mean, lowest, highest = map(math.exp, (statistics.fmean(found), min(found), max(found)))
+        costs.append(MeasuredCost(*names, mean, len(found), lowest, highest))
+    return costs
 
 
 def shared(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Any]:
@@ -142,7 +150,7 @@ def cost_notes(claims: Iterable[CostClaim], measured: Iterable[MeasuredCost]) ->
         found = [ours[claim.backbone]] if claim.backbone in ours else list(ours.values())
         said = "not measured here"
         if found:
-            said = "; ".join(f"here {cost.ratio:.2f} times on {cost.backbone} (n={cost.pairs})" for cost in found)
+            said = "; ".join(f"here {cost}" for cost in found)
         lines.append(
             f"training time, {claim.paper} {claim.where}: {claim.method} {claim.ratio:.2f} times mle on "
             f"{claim.backbone} ({claim.hours:g} h for {claim.baseline_hours:g} h); {said}"

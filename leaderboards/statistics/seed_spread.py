@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.special import f_tail
@@ -18,6 +18,7 @@ __all__ = [
     "MEANINGS",
     "ONE_SEED",
     "markable",
+    "of_shown",
     "p_of_rows",
     "seed_deviation",
     "spread_ratio",
@@ -91,6 +92,19 @@ def unmarked(table: Table) -> dict[str, list[str]]:
             if why:
                 names.setdefault(why, []).append(f"{column} on {backbone}")
     return names
+
+
+def of_shown(
+    names: Mapping[str, Sequence[str]], columns: Sequence[str], backbones: Collection[str]
+) -> dict[str, list[str]]:
+    """Return of what `unmarked` returns the part that is of some columns and backbones.
+
+    >>> of_shown({"one seed": ["kld"], "cannot rank here": ["uniq", "ppl on a", "ppl on b"]}, ["ppl", "uniq"], {"b"})
+    {'cannot rank here': ['uniq', 'ppl on b']}
+    """
+    shown = {*columns, *(f"{column} on {backbone}" for column in columns for backbone in backbones)}
+    kept = {why: [name for name in of_why if name in shown] for why, of_why in names.items()}
+    return {why: of_why for why, of_why in kept.items() if of_why}
 
 
 def _reasons(table: Table, column: str) -> dict[str, str]:

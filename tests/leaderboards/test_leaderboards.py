@@ -117,11 +117,13 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
 
 def test_what_is_known_of_some_rows_names_their_new_places():
     found = [{"bleu-1": ValueStatistics(p=0.01, against=2)}, {"bleu-1": ValueStatistics(p=0.5, against=1)}, {}]
-    some = TableStatistics(found, {"bleu-1": {0, 1}}, ["ppl/word"]).of_rows([1, 0])
+    some = TableStatistics(found, {"bleu-1": {0, 1}}, {"one seed": ["ppl/word"]}).of_rows([1, 0])
     assert some.values == [{"bleu-1": ValueStatistics(p=0.5, against=0)}, {"bleu-1": ValueStatistics(p=0.01)}]
-    assert (some.markable, some.unmarked) == ({"bleu-1": {0, 1}}, ["ppl/word"])
+    assert (some.markable, some.unmarked) == ({"bleu-1": {0, 1}}, {"one seed": ["ppl/word"]})
 
 
 def test_a_method_without_a_row_is_refused(root):
     with pytest.raises(UsageError, match="no row of a method 'trim'; did you mean 'trime'"):
         leaderboards_of(Store(root)).of_methods(["trim"])
+    with pytest.raises(UsageError, match="no method is named; there are: "):
+        leaderboards_of(Store(root)).of_methods([])

@@ -65,6 +65,13 @@ def test_a_column_that_cannot_rank_has_numbers_and_no_sizes(tmp_path):
     assert (text.can_rank, text.cells["face"].size, text.cells["face"].n) == (True, None, 2), "two seeds are too few"
 
 
+def test_a_baseline_of_one_seed_beside_methods_of_three_is_not_called_one_seed(tmp_path):
+    """Their second seed is there; the baseline's is what is too few."""
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [5.0], "trime": [6.0, 6.1, 6.2], "face": [9.0, 9.1, 9.2]})
+    store(tmp_path, "text", "kld", {"mle": [4.0], "trime": [2.0], "face": [1.0]})
+    assert [column.why_unranked for column in overview_of(tmp_path).columns] == ["cannot rank here", "one seed"]
+
+
 def test_unequal_coverage_puts_nobody_first(tmp_path):
     """A method that was run where it does well, and nowhere else, has no mean rank and stands below the others."""
     for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l"), ("gigaword", "rouge-l")):

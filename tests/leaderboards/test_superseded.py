@@ -71,3 +71,21 @@ def test_clean_names_the_cells_of_older_code_that_no_other_cell_needs(tmp_path):
         old.path,
         "a cell of older code, version 2 where version 3 stands too",
     )
+
+
+def test_clean_leaves_older_code_that_a_table_still_shows(tmp_path):
+    old = trained(tmp_path, "mle", code={"class": "mle", "version": 1})
+    new = trained(tmp_path, "mle", code={"class": "mle", "version": 2})  # a run that was stopped before its evaluation
+    for decoding in ("greedy", "topk=3"):
+        scored(old, {"bleu-1": 30.0}, decoding=decoding)
+
+    def found():
+        for path in tmp_path.rglob("*"):
+            os.utime(path, (0, 0))
+        return [cell.path for cell in superseded_cells(Store(tmp_path))]
+
+    assert found() == []
+    scored(new, {"bleu-1": 20.0})
+    assert found() == []  # the table has the older code in the other decoding
+    scored(new, {"bleu-1": 20.0}, decoding="topk=3")
+    assert found() == [old.path]

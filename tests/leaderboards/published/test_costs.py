@@ -54,6 +54,6 @@ def test_ratios_are_of_the_same_seed_and_machine(tmp_path: Path) -> None:
     claims = [claim for claim in cost_claims(paper.training) if (claim.task, claim.method) == ("logicnlg", "histalign")]
     assert cost_notes(claims, [cost]) == [
         "training time, HistAlign A.4: histalign 2.50 times mle on bart-large (5 h for 2 h); here 4.00 times on "
-        "small-encdec (n=2)"
+        "small-encdec (n=2, 2.00 to 8.00)"
     ]
     assert cost_notes(claims, [])[0].endswith("not measured here")

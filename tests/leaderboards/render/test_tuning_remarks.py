@@ -73,6 +73,7 @@ def test_a_tuned_row_is_compared_with_the_baseline_that_was_tuned_alike(tmp_path
 def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     likelihood: dict[str, Any] = {"kind": "likelihood", "decoding": None, "split": "valid"}
     trial = scored(trained(tmp_path, "mle", data=VALID), {"ppl/word": 9.0}, **likelihood)
+    scored(trial, {"ppl/word": 9.5}, ids=["a"], whole=False, **likelihood)  # on some rows too: it is one cell still
     picked = trained(tmp_path, "mle", data=VALID, trainer__lr=0.1)
     scored(picked, {"bleu-3": 20.0})
     picked.write_grid("aa", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE)
