@@ -89,7 +89,7 @@ def is_first_to_log(plan: PlanFile) -> bool:
     """Return whether no other worker has begun to log the board of a plan, and note that this one does."""
     try:
         (plan.queue / LOGGED).touch(exist_ok=False)
-    except FileExistsError:
+    except OSError:  # another has, or the disk refuses: the cells are done all the same
         return False
     return True
 
