@@ -248,8 +248,10 @@ class Tasks:
     def _made(self, config: Mapping[str, Any], code: Mapping[str, Any] | None) -> Task:
         kind = self._kind(config["task"], code)
         options = options_of(kind)
-        given = [override for override in self.sets if override.section == "task"]
-        places = {override.name: override.value for override in given if override.name in kind.places}
+        places: dict[str, Any] = {}
+        for scope in (None, kind.name):  # what is said of this task alone goes before what is said of every task
+            given = [override for override in self.sets if (override.scope, override.section) == (scope, "task")]
+            places |= {override.name: override.value for override in given if override.name in kind.places}
         task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
         task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
         return task

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.base.entries import split_names
 from bench.base.files import write_atomic
 from bench.base.outward import write_styled
 from bench.board.read import leaderboards_of, stored_leaderboards
-from bench.cli_options import say_damaged, split_names, store_options, task_names
+from bench.cli_options import say_damaged, store_options, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
 from bench.store.kept_board import is_kept_board

@@ -68,15 +68,16 @@ def work(file: Path, log_board: Callable[[PlanFile], None] | None = None) -> int
     if member is None:
         worker = worker_of(plan, ProcessRunner(plan))
         drive([worker])
+        code = exit_code(worker, plan)
     else:
         runner = GroupRunner(plan, member)
         worker = worker_of(plan, runner)
         with leading(runner) as end:
             drive([worker])
-            end.code = exit_code(worker, plan)
+            code = end.code = exit_code(worker, plan)
     if log_board is not None and has_board(worker, plan, arguments) and is_first_to_log(plan):
         log_board(plan)
-    return exit_code(worker, plan)
+    return code
 
 
 def has_board(worker: Worker, plan: PlanFile, arguments: RunArguments) -> bool:
@@ -88,7 +89,7 @@ def is_first_to_log(plan: PlanFile) -> bool:
     """Return whether no other worker has begun to log the board of a plan, and note that this one does."""
     try:
         (plan.queue / LOGGED).touch(exist_ok=False)
-    except FileExistsError:
+    except OSError:  # another has, or the disk refuses: the cells are done all the same
         return False
     return True
 

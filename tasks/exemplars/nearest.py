@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.caching import FunctionCache
 
 from bench.tasks.exemplars.bag_of_words import Bags
 
@@ -24,14 +26,33 @@ Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _Kept(FunctionCache):
+    """Kept machine code, which several processes write without waiting for each other.
+
+    numba numbers its files, so of two that keep code for different types at once one may get the name of the other;
+    and a machine that stops may leave a file empty. What cannot be read, or is not what was asked for, is compiled.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # whatever pickle and LLVM raise
+            with suppress(OSError):
+                self.flush()
+            return None
+        return found if found is not None and found.signature.args == tuple(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(Exception):  # a full disk too
+            super().save_overload(sig, data)
+
+
 def _compiled(function: F) -> F:
     """Compile a function when it is called first; machine code is kept beside this file, or below the home folder."""
-    compiled: F
-    try:
-        compiled = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # neither can be written
-        compiled = numba.njit(nogil=True)(function)
-    return compiled
+    compiled = numba.njit(nogil=True)(function)
+    with suppress(RuntimeError):  # neither can be written
+        compiled._cache = _Kept(function)
+    return cast(F, compiled)
 
 
 class Index(NamedTuple):

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from bench.base.keys import canonical, sha256
-from bench.cells.score import differences, values_of
+from bench.cells.score import Tasks, differences, values_of
+from bench.config.config import parse_sets
 from bench.leaderboards.table import tables
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Score
 from bench.store.store import Store, StoredRows
+from bench.tasks.pairs import Pairs
 from tests.conftest import Ended
 
 
@@ -94,6 +96,23 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
     assert ended.code == 3
     assert "name the data as the run did, with --data-dir DIR" in ended.err
     assert "task.path" not in ended.err  # this task has no such option
+
+
+@pytest.mark.parametrize(
+    ("sets", "path"),
+    [
+        (["task.path={}/a.csv"], "a.csv"),
+        (["pairs:task.path={}/a.csv", "text:task.path={}/b.txt"], "a.csv"),
+        (["pairs:task.path={}/a.csv", "task.path={}/b.txt"], "a.csv"),
+    ],
+)
+def test_the_data_of_one_task_is_not_that_of_another(sets: list[str], path: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("source,target\n" + "".join(f"a{n},b{n}\n" for n in range(200)))
+    tasks = Tasks(sets=parse_sets(text.format(tmp_path) for text in sets))
+    record = {"config": {"task": "pairs", "task_options": {}, "trainer": {"limit": None}}}
+    task = tasks.task_of(record)
+    assert isinstance(task, Pairs)
+    assert task.path == str(tmp_path / path)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,14 +141,41 @@ def test_equal_fractions_are_equal(dot: int, squared: int, factor: int) -> None:
     assert not _nearer(*other, dot, squared)
 
 
+def refused(*_: object) -> None:
+    raise RuntimeError("cannot cache function: no locator available")
+
+
 def test_a_search_is_compiled_where_its_code_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither beside the file nor below the home folder."""
-    real = module.numba.njit
-
-    def njit(**options: bool) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
-
-    monkeypatch.setattr(module.numba, "njit", njit)
+    monkeypatch.setattr(module, "_Kept", refused)
     assert module._compiled(lambda: 3)() == 3
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("damage", ["none", "an empty file", "code for other types", "a full disk"])
+def test_code_that_was_kept_badly_is_compiled(damage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module.numba.config, "CACHE_DIR", str(tmp_path))
+    if damage == "a full disk":
+        monkeypatch.setattr(module.FunctionCache, "save_overload", full)
+
+    def n_read() -> int:
+        n_hits = 0
+        for kind in (np.int16, np.int32):
+            add, sums = module._compiled(module._add.py_func), np.zeros(3, kind)
+            add(sums, np.arange(3, dtype=kind), 2)
+            assert sums.tolist() == [0, 2, 4]
+            n_hits += sum(add.stats.cache_hits.values())
+        return n_hits
+
+    assert n_read() == 0
+    if damage == "an empty file":
+        next(tmp_path.rglob("*.nbi")).write_bytes(b"")
+    if damage == "code for other types":  # as of two processes that kept theirs at once
+        first, second = tmp_path.rglob("*.nbc")
+        first.write_bytes(second.read_bytes())
+    assert n_read() == {"none": 2, "code for other types": 1}.get(damage, 0)
+    if damage != "a full disk":
+        assert n_read() == 2
