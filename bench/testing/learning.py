@@ -21,6 +21,11 @@ FEW = 3
 MANY = 200
 """Steps in which two rows should be known by heart."""
 
+VANISHING = 1e-9
+"""A gradient that Adam, whose divisor is at least 1e-8, makes no step of."""
+KNOWN = 0.1
+"""Nats a token at which a target has a probability of about 0.9: even p^10 has a gradient there."""
+
 RATE = 1e-2
 SHARE = 0.3
 AGAIN = 1e-9
@@ -28,7 +33,7 @@ AGAIN = 1e-9
 
 def gradients(subject: Subject) -> str:
     """Loss and gradients are finite, and within a few steps every trainable parameter has had one."""
-    trainee = Trainee(subject, RATE / 10)
+    trainee = started(subject, RATE / 10, subject.rows)
     named = {name: p for name, p in trainee.objective.named_parameters() if p.requires_grad}
     reached: set[str] = set()
     for _ in range(FEW):
@@ -52,6 +57,25 @@ def gradients(subject: Subject) -> str:
             "use it in the loss, or set requires_grad=False",
         )
     return f"{len(named)} parameters"
+
+
+def started(subject: Subject, rate: float, rows: Sequence[Encoded]) -> Trainee:
+    """Return what is trained.
+
+    A method that starts from another's weights may have no gradient to speak of at a fresh model, such as p^10 where p
+    is 1/300. As a cell of it starts from a trained model, it is taught these rows by likelihood first.
+    """
+    trainee = Trainee(subject, rate)
+    if subject.method.parent and vanishes(Trainee(subject, rate), rows):
+        trainee.learn(rows, KNOWN, MANY)
+    return trainee
+
+
+def vanishes(trainee: Trainee, rows: Sequence[Encoded]) -> bool:
+    """Whether no gradient of a first step is above `VANISHING`."""
+    trainee.loss(rows)
+    given = [p.grad for p in trainee.objective.parameters() if p.grad is not None]
+    return all(float(gradient.abs().max()) < VANISHING for gradient in given)
 
 
 def some(names: Sequence[str]) -> str:
@@ -95,6 +119,8 @@ def overfit(subject: Subject) -> str:
     should not be worse than at the start.
     """
     trainee, rows = Trainee(subject, RATE), subject.rows[-2:]
+    if subject.method.parent and vanishes(Trainee(subject, RATE), rows):
+        raise NotApplicable(f"it starts from {subject.method.parent}, and has no gradient where that knows nothing")
     start = likelihood(trainee, rows), float(trainee.loss(rows))
     now = start
     while trainee.taken < MANY and math.isfinite(now[1]) and not all(fell(subject, start, now)):

@@ -55,6 +55,10 @@ SPREAD = 0.3
 """Standard deviation of weights that have opinions: a fresh model says nearly the same everywhere."""
 
 
+LEARNS = 1e-2
+"""Learning rate of steps of likelihood before a method's own."""
+
+
 class Sample(LogicNLG):
     """The built-in rows; what is made of them is kept, because an objective is made many times."""
 
@@ -257,6 +261,26 @@ class Trainee:
         loss = self.objective.training_step(self.subject.batch(rows, self.taken), self.taken)
         loss.backward()
         return loss.detach()
+
+    def learn(self, rows: Sequence[Encoded], enough: float, most: int) -> None:
+        """Take steps of plain likelihood, which are not counted, with an optimiser of their own.
+
+        Args:
+            rows: that are learned.
+            enough: nats a token to end at.
+            most: steps.
+        """
+        weights = [p for p in self.objective.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(weights, lr=LEARNS)
+        for _ in range(most):
+            states = self.subject.states(self.objective, rows)
+            loss = torch.cat([nll for _, nll in self.objective.nll(states)]).mean()
+            if float(loss.detach()) < enough:
+                break
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        optimizer.zero_grad()
 
     def step(self, rows: Sequence[Encoded]) -> float:
         """Take a step; return its loss."""

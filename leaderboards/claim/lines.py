@@ -9,7 +9,7 @@ from bench.leaderboards.claim.claim_files import Claim, Compared, RegressionChec
 from bench.leaderboards.claim.evidence import Evidence, corrected_claim
 from bench.leaderboards.claim.verdicts import Verdict
 from bench.leaderboards.statistics.intervals import Interval
-from bench.leaderboards.statistics.sequential import level_of_a_look
+from bench.leaderboards.statistics.sequential import LOOKS, level_of_a_look
 from bench.leaderboards.statistics.tradeoff import render
 
 __all__ = [
@@ -104,6 +104,10 @@ def verdict_line(verdict: Verdict) -> str:
 def _seeds_line(verdict: Verdict) -> str:
     if verdict.needs is None:
         return "no number of seeds can be estimated"
+    if verdict.needs > LOOKS[-1]:
+        return (
+            f"the last look, at {LOOKS[-1]} seeds, is likely to leave it open (about {verdict.needs} would decide it)"
+        )
     return f"about {verdict.needs} seeds would decide it (an estimate)"
 
 

@@ -22,7 +22,9 @@ KINDS: Mapping[Kind, str] = {
     "explained": "the direction is as claimed, and the interval of a control's share of the effect is above 3/4",
     "artefact": "the direction is as claimed, and without a known fault of the released code it is the other one",
     "refuted": "the direction is the other one, or at the paper's scale the effect is too small to be of interest",
-    "inconclusive": "the seeds so far leave the direction open",
+    "inconclusive": (
+        "the seeds so far leave the direction open, or what it is without a known fault of the released code"
+    ),
     "not testable here": "the models do not beat the task's trivial controls, or it is a matter of size alone",
     "not run": "a row that it needs, or a trivial control of its task, is not stored",
 }
@@ -130,6 +132,8 @@ def kind_of(verdict: Verdict) -> Kind:
         return "refuted"
     if corrected is not None and corrected.direction == "reversed":
         return "artefact"
+    if verdict.claim.corrected is not None and (corrected is None or corrected.direction == "open"):
+        return "inconclusive"
     if verdict.explained_by:
         return "explained"
     return "established"

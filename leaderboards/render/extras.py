@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.leaderboards.even_points import even_points
 from bench.leaderboards.groups import decoding_name
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, table_ids
@@ -79,11 +80,7 @@ def thinned(points: Sequence[Sequence[float]]) -> list[list[float]]:
     >>> thinned([[1, 2.345678], [2, 1.5]])
     [[1, 2.346], [2, 1.5]]
     """
-    last = len(points) - 1
-    places = list(range(len(points)))
-    if len(points) > POINTS:
-        places = sorted({round(i * last / (POINTS - 1)) for i in range(POINTS)})
-    return [[int(points[place][0]), float(f"{points[place][1]:.4g}")] for place in places]
+    return [[int(step), float(f"{loss:.4g}")] for step, loss in even_points(points, POINTS)]
 
 
 def samples_of(store: Store, table: Table, asked: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:

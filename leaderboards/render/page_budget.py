@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from typing import Any
+
+from bench.leaderboards.even_points import even_points
 
 __all__ = ["CHARACTERS", "POINTS", "with_short_curves", "within_budget", "without_hidden_seeds"]
 
@@ -53,22 +55,10 @@ def with_short_curves(board: Mapping[str, Any]) -> dict[str, Any]:
     for table in board["tables"]:
         curves = []
         for curve in table["curves"]:
-            lines = {name: _short(curve[name]) for name in ("points", "validation") if name in curve}
+            lines = {name: even_points(curve[name], POINTS) for name in ("points", "validation") if name in curve}
             curves.append({**curve, **lines})
         tables.append({**table, "curves": curves})
     return {**board, "tables": tables}
-
-
-def _short(points: Sequence[Any]) -> list[Any]:
-    """Return at most `POINTS` of a line, evenly.
-
-    >>> len(_short(range(100))), _short(range(100))[-1], _short([1, 2])
-    (16, 99, [1, 2])
-    """
-    if len(points) <= POINTS:
-        return list(points)
-    last = len(points) - 1
-    return [points[round(place * last / (POINTS - 1))] for place in range(POINTS)]
 
 
 def _without_seeds(row: Mapping[str, Any], columns: Set[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.leaderboards.even_points import even_points
 from bench.leaderboards.sections.axes import Axis, ticks
 from bench.leaderboards.sections.markup import escaped, folded, link, section, table_anchor
 from bench.leaderboards.sections.scatter import line_style, swatch
@@ -100,16 +101,8 @@ def _lines(table: Mapping[str, Any]) -> dict[str, Line]:
     for name, by_step in values.items():
         points = [(step, statistics.fmean(losses)) for step, losses in sorted(by_step.items())]
         if len(points) > 1:
-            lines[name] = _thinned(points)
+            lines[name] = even_points(points, POINTS)
     return lines
-
-
-def _thinned(points: Line) -> Line:
-    """Return at most `POINTS` of a line, its ends among them."""
-    if len(points) <= POINTS:
-        return points
-    last = len(points) - 1
-    return [points[round(i * last / (POINTS - 1))] for i in range(POINTS)]
 
 
 def _drawn(lines: Sequence[tuple[int, Line]], kind: str) -> str:

@@ -37,12 +37,15 @@ def mixce_weight(nll: Tensor, eta: float) -> Tensor:
 def power_loss(nll: Tensor, k: float) -> Tensor:
     """(1 - p^k) / k, and its limit -log p for k = 0; the gradient is p^k times that of -log p.
 
+    That weight is computed on its own: the gradient of `expm1` is its value + 1, which is 0 where p^k is below an ulp.
+
     >>> power_loss(torch.tensor([0.0, 2.0]), 1.0)
     tensor([0.0000, 0.8647])
     """
     if k == 0:
         return nll
-    return -torch.expm1(-k * nll) / k
+    value = -torch.expm1(-k * nll.detach()) / k
+    return value + torch.exp(-k * nll.detach()) * (nll - nll.detach())
 
 
 def thresholded(nll: Tensor, q: float, form: str) -> Tensor:

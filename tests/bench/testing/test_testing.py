@@ -35,6 +35,8 @@ VARIANTS = [
     for variant, settings in (METHODS[name].variants or {}).items()
     if any(key.startswith(("method.", "backbone.")) for key in settings)
 ]
+VANISHING = ["tailr.power10"]
+"""Whose gradient is nothing where a fresh model is."""
 CAUSAL, ENCDEC = BACKBONES
 QUICK = [check for check in (NAMES, *CHECKS) if not check.slow]
 RULES = [check.name for check in (NAMES, *CHECKS)]
@@ -45,7 +47,10 @@ def assert_keeps(report: Report, *left_out: str) -> None:
     assert report.ok, str(report)
     assert {result.check for result in report.results if result.state == "not run"} == set(left_out)
     excused = {result.check for result in report.results if result.state == "not applicable"}
-    assert excused <= {"batches", "fast-form", "ranks", "source"}
+    may = {"batches", "fast-form", "ranks", "source"}
+    if report.name in VANISHING:
+        may.add("overfit")
+    assert excused <= may
 
 
 # Built-ins --------------------------------------------------------------------------------------------------------
