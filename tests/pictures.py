@@ -37,7 +37,7 @@ HEAD = (
 
 def page_path(width: int, scheme: str) -> Path:
     """Return the file of a picture of the page."""
-    return FOLDER / f"page-{width}-{scheme}.png"
+    return FOLDER / f"page-{width}-{scheme}.webp"
 
 
 def write_page_pictures() -> None:
@@ -58,7 +58,7 @@ def write_page_pictures() -> None:
                 browser.size(width, height)
                 browser.prefers(scheme)
                 browser.open(PAGE.as_uri())
-                page_path(width, scheme).write_bytes(browser.screenshot())
+                page_path(width, scheme).write_bytes(browser.screenshot(format="webp", quality=80))
         browser.close()
 
 

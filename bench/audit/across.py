@@ -27,8 +27,24 @@ def check_copies(cells: Sequence[StoredCell]) -> Iterator[Finding]:
     for same, what in ((by_weights, "weights"), (by_rows, "likelihoods of all rows")):
         for first, *others in same.values():
             for other in others:
-                if other.record["key"] != first.record["key"]:
-                    yield alarm("copies", other.place, f"its {what} are those of {first.place}")
+                if other.record["key"] == first.record["key"]:
+                    continue
+                said = f"its {what} are those of {first.place}"
+                if are_variants(first, other):
+                    said += "; two settings of one objective may be one loss here"
+                    yield question("copies", other.place, said)
+                else:
+                    yield alarm("copies", other.place, said)
+
+
+def are_variants(first: StoredCell, other: StoredCell) -> bool:
+    """Whether two trainings differ in options of one objective alone.
+
+    Their losses may be one on some model or rows: `trime.released` masks labels of a source, and an encoder-decoder has
+    no label there.
+    """
+    alike = [{**cell.config, "method": "", "method_options": {}} for cell in (first, other)]
+    return first.record["method"] == other.record["method"] and alike[0] == alike[1]
 
 
 def check_seeds(cells: Iterable[StoredCell]) -> Iterator[Finding]:

@@ -143,9 +143,9 @@ class Chromium:
         """Say whether the user prefers `dark` or `light`."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def screenshot(self, whole: bool = False) -> bytes:
-        """Return a PNG of the window, or of the whole page."""
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
+    def screenshot(self, whole: bool = False, **form: str | int) -> bytes:
+        """Return a picture of the window, or of the whole page: a PNG, or as `format` and `quality` say."""
+        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole, **form)["data"])
 
     def close(self) -> None:
         """End the browser."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from bench.audit.across import missing_seeds
+from bench.audit.across import check_copies, missing_seeds
 from bench.audit.near_copies import NEAR, nearest_shares, share_from
 from bench.audit.searches import are_at
 from bench.base.space import LEARNING_RATE, Choices, Dimension, LogUniform, Uniform, points
@@ -59,3 +61,25 @@ def test_a_seed_is_missing_where_half_of_the_other_methods_have_it() -> None:
     assert found.level == "question"
     assert found.text == "f2softmax has no seed 1, which 3 of 3 other methods have"
     assert not list(missing_seeds("gigaword", "mle", seeds))  # seed 3 is of one method in three
+
+
+@pytest.mark.parametrize(
+    ("other", "level"),
+    [
+        ({"method": "trime.released", "method_options": {"variant": "released"}}, "question"),
+        ({"method": "histalign", "code": "histalign"}, "alarm"),
+        ({"seed": 1}, "alarm"),
+    ],
+)
+def test_the_same_weights_are_an_alarm_but_for_two_settings_of_one_objective(other: dict[str, Any], level: str) -> None:
+    cells: Any = [stored_cell("a"), stored_cell("b", **other)]
+    (found,) = check_copies(cells)
+    assert (found.level, found.check) == (level, "copies")
+    assert "its weights are those of" in found.text
+
+
+def stored_cell(key: str, code: str = "trime", **config: Any) -> SimpleNamespace:
+    """A trained cell without rows; all of them have one checkpoint."""
+    settings = {"method": "trime", "method_options": {}, "seed": 0} | config
+    record = {"key": key, "method": {"class": code, "version": 2}, "model": {"checkpoint_sha256": "0"}}
+    return SimpleNamespace(is_trained=True, record=record, config=settings, rows=[], place=key)
