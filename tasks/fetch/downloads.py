@@ -37,6 +37,8 @@ ANSWER_S = 3.5
 """Seconds the hub has to say which files there are."""
 STALL_S = 300.0
 """Seconds without a single new byte after which a download is given up."""
+CALL = "call of the hub"
+"""Name of the threads that ask."""
 SILENT = "it does not answer"
 
 T = TypeVar("T")
@@ -174,7 +176,7 @@ def asked(ask: Callable[[], T], late: Callable[[], str], repository: Repository)
 
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         raise repository.missing("HF_HUB_OFFLINE is set")
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, daemon=True, name=CALL)
     thread.start()
     while thread.is_alive():
         thread.join(0.1)
