@@ -132,10 +132,8 @@ def same(alone: Training, shared: Training, rank: int) -> None:
                 f"{worst:.1e} beside it",
                 "sum counts over ranks with `reduce` in end_of_step",
             )
-    apart = [
-        abs(first - second) / max(1.0, abs(first)) for (_, first), (_, second) in zip(curve, shared_curve, strict=True)
-    ]
-    worst = max(apart)
+    steps = zip(curve, shared_curve, strict=True)
+    worst = max(abs(first - second) / max(1.0, abs(first)) for (_, first), (_, second) in steps)
     if not worst <= CURVE:
         raise Failed(
             "the losses of one process alone",

@@ -97,7 +97,7 @@ def _lines(table: Mapping[str, Any]) -> dict[str, Line]:
     for curve in table["curves"]:
         for step, loss in curve.get(part, ()):
             values[curve["id"]][step].append(loss)
-    lines = {}
+    lines: dict[str, Line] = {}
     for name, by_step in values.items():
         points = [(step, statistics.fmean(losses)) for step, losses in sorted(by_step.items())]
         if len(points) > 1:
