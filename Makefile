@@ -33,9 +33,9 @@ run: .venv/ready
 
 install: .venv/ready
 
-# Bytecode is kept: the tests start the program some hundred times.
+# Three workers for two cores: a test often waits for other processes. Bytecode is kept: the program starts often.
 test: .venv/ready
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadscope
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3
 
 test-long: .venv/ready .venv-docs/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
