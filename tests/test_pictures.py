@@ -1,7 +1,5 @@
 """The pictures of the documentation: of the sizes they say, small, and the terminal's as it is now."""
 
-import struct
-
 import pytest
 
 from tests.pictures import COLUMNS, SCHEMES, SCREENS, TERMINAL, _runs, page_path, terminal_picture
@@ -13,8 +11,9 @@ LIMIT_BYTES = 100_000
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_page_is_drawn_at_every_width(screen, scheme):
     content = page_path(screen[0], scheme).read_bytes()
-    assert (content[:4], content[8:16]) == (b"RIFF", b"WEBPVP8 ")
-    assert struct.unpack("<HH", content[26:30]) == screen  # the frame header of VP8, RFC 6386, section 9.1
+    assert (content[:4], content[8:16]) == (b"RIFF", b"WEBPVP8X")
+    width, height = content[24:27], content[27:30]  # each less one, in three bytes: RFC 9649, section 2.7
+    assert (int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1) == screen
     assert len(content) <= LIMIT_BYTES
 
 
