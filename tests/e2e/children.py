@@ -224,8 +224,13 @@ def run_rank(training: Training, rank: int, port: int, environment: Mapping[str,
 
 
 def enter(environment: Mapping[str, str], log: str) -> None:
-    """Begin a child: own process group, clean environment, output to a file, one thread."""
+    """Begin a child: own process group, clean environment, output to a file, one thread.
+
+    The fork server is one for the whole process. Where a run with `--jobs` of an earlier test has started it, it and
+    its children hold signals back, as the program's children know.
+    """
     os.setsid()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.EXIT_CODES)
     redirect(Path(log))
     os.environ.pop("BENCH_DATA", None)
     os.environ.update(environment)
