@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
+from bench.leaderboards.patterns import fits, refuse_unknown
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.statistics.seed_spread import of_shown
@@ -78,7 +77,7 @@ class Leaderboards:
         Raises:
             UsageError: a pattern fits no method of any table.
         """
-        refuse_unknown(patterns, {row.method for table in self.tables for row in table.rows})
+        refuse_unknown("method", patterns, {row.method for table in self.tables for row in table.rows})
         left_out = {task: dict(counts) for task, counts in self.left_out.items()}
         tables, statistics = [], []
         for table, known in zip(self.tables, self.statistics, strict=True):
@@ -101,27 +100,6 @@ class Leaderboards:
         tables = [self.tables[place] for place in order]
         statistics = [self.statistics[place] for place in order]
         return replace(self, tables=tables, statistics=statistics, overview=overview(tables, statistics))
-
-
-def fits(method: str, patterns: Sequence[str]) -> bool:
-    """Whether a method is one of those that names and globs stand for."""
-    return any(fnmatch.fnmatchcase(method, pattern) for pattern in patterns)
-
-
-def refuse_unknown(patterns: Sequence[str], methods: Collection[str]) -> None:
-    """Refuse a pattern that fits nothing: an empty board would look like a finding.
-
-    Raises:
-        UsageError: it does, or there is none; the message says what there is.
-    """
-    if not patterns:
-        raise UsageError(f"no method is named; there are: {', '.join(sorted(methods))}")
-    for pattern in patterns:
-        if not fnmatch.filter(methods, pattern):
-            raise UsageError(
-                f"no row of a method '{pattern}'{did_you_mean(pattern, sorted(methods))}; there are: "
-                f"{', '.join(sorted(methods))}"
-            )
 
 
 def with_statistics(

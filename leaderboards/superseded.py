@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +12,7 @@ OTHER_CELLS = ("start", "second")
 """Cells that a cell is made of: whose weights it starts from, and its second model."""
 
 
-def leave_out_superseded(group: Group) -> Counter[str]:
+def leave_out_superseded(group: Group) -> dict[str, set[str]]:
     """Take the rows of older code out of a group where the newest of that method, backbone and decoding has a row.
 
     Two versions of a method are two methods under one name: side by side they would be ranked, tested and averaged as
@@ -20,22 +20,20 @@ def leave_out_superseded(group: Group) -> Counter[str]:
     own has a hash in place of a version, of which none is older.
 
     Returns:
-        How many cells were taken out, by reason.
+        The keys of the cells that were taken out, by reason.
     """
     alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for key, row in group.rows.items():
         alike[row.method, row.backbone, row.decoding].append(key)
     cells: dict[str, set[str]] = defaultdict(set)
-    for keys in alike.values():
-        rows = [group.rows[key] for key in keys]
-        for key, row in zip(keys, rows, strict=True):
-            versions = versions_of(row.config)
-            newer = [found for other in rows if is_older(versions, found := versions_of(other.config))]
+    for (method, _, _), keys in alike.items():
+        versions = [versions_of(group.rows[key].config) for key in keys]
+        for key, own in zip(keys, versions, strict=True):
+            newer = [other for other in versions if is_older(own, other)]
             if newer:
-                what = f"{row.method}, {difference(versions, newer[0])}"
-                cells[f"cells of older code are left out: {what}"] |= row.keys
-                del group.rows[key]
-    return Counter({reason: len(keys) for reason, keys in cells.items()})
+                reason = f"cells of older code are left out: {method}, {difference(own, newer[0])}"
+                cells[reason] |= group.rows.pop(key).keys
+    return cells
 
 
 def is_older(versions: Mapping[str, int], others: Mapping[str, int]) -> bool:

@@ -181,8 +181,12 @@ def tables_and_left_out(
             del groups[key]
     for task, keys in tried.items():
         left_out[task]["cells that a search has tried are left out"] += len(keys)
+    older: dict[tuple[str, str], set[str]] = defaultdict(set)  # a cell may be in several tables of its task
     for group in groups.values():
-        left_out[group.shared["task"]].update(leave_out_superseded(group))
+        for reason, keys in leave_out_superseded(group).items():
+            older[group.shared["task"], reason] |= keys
+    for (task, reason), keys in older.items():
+        left_out[task][reason] += len(keys)
     built = [_table(group, columns) for _, group in sorted(groups.items())]
     return sorted((table for table in built if table.rows), key=_order), left_out
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.patterns import fits, refuse_unknown
 from bench.leaderboards.table import metric_name
 
 __all__ = ["Filter", "Names", "filtered", "names_of"]
@@ -50,10 +49,10 @@ def filtered(content: Mapping[str, Any], keep: Filter) -> dict[str, Any]:
     Raises:
         UsageError: a pattern fits nothing in the board; it says what there is.
     """
-    tables = [table for table in content["tables"] if _fits(table["task"], keep.tasks)]
-    _refuse_unknown("task", keep.tasks, {table["task"] for table in content["tables"]})
-    _refuse_unknown("method", keep.methods, {row["method"] for table in tables for row in table["methods"]})
-    _refuse_unknown("metric", keep.metrics, {_metric(column) for table in tables for column in table["columns"]})
+    tables = [table for table in content["tables"] if fits(table["task"], keep.tasks)]
+    refuse_unknown("task", keep.tasks, {table["task"] for table in content["tables"]})
+    refuse_unknown("method", keep.methods, {row["method"] for table in tables for row in table["methods"]})
+    refuse_unknown("metric", keep.metrics, {_metric(column) for table in tables for column in table["columns"]})
     kept = [_filtered_table(table, keep) for table in tables]
     overview = content.get("overview")
     if keep != Filter():
@@ -65,14 +64,14 @@ def _filtered_table(table: Mapping[str, Any], keep: Filter) -> dict[str, Any]:
     """Return one table with the rows and columns that are kept; a column that was asked for is shown."""
     if keep.methods is None and keep.metrics is None:
         return dict(table)
-    columns = [dict(column) for column in table["columns"] if _fits(_metric(column), keep.metrics)]
+    columns = [dict(column) for column in table["columns"] if fits(_metric(column), keep.metrics)]
     if keep.metrics is not None:
         columns = [{**column, "shown": True} for column in columns]
     names = {column["name"] for column in columns}
-    rows = [row for row in table["methods"] if _fits(row["method"], keep.methods)]
+    rows = [row for row in table["methods"] if fits(row["method"], keep.methods)]
     ids = {row["id"] for row in rows}
     human = [] if keep.methods is not None else table["human"]
-    published = [row for row in table["published"] if _fits(row["method"], keep.methods)]
+    published = [row for row in table["published"] if fits(row["method"], keep.methods)]
     samples = []
     for sample in table["samples"]:
         samples.append({**sample, "texts": {name: text for name, text in sample["texts"].items() if name in ids}})
@@ -95,14 +94,3 @@ def _with_columns(row: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
 
 def _metric(column: Mapping[str, Any]) -> str:
     return metric_name(column["name"])
-
-
-def _fits(name: str, patterns: Sequence[str] | None) -> bool:
-    return patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _refuse_unknown(what: str, patterns: Sequence[str] | None, names: set[str]) -> None:
-    """Refuse a pattern that fits nothing: an empty board would look like a finding."""
-    for pattern in patterns or ():
-        if not fnmatch.filter(names, pattern):
-            raise UsageError(f"the board has no {what} '{pattern}'{did_you_mean(pattern, names)}")

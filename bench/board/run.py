@@ -225,8 +225,8 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
 def _loggers(asked: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of loggers: one text with commas between them, or several texts."""
     if isinstance(asked, str):
-        return tuple(split_names([asked]))
-    return tuple(asked)
+        asked = [asked]
+    return tuple(split_names(list(asked)))
 
 
 def _refuse_script(names: Iterable[str]) -> None:

@@ -123,7 +123,7 @@ def test_what_is_known_of_some_rows_names_their_new_places():
 
 
 def test_a_method_without_a_row_is_refused(root):
-    with pytest.raises(UsageError, match="no row of a method 'trim'; did you mean 'trime'"):
+    with pytest.raises(UsageError, match="the board has no method 'trim'; did you mean 'trime'"):
         leaderboards_of(Store(root)).of_methods(["trim"])
     with pytest.raises(UsageError, match="no method is named; there are: "):
         leaderboards_of(Store(root)).of_methods([])

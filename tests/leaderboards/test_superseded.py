@@ -20,6 +20,15 @@ def test_rows_of_older_code_are_left_out_and_counted(tmp_path):
     assert notes == ["2 cells of older code are left out: bigram, version 2 where version 3 stands too"]
 
 
+def test_a_cell_in_two_tables_counts_once(tmp_path):
+    for code in (OLD, NEW):
+        cell = scored(trained(tmp_path, "bigram", code=code), {"bleu-1": 30.0})
+        scored(cell, {"bleu-1": 30.0}, ids=("a", "b"), whole=False)
+    found, notes = tables(Store(tmp_path))
+    assert len(found) == 2
+    assert notes == ["1 cells of older code are left out: bigram, version 2 where version 3 stands too"]
+
+
 def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
     old, new = {"class": "mle", "version": 1}, {"class": "mle", "version": 2}
     ready(tmp_path, "mle", code=old)

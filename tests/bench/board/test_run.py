@@ -102,7 +102,7 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
         bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
 
 
-@pytest.mark.parametrize("logger", ["csv", ["csv", "csv"]])
+@pytest.mark.parametrize("logger", ["csv", ["csv", "csv"], ["csv,csv"]])
 def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str]) -> None:
     """The cell and the board, once each, as `bench run --logger` does."""
     logs = tmp_path / "logs"
