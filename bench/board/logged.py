@@ -29,18 +29,17 @@ def warned(text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
 
 
-def log_stored(tasks: Collection[str], arguments: RunArguments, off: Collection[str] = ()) -> None:
+def log_stored(tasks: Collection[str], arguments: RunArguments, *, limited: bool, off: Collection[str] = ()) -> None:
     """Log the board of some tasks as it is stored; where there is none, or it cannot be read, say so on stderr.
 
     Args:
         tasks: of a run.
         arguments: of the run, which name its store and its loggers.
+        limited: whether its cells have a limit of rows, as tables keep them apart.
         off: loggers that have failed before; they are left out.
     """
     try:
-        leaderboards = leaderboards_of(
-            Store(arguments.results_folder), sorted(tasks), limited=arguments.limit is not None
-        )
+        leaderboards = leaderboards_of(Store(arguments.results_folder), sorted(tasks), limited=limited)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return

@@ -109,7 +109,9 @@ def run(
     if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
         from bench.board.logged import log_stored
 
-        log_stored({cell.config.task for cell in plan.cells}, arguments, outcome.loggers_off)
+        limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
+        tasks = {cell.config.task for cell in plan.cells}
+        log_stored(tasks, arguments, limited=limited, off=outcome.loggers_off)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
     return board_of(plan, outcome, arguments)

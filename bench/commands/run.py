@@ -175,7 +175,10 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
     if as_json:
         say_failed(outcome)
         if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
-            log_stored(plan, outcome, arguments)
+            from bench.board.logged import log_stored
+
+            tasks = {cell.config.task for cell in plan.cells}
+            log_stored(tasks, arguments, limited=is_limited(plan), off=outcome.loggers_off)
         content = {
             "exit_code": outcome.exit_code,
             "ok": outcome.ok,
@@ -207,21 +210,15 @@ def tables_of_run(plan: Any, arguments: RunArguments) -> tuple[Leaderboards, Lea
     """
     from bench.board.read import refuse_empty, stored_leaderboards
 
-    limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
-    leaderboards = stored_leaderboards(arguments.results_folder, limited=limited)
+    leaderboards = stored_leaderboards(arguments.results_folder, limited=is_limited(plan))
     of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
     refuse_empty(of_run.tables, of_run.notes, arguments.results_folder)
     return leaderboards, of_run
 
 
-def log_stored(plan: Any, outcome: Outcome, arguments: RunArguments) -> None:
-    """Log the board of a run whose tables are not printed, where it has any."""
-    try:
-        _, of_run = tables_of_run(plan, arguments)
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return
-    log(of_run, outcome, arguments)
+def is_limited(plan: Any) -> bool:
+    """Whether cells of a plan have a limit of rows: tables keep them apart."""
+    return any(cell.config.trainer.limit is not None for cell in plan.cells)
 
 
 def log(of_run: Leaderboards, outcome: Outcome, arguments: RunArguments) -> None:

@@ -32,5 +32,6 @@ def log_board_of(plan: PlanFile) -> None:
     from bench.board.logged import log_stored
     from bench.config.arguments import RunArguments
 
-    tasks = {str(job.cell["config"]["task"]) for job in plan.jobs}
-    log_stored(tasks, RunArguments.from_dict(plan.arguments))
+    configs = [job.cell["config"] for job in plan.jobs]
+    limited = any(config["trainer"]["limit"] is not None for config in configs)
+    log_stored({str(config["task"]) for config in configs}, RunArguments.from_dict(plan.arguments), limited=limited)
