@@ -51,11 +51,22 @@ class Interpolated(Objective):
 
     def log_probs(self, rows: Rows) -> Tensor:
         """Logarithm of P, [n, V]."""
-        log_probs = super().log_probs(rows)
+        return self._mixed(rows)[2]
+
+    def components(self, rows: Rows) -> dict[str, Tensor]:
+        """Logarithms of (1 - lam) p, lam q and their sum, [n, V] each; with lam = 0 nothing is remembered."""
+        of_model, of_entries, mixed = self._mixed(rows)
+        weights = (of_entries.sum(1, keepdim=True) > 0) * self.chosen[0].to(of_model)
+        return {"head": (1 - weights).log() + of_model, "cache": weights.log() + of_entries.log(), "full": mixed}
+
+    def _mixed(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+        """Return log p, q and log P, [n, V] each; q is 0 where nothing may be read."""
+        of_model = super().log_probs(rows)
         scores, tokens, readable = self.entries(rows)
-        weight, sharpness = self.chosen.to(log_probs)
-        shares = shares_of(scores.to(log_probs), readable, sharpness)
-        return interpolated(log_probs, spread(shares, tokens, log_probs.shape[1]), weight, readable.any(1))
+        weight, sharpness = self.chosen.to(of_model)
+        shares = shares_of(scores.to(of_model), readable, sharpness)
+        of_entries = spread(shares, tokens, of_model.shape[1])
+        return of_model, of_entries, interpolated(of_model, of_entries, weight, readable.any(1))
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Choose lam and sharpness by the likelihood of validation text; ties go to the smaller ones.

@@ -29,7 +29,7 @@ class MLECache(Interpolated):
         r"P(w) = (1 - \lambda)\, p(w) + \lambda\, q(w)",
         r"q(w) \propto \sum_{i:\, m_i = w} e^{\theta\, h^\top h_i}",
     )
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     sharpnesses: ClassVar[tuple[float, ...]] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
     def entries(self, rows: Rows) -> Entries:

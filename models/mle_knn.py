@@ -90,7 +90,7 @@ class MLEKNN(Interpolated):
         r"P(w) = (1 - \lambda)\, p(w) + \lambda\, q(w)",
         r"q(w) \propto \sum_{i \in N_k:\, v_i = w} e^{-|h - h_i|^2 / T}",
     )
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     uses_token_counts: bool = True
     sharpnesses: ClassVar[tuple[float, ...]] = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 

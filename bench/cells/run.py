@@ -22,6 +22,7 @@ from bench.cells.plan import Plan
 from bench.cells.progress import Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
+from bench.cells.standing import lacking_evaluations
 from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
@@ -128,7 +129,7 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs,
     trained = cell.folder.trained()
     if trained is None and (first := outcome.broken.get(cell.folder.path)):
         raise BlockedError(f"reads the trained cell of '{first}', which has failed")
-    missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
+    missing = lacking_evaluations(cell, arguments.metrics)
     is_stored = trained is not None and (not missing or trained["status"] != "ok")
     if is_stored:
         progress.stage(SCORING)

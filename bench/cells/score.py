@@ -14,9 +14,10 @@ from bench.base.keys import key_of
 from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
 from bench.cells.pace.pace import SCORING
+from bench.cells.standing import wanted_families
 from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
-from bench.metrics import MetricEntry, find_metric
+from bench.metrics import MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import lacking as lacking_here
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
@@ -53,7 +54,7 @@ def score_cell(cell: Cell, metrics: Sequence[str] = (), on_beat: OnBeat = no_bea
         on_beat: told how many families have scored.
     """
     contents: list[dict[str, Any]] = []
-    wanted = [find_metric(name) for name in dict.fromkeys([*cell.task.info.metrics, *metrics])]
+    wanted = wanted_families(cell, metrics)
     for key, what in cell.evaluations.items():
         stored = cell.folder.rows(key)
         if stored is None:

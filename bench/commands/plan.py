@@ -38,7 +38,7 @@ def run(given: argparse.Namespace) -> int:
     files_at(arguments.results_folder).check_writable()
     with Progress(given.quiet) as progress:
         plan = make_plan(arguments, progress.say, progress.rows)
-    cells = [cell for cell in plan.cells if lacks_something(cell)]
+    cells = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
     file = plan_of(cells, arguments, SHARED)
     write_plan(file, given.plan)
     stored = len(plan.cells) - len(cells)

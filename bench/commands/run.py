@@ -258,13 +258,15 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
 
 def plan_text(plan: Any) -> str:
     """Return a plan for people."""
+    from bench.cells.standing import lacking_evaluations
+
     lines = [f"preset {plan.preset}"]
     for cell in plan.cells:
         state = "to train"
         if cell.folder.trained():
             state = "stored"
-        rows = sum(cell.folder.has(cell.folder.rows_path(key).name) for key in cell.evaluations)
-        lines.append(f"  {cell.label}  [{cell.key}]  {state}, {rows} of {len(cell.evaluations)} evaluations stored")
+        n_stored = len(cell.evaluations) - len(lacking_evaluations(cell))
+        lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
     return "\n".join(lines)
 

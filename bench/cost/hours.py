@@ -105,9 +105,9 @@ def _share(
     if bool(circumstances.get("activation_checkpointing")) != how.activation_checkpointing:
         return None
     seconds = float(circumstances.get("wall_s") or 0.0)
-    if seconds < SHORTEST_S:
-        return None
     trained_rows = int(content["train"]["steps"]) * int(config["trainer"]["batch_size"])
+    if seconds < SHORTEST_S or not trained_rows:  # a control without training may choose its settings for long
+        return None
     flops = trained_rows * flops_of_row(products, rows.average) * trained_share(cell)
     peak = device.peak(trainer.precision, trainer.float32_products) * int(circumstances.get("world", 1))
     return min(1.0, flops / (seconds * peak))

@@ -46,7 +46,7 @@ def run_on_slurm(plan: Plan, arguments: RunArguments, options: SlurmOptions, pro
     files_at(arguments.results_folder).check_writable()
     request = request_of(plan.cells, arguments)
     found = found_again(arguments.results_folder, request, progress)
-    lacking = [cell for cell in plan.cells if lacks_something(cell)]
+    lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
     if found is None and lacking:
         found = submitted(lacking, arguments, options, request, progress)
     if found is None:
@@ -63,7 +63,7 @@ def script_of(plan: Plan, arguments: RunArguments, options: SlurmOptions) -> str
         UsageError: a cell does not fit a worker.
     """
     options.check(arguments.devices, threads_of(plan.preset, arguments))
-    cells = [cell for cell in plan.cells if lacks_something(cell)]
+    cells = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
     return script_for(replace(plan_of(cells, arguments, SHARED), nonce="NONCE"), arguments, options)
 
 

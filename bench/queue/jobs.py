@@ -46,7 +46,7 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress) -> Out
     """
     files_at(arguments.results_folder).check_writable()
     clean(arguments.results_folder)
-    lacking = [cell for cell in plan.cells if lacks_something(cell)]
+    lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
     settled: dict[str, CellOutcome] = {}
     if lacking:
         settled = run_queue(lacking, plan, arguments, progress)

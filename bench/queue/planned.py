@@ -10,6 +10,7 @@ from bench.base.keys import key_of
 from bench.cells.cell import Cell
 from bench.cells.job import content_of
 from bench.cells.pace.stages import cost_of
+from bench.cells.standing import lacking_evaluations
 from bench.config.arguments import RunArguments
 from bench.errors import StoreError
 from bench.queue.plan_file import PlanFile
@@ -70,13 +71,18 @@ def job_key(cell: Cell) -> str:
     return key_of({"cell": cell.key, "method": cell.method.asked, "rows": sorted(cell.evaluations)})
 
 
-def lacks_something(cell: Cell) -> bool:
-    """Return whether a cell has to be trained or evaluated; a damaged one counts, and fails when it is worked on."""
+def lacks_something(cell: Cell, metrics: Sequence[str] = ()) -> bool:
+    """Return whether a cell has to be trained or evaluated; a damaged one counts, and fails when it is worked on.
+
+    Args:
+        cell: of a plan.
+        metrics: families beside those of its task.
+    """
     try:
         trained = cell.folder.trained()
         if trained is None:
             return True
-        missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
+        missing = lacking_evaluations(cell, metrics)
     except StoreError:
         return True
     return trained["status"] == "ok" and bool(missing)

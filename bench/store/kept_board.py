@@ -22,8 +22,9 @@ from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
 from bench.errors import StoreError, UsageError
 from bench.store.files import DISK, Files
+from bench.store.records import record_bytes
 
-__all__ = ["KeptBoard", "files_at", "is_kept_board", "sums_path", "write_kept_board"]
+__all__ = ["KeptBoard", "files_at", "is_kept_board", "record_of", "sums_path", "write_kept_board"]
 
 SUFFIX = ".jsonl"
 ITEMS = "items-"
@@ -169,6 +170,13 @@ def write_kept_board(path: Path, records: Mapping[str, bytes], sums: Mapping[str
     closing = canonical({"sha256": _hash_of(lines), "sums_sha256": sha256(archive)})
     write_atomic(sums_path(path), archive, replace=True)
     write_atomic(path, b"".join(line + b"\n" for line in [*lines, closing]), replace=True)
+
+
+def record_of(line: bytes) -> bytes:
+    """Return the line of a record as the file that it was in a results folder."""
+    record = json.loads(line.decode("utf-8", "surrogatepass"))
+    del record["path"]
+    return record_bytes(record)
 
 
 def _line(place: str, data: bytes) -> bytes:

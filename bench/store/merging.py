@@ -1,7 +1,8 @@
 """Merging: the cells of one results folder copied into another; what is there stays, and what differs is named.
 
 Two files are the same where their bytes are, or where their content has the same hash: when and where it was made is no
-part of it.
+part of it. Of a kept board records and sums are copied: its numbers stand without their rows, so that a run beside them
+makes only what they lack.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bench.base.files import write_atomic
 from bench.errors import DamagedError, StoreError
 from bench.store.damage import damage_in
 from bench.store.files import DISK
+from bench.store.kept_board import KeptBoard, record_of
 from bench.store.reading import read_cell
 from bench.store.records import read_rows, whole_record
 from bench.store.store import TOKENIZER, CellFolder, Store
@@ -52,20 +54,24 @@ def merge(source: Path, target: Path, *, write: bool = True) -> Merged:
     Of a cell that was trained otherwise in the two nothing is copied. Every file is read whole and checked first.
 
     Args:
-        source: is only read.
+        source: a results folder or a kept board; only read.
         target: nothing in it is changed or removed.
         write: whether to copy, or only to say what would be.
 
     Raises:
-        UsageError: one is a kept board.
-        StoreError: a folder is not there, or a file cannot be written.
+        UsageError: the target is a kept board.
+        StoreError: a folder is not there, a kept board is damaged, or a file cannot be written.
     """
     merged = Merged()
+    Store(target).files.check_writable()
     store = Store(source)
-    for root in (store, Store(target)):
-        root.files.check_writable()
+    if isinstance(store.files, KeptBoard):
+        for cell in store.cells():
+            place = cell.path.relative_to(source).as_posix()
+            _merge_kept(cell, CellFolder(target / place), place, merged, write)
+        return merged
     if not source.is_dir():
-        raise StoreError(f"'{source}' is no folder; expected a results folder")
+        raise StoreError(f"'{source}' is no folder; expected a results folder or a kept board (NAME.jsonl)")
     for listed in DISK.scan(source):
         ours, theirs = CellFolder(listed.path), CellFolder(target / listed.place)
         damaged = list(damage_in(ours, read_cell(store, ours).damaged))
@@ -93,6 +99,32 @@ def _merge_cell(
             if write:
                 _copy(ours.path / name, theirs.path / name)
             merged.copied.append(f"{place}/{name}")
+
+
+def _merge_kept(ours: CellFolder, theirs: CellFolder, place: str, merged: Merged, write: bool) -> None:
+    """Copy the records of one kept cell and the sums they name, what was trained last."""
+    if theirs.has("trained.json") and _hash(ours, "trained.json") != _hash(theirs, "trained.json"):
+        merged.conflicts.append(f"{place}/trained.json")
+        return
+    for name in _names(ours):
+        if theirs.has(name):
+            merged.same += 1
+            continue
+        files = dict(_sums_of(ours, name)) | {name: record_of(ours.files.read(ours.path / name))}
+        for own, content in files.items():
+            if write and not theirs.has(own):
+                write_atomic(theirs.path / own, content)
+            merged.copied.append(f"{place}/{own}")
+
+
+def _sums_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the file of sums that kept scores name, if it is kept."""
+    if not name.startswith("scores-"):
+        return
+    scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
+    path = cell.sums_path(str(scores.get("items", "")))
+    if cell.files.exists(path):
+        yield path.name, cell.checked_sums(scores["items"])
 
 
 def _names(cell: CellFolder) -> Iterator[str]:
@@ -130,7 +162,7 @@ def _hash(cell: CellFolder, name: str) -> str:
         return read_rows(path).sha256
     for start, kind in KINDS.items():
         if name.startswith(start):
-            return str((whole_record(path, kind) or {}).get("sha256"))
+            return str((whole_record(path, kind, cell.files) or {}).get("sha256"))
     return str(path)
 
 

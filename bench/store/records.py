@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import canonical, sha256
+from bench.base.outward import json_text
 from bench.errors import DamagedError
 from bench.store.files import DISK, Files
 from bench.store.migrations import NewerSchema, check_schema, migrated
 
-__all__ = ["StoredRows", "read_record", "read_rows", "rows_name", "whole_record"]
+__all__ = ["StoredRows", "read_record", "read_rows", "record_bytes", "rows_name", "whole_record"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class StoredRows:
 def rows_name(key: str) -> str:
     """Return the file name of rows."""
     return f"rows-{key}.jsonl.gz"
+
+
+def record_bytes(record: Mapping[str, Any]) -> bytes:
+    """Return a JSON record as its file has it."""
+    text = json_text(record, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
 
 
 def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:

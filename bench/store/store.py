@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bench.base.credentials import blanked_content
 from bench.base.keys import canonical, sha256
-from bench.base.outward import json_text, refuse
+from bench.base.outward import refuse
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, Disk, Files
 from bench.store.kept_board import files_at
 from bench.store.migrations import SCHEMA
-from bench.store.records import StoredRows, read_record, read_rows, rows_name, whole_record
+from bench.store.records import StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
@@ -251,8 +251,7 @@ class CellFolder:
             "content": content,
             "provenance": provenance,
         }
-        text = json_text(record, indent=1, sort_keys=True, allow_nan=False) + "\n"
-        self.files.write(self.path / name, text.encode("utf-8", "surrogatepass"), replace=replace)
+        self.files.write(self.path / name, record_bytes(record), replace=replace)
 
 
 class Store:

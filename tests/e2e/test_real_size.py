@@ -38,7 +38,8 @@ def test_two_steps(task: str, method: str, backbone: str, tmp_path: Path) -> Non
     if not (Path(DATA) / task).is_dir():
         pytest.skip(f"no data of {task}")
     command = [sys.executable, "-m", "tests.e2e.real_size", task, method, backbone, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3000)
+    environment = {**os.environ, "BENCH_DATA": DATA}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     print(json.dumps({"task": task, "method": method, "backbone": backbone, **found}))

@@ -78,6 +78,30 @@ def test_before_anything_is_chosen_it_is_the_model(name: str) -> None:
         torch.testing.assert_close(objective.log_probs(part), plain.log_probs(other))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_parts_are_those_of_its_own_mixture(name: str, kind: str) -> None:
+    """Not the model's scores beside its states, as of a method without a mixture."""
+    objective = mixed(name, kind)
+    given = batches(kind)
+    targets = [token for batch in given for part in slices(objective.states(batch)) for token in part.targets.tolist()]
+    if name == "mle.knn":
+        objective.prepare(torch.bincount(torch.tensor(targets), minlength=300))
+    n_reading = 0
+    with torch.no_grad():
+        objective.after_training(given, given)
+        objective.chosen.copy_(torch.tensor([0.3, objective.sharpnesses[1]]))
+        for part in slices(objective.states(given[0])):
+            found = objective.components(part)
+            assert torch.equal(found["full"], objective.log_probs(part))
+            torch.testing.assert_close(torch.logaddexp(found["head"], found["cache"]), found["full"])
+            reads = (found["cache"] > -torch.inf).any(1)
+            n_reading += int(reads.sum())
+            shares = found["cache"][reads].exp().sum(1)
+            torch.testing.assert_close(shares, torch.full_like(shares, 0.3), rtol=1e-6, atol=0)
+    assert n_reading
+
+
 def test_batches_that_are_read_are_spread_evenly_over_the_training_text() -> None:
     """With room for a third of the targets, every third of nine equal batches is read."""
     objective = mixed("mle.knn", "small-encdec")

@@ -8,8 +8,9 @@ every method (`grid.py`) or as many trials of each method's own space (`trials.p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
@@ -21,6 +22,7 @@ from bench.config.arguments import RunArguments
 from bench.config.config import CellConfig
 from bench.config.resolve import Method, find_method
 from bench.store.provenance import provenance
+from bench.store.store import cells_below
 from bench.tasks.core.task import Task
 
 Execute = Callable[[Plan, RunArguments, Progress], Outcome]
@@ -232,7 +234,7 @@ def place_tried(
 
 
 def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
-    """Return a combination's validation loss from the stored rows of its cells."""
+    """Return a combination's validation loss from the stored rows of its cells; without them, as it is recorded."""
     losses: list[float] = []
     for cell in cells:
         for key in cell.evaluations:
@@ -240,9 +242,32 @@ def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
                 nll = sum(row["nll_sum"] for row in stored.rows)
                 losses.append(nll / sum(row["n_tokens"] for row in stored.rows))
     keys = {cell.config.seed: cell.key for cell in cells}
-    if not cells or len(losses) != len(cells):
-        return Tried(sets, keys, None)
+    if len(losses) != len(cells) or not cells:
+        return Tried(sets, keys, recorded_loss(cells, keys))
     return Tried(sets, keys, sum(losses) / len(losses))
+
+
+def recorded_loss(cells: Sequence[Cell], keys: Mapping[int, str]) -> float | None:
+    """Return what a stored search over the same cells found; None where there was none, or where it found nothing.
+
+    Args:
+        cells: of a combination.
+        keys: their trained keys, by seed.
+    """
+    if not cells:
+        return None
+    wanted = {str(seed): key for seed, key in keys.items()}
+    for tried in recorded(cells[0].folder.path.parent):
+        if tried["keys"] == wanted and tried["nll"] is not None:
+            return float(tried["nll"])
+    return None
+
+
+def recorded(method: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield every combination that the stored searches of a method have tried."""
+    for folder in cells_below(method):
+        for grid in folder.grids():
+            yield from grid["tried"]
 
 
 def best(tried: Sequence[Tried]) -> Tried | None:

@@ -82,6 +82,7 @@ class Trainer:
                    "data": manifests, "train": {"curve": []},
                    "model": {"checkpoint_sha256": "0" * 64}}  # fmt: skip
         cell.folder.write_trained(content, PROVENANCE)
+        cell.folder.checkpoint("0" * 64).touch()
         for key in rows_keys if end == "ok" else ():
             what = cell.evaluations[key]
             names = what.ids if what.kind != "spectrum" else ("singular_values",)

@@ -18,6 +18,7 @@ from bench.cost.text import cost_text
 from bench.cost.trace import MLE_NOTE, Tracer, kept_traces
 from bench.cost.training_rows import longest
 from bench.models import METHODS
+from bench.store.store import CellFolder
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
@@ -142,6 +143,18 @@ def test_hours_are_measured_where_cells_were_trained_on_such_a_device(tiny_store
     assert 0 < cost.mfu < 1
     (elsewhere,) = costs_of_plan(asked, DEVICES["h100"]).cells
     assert elsewhere.mfu_from == "assumed"
+
+
+def test_a_control_without_training_says_nothing_of_hours(tiny_store, monkeypatch):
+    """It may have chosen its settings for long: its operations are none all the same."""
+    monkeypatch.setattr("bench.cost.hours.SHORTEST_S", 0.0)
+    for path in tiny_store.rglob("trained.json"):
+        cell = CellFolder(path.parent)
+        content, circumstances = cell.trained(), cell.provenance()
+        path.unlink()
+        cell.write_trained({**content, "train": {**content["train"], "steps": 0}}, circumstances)
+    (cost,) = costs_of_plan(stored_plan(tiny_store, "--seeds", "7"), device_asked("cpu", None, 1)).cells
+    assert cost.mfu_from == "assumed"
 
 
 def test_a_dry_run_states_and_sums_costs(bench, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from bench.base.keys import sha256
 from bench.metrics.sums import Sums, mean
+from bench.store.keep import keep
 from bench.store.merging import merge
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
@@ -117,4 +118,35 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
 
 def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
     assert bench("merge", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
-    assert bench("merge", "leaderboards/runs/grid.jsonl", str(tmp_path / "b")).code == 2
+
+
+def test_a_kept_board_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+    first, _ = stores
+    keep(first, first.with_suffix(".jsonl"))
+    assert bench("merge", str(first), str(first.with_suffix(".jsonl"))).code == 2
+
+
+def test_records_and_sums_of_a_kept_board_are_copied(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    first, board, second = filled(tmp_path / "a", 0, 1), tmp_path / "kept.jsonl", tmp_path / "b"
+    keep(first, board)
+    ended = bench("merge", str(board), str(second), "--json")
+    assert ended.code == 0, ended.err
+    kept = {name: data for name, data in held(first).items() if "/rows-" not in name and "/model-" not in name}
+    found = held(second)
+    assert sorted(found) == sorted(kept) == sorted(json.loads(ended.out)["copied"])
+    assert found == kept
+    assert (merge(board, second).copied, merge(board, second).same) == ([], 4)  # a record of training and one of scores
+    again = tmp_path / "again.jsonl"
+    keep(second, again)
+    assert again.read_bytes() == board.read_bytes()
+
+
+def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
+    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept.jsonl", tmp_path / "b"
+    keep(first, board)
+    (cell,) = Store(first).cells()
+    other = CellFolder(second / cell.path.relative_to(first))
+    other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
+    before = held(second)
+    assert [name.endswith("trained.json") for name in merge(board, second).conflicts] == [True]
+    assert held(second) == before

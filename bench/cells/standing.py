@@ -1,0 +1,71 @@
+"""Standing: what of a cell is there: its rows, or the numbers that were made of them where rows cannot come back.
+
+Cells that were merged from a kept board have neither weights nor rows. Their numbers stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.base.entries import Loaded
+from bench.cells.cell import Cell
+from bench.metrics import find_metric
+from bench.store.store import CellFolder
+
+__all__ = ["is_merged", "lacking_evaluations", "wanted_families"]
+
+
+def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
+    """Return the metric families of a cell: those of its task, and more by name."""
+    return [find_metric(name) for name in dict.fromkeys([*cell.task.info.metrics, *metrics])]
+
+
+def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
+    """Return the keys of a cell's evaluations that have to be made.
+
+    Those have no rows. Where the weights that could make them are gone too, every number that is wanted of an
+    evaluation stands in for its rows.
+
+    Args:
+        cell: trained or not.
+        metrics: families beside those of its task.
+
+    Raises:
+        StoreError: one of its files is damaged.
+    """
+    lacking = [key for key in cell.evaluations if cell.folder.rows(key) is None]
+    if not lacking or _has_weights(cell.folder):
+        return lacking
+    scores = cell.folder.all_scores()
+    return [key for key in lacking if not _has_numbers(cell, key, scores, metrics)]
+
+
+def is_merged(folder: CellFolder) -> bool:
+    """Return whether a cell has neither weights nor rows, as those that came from a kept board.
+
+    Raises:
+        StoreError: its record is damaged.
+    """
+    return not _has_weights(folder) and not folder.names("rows-*.jsonl.gz")
+
+
+def _has_weights(folder: CellFolder) -> bool:
+    """Return whether rows can be made: a baseline needs no weights, and a cell to be trained will have them."""
+    trained = folder.trained()
+    digest = (trained or {}).get("model", {}).get("checkpoint_sha256")
+    return digest is None or folder.has(folder.checkpoint(digest).name)
+
+
+def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
+    """Return whether every family that is wanted of an evaluation has its numbers, of today's version."""
+    kind = cell.evaluations[key].kind
+    families = [family for family in wanted_families(cell, metrics) if family.value.kind == kind]
+    known = [content for content in scores if content["rows"] == key]
+    return bool(families) and all(any(_is_of(content, family) for content in known) for family in families)
+
+
+def _is_of(content: Mapping[str, Any], family: Loaded) -> bool:
+    """Return whether stored numbers are those of a family as it is now."""
+    is_same = (content["family"], content.get("version", 0)) == (family.name, family.value.version)
+    return is_same and dict(content.get("code", {})) == dict(family.code)

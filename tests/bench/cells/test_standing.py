@@ -1,0 +1,91 @@
+"""bench/cells/standing.py: what was kept is gone on from; its numbers stand without weights and rows, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.store.keep import keep
+from bench.store.merging import merge
+from bench.store.store import CellFolder, Store
+from tests.conftest import Ended
+
+TINY = ("--task", "ambiguous_template", "--preset", "small", "--limit", "12", "--set", "trainer.steps=3",
+        "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")  # fmt: skip
+SEARCH = (*TINY, "--seeds", "0", "--trials", "2", "--trial-steps", "1/3")
+
+
+def held(root: Path) -> dict[str, bytes]:
+    """What is stored; `config.yaml` repeats the last run."""
+    files = [path for path in root.rglob("*") if path.is_file() and path.suffix in (".json", ".safetensors", ".gz")]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def kept(bench: Callable[..., Ended], tmp_path: Path) -> Path:
+    """A results folder that was merged from the kept board of a search for TRIME's rate."""
+    assert bench("run", *SEARCH, "--method", "trime", "--results", str(tmp_path / "a")).code == 0
+    keep(tmp_path / "a", tmp_path / "kept.jsonl")
+    assert not merge(tmp_path / "kept.jsonl", tmp_path / "b").conflicts
+    return tmp_path / "b"
+
+
+def picked(root: Path) -> CellFolder:
+    """The cell that a search has picked."""
+    (cell,) = (cell for cell in Store(root).cells() if cell.grids())
+    return cell
+
+
+def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., Ended], kept: Path) -> None:
+    before = held(kept)
+    ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept), "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert (found["ok"], len(found["stored"])) == ([], 3)  # two trials and the picked cell
+    assert held(kept) == before
+    assert all("model-" not in name and "rows-" not in name for name in before)
+    assert bench("verify", str(kept)).code == 0
+    assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept.jsonl").out
+
+
+def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:
+    ended = bench("run", *SEARCH, "--method", "trime,histalign", "--results", str(kept), "--json", "--jobs", "2")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert {label.split(" · ")[1] for label in found["ok"]} == {"histalign"}
+    assert len(found["stored"]) == 3
+    assert bench("verify", str(kept)).code == 0
+
+
+def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[..., Ended], kept: Path) -> None:
+    cell = picked(kept)
+    scores = next(name for name in cell.names("scores-*") if "perplexity" in (cell.path / name).read_text())
+    (cell.path / scores).unlink()
+    ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept))
+    assert ended.code == 1
+    assert f"remove '{cell.path}' and run the same command again to train it anew" in ended.err
+
+
+def test_a_changed_number_is_found(bench: Callable[..., Ended], kept: Path) -> None:
+    cell = picked(kept)
+    for name in cell.names("scores-*"):
+        content = cell.scores(name[len("scores-") : -len(".json")]) or {}
+        (cell.path / name).unlink()
+        values = [{**value, "value": (value["value"] or 0) + 1} for value in content["values"]]
+        cell.write_scores(name[len("scores-") : -len(".json")], {**content, "values": values}, {})
+    assert bench("verify", str(kept)).code == 1
+
+
+def test_rows_that_weights_can_make_are_made_again(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    asked = ("run", *TINY, "--method", "trime", "--seeds", "0", "--results", str(tmp_path))
+    assert bench(*asked).code == 0
+    before = held(tmp_path)
+    rows = list(tmp_path.rglob("rows-*"))
+    for path in rows:
+        path.unlink()
+    assert json.loads(bench(*asked, "--json").out)["ok"]
+    assert sorted(held(tmp_path)) == sorted(before)
+    assert rows
