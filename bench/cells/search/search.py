@@ -8,9 +8,8 @@ every method (`grid.py`) or as many trials of each method's own space (`trials.p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
@@ -18,11 +17,11 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
+from bench.cells.search.validation_loss import validation_loss
 from bench.config.arguments import RunArguments
 from bench.config.config import CellConfig
 from bench.config.resolve import Method, find_method
 from bench.store.provenance import provenance
-from bench.store.store import cells_below
 from bench.tasks.core.task import Task
 
 Execute = Callable[[Plan, RunArguments, Progress], Outcome]
@@ -141,7 +140,7 @@ def run_search(
         progress.say(f"search: {sum(map(len, cells.values()))} combinations of {methods}")
         outcome.add(execute(plan, replace(arguments, keep_checkpoints="all"), progress))
         for name, combinations in cells.items():
-            done[name].tried = [valid_loss(sets, of_combination) for sets, of_combination in combinations]
+            done[name].tried = [tried_of(sets, of_combination) for sets, of_combination in combinations]
             done[name].picked = best(done[name].tried)
     whole = picked_plan(builder, done, progress)
     outcome.add(execute(whole, arguments, progress))
@@ -233,41 +232,9 @@ def place_tried(
     return found
 
 
-def valid_loss(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
-    """Return a combination's validation loss from the stored rows of its cells; without them, as it is recorded."""
-    losses: list[float] = []
-    for cell in cells:
-        for key in cell.evaluations:
-            if stored := cell.folder.rows(key):
-                nll = sum(row["nll_sum"] for row in stored.rows)
-                losses.append(nll / sum(row["n_tokens"] for row in stored.rows))
-    keys = {cell.config.seed: cell.key for cell in cells}
-    if len(losses) != len(cells) or not cells:
-        return Tried(sets, keys, recorded_loss(cells, keys))
-    return Tried(sets, keys, sum(losses) / len(losses))
-
-
-def recorded_loss(cells: Sequence[Cell], keys: Mapping[int, str]) -> float | None:
-    """Return what a stored search over the same cells found; None where there was none, or where it found nothing.
-
-    Args:
-        cells: of a combination.
-        keys: their trained keys, by seed.
-    """
-    if not cells:
-        return None
-    wanted = {str(seed): key for seed, key in keys.items()}
-    for tried in recorded(cells[0].folder.path.parent):
-        if tried["keys"] == wanted and tried["nll"] is not None:
-            return float(tried["nll"])
-    return None
-
-
-def recorded(method: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield every combination that the stored searches of a method have tried."""
-    for folder in cells_below(method):
-        for grid in folder.grids():
-            yield from grid["tried"]
+def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
+    """Return a combination with its validation loss."""
+    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_loss(cells))
 
 
 def best(tried: Sequence[Tried]) -> Tried | None:

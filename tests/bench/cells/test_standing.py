@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,20 @@ def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[...,
     ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept))
     assert ended.code == 1
     assert f"remove '{cell.path}' and run the same command again to train it anew" in ended.err
+
+
+def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., Ended], kept: Path) -> None:
+    """Its folder had the record of the search; what was tried still has its perplexities."""
+    cell = picked(kept)
+    (before,) = cell.grids()
+    shutil.rmtree(cell.path)
+    ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept), "--json")
+    assert ended.code == 0, ended.err
+    assert len(json.loads(ended.out)["ok"]) == 1
+    again = picked(kept)
+    (after,) = again.grids()
+    assert again.path == cell.path
+    assert [tried["nll"] for tried in after["tried"]] == pytest.approx([tried["nll"] for tried in before["tried"]])
 
 
 def test_a_changed_number_is_found(bench: Callable[..., Ended], kept: Path) -> None:
