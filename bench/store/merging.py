@@ -103,28 +103,32 @@ def _merge_cell(
 
 def _merge_kept(ours: CellFolder, theirs: CellFolder, place: str, merged: Merged, write: bool) -> None:
     """Copy the records of one kept cell and the sums they name, what was trained last."""
-    if theirs.has("trained.json") and _hash(ours, "trained.json") != _hash(theirs, "trained.json"):
+    unlike = {name for name in _names(ours) if theirs.has(name) and _hash(ours, name) != _hash(theirs, name)}
+    if "trained.json" in unlike:
         merged.conflicts.append(f"{place}/trained.json")
         return
     for name in _names(ours):
+        if name in unlike:
+            merged.conflicts.append(f"{place}/{name}")
+            continue
         if theirs.has(name):
             merged.same += 1
-            continue
-        files = dict(_sums_of(ours, name)) | {name: record_of(ours.files.read(ours.path / name))}
-        for own, content in files.items():
-            if write and not theirs.has(own):
+        for own, content in _files_of(ours, name):
+            if theirs.has(own):
+                continue
+            if write:
                 write_atomic(theirs.path / own, content)
             merged.copied.append(f"{place}/{own}")
 
 
-def _sums_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the file of sums that kept scores name, if it is kept."""
-    if not name.startswith("scores-"):
-        return
-    scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
-    path = cell.sums_path(str(scores.get("items", "")))
-    if cell.files.exists(path):
-        yield path.name, cell.checked_sums(scores["items"])
+def _files_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that a kept record was in a results folder: the sums that it names, if they are kept, and it."""
+    if name.startswith("scores-"):
+        scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
+        path = cell.sums_path(str(scores.get("items", "")))
+        if cell.files.exists(path):
+            yield path.name, cell.checked_sums(scores["items"])
+    yield name, record_of(cell.files.read(cell.path / name))
 
 
 def _names(cell: CellFolder) -> Iterator[str]:

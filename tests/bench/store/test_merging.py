@@ -150,3 +150,18 @@ def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
     before = held(second)
     assert [name.endswith("trained.json") for name in merge(board, second).conflicts] == [True]
     assert held(second) == before
+
+
+def test_other_kept_scores_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept.jsonl", tmp_path / "b"
+    keep(first, board)
+    merge(board, second)
+    (cell,) = Store(second).cells()
+    (name,) = cell.names("scores-*")
+    content = cell.scores(name[7:-5]) or {}
+    (cell.path / name).unlink()
+    cell.write_scores(name[7:-5], {**content, "version": 9}, {})
+    before = held(second)
+    ended = bench("merge", str(board), str(second))
+    assert (ended.code, f"{name}: '{second}' has another one, which stays" in ended.err) == (1, True)
+    assert held(second) == before
