@@ -103,7 +103,7 @@ def check_all_data(cells: Iterable[StoredCell], tasks: Tasks) -> Iterator[Findin
     splits: dict[int, tuple[Task, set[str], set[bool]]] = {}
     for stored in cells:
         try:
-            task = tasks.task_of(stored.record)
+            task = tasks.task_of(stored.record, stored.folder)
         except BenchError:
             continue  # said with the cell
         _, names, exemplars = splits.setdefault(id(task), (task, set(), set()))

@@ -68,7 +68,7 @@ def remade(stored: StoredCell, tasks: Tasks) -> Cell:
         BenchError: something it names is not here: code of the user's own, a file, the cell it starts from.
     """
     record = stored.record
-    task = tasks.task_of(record)
+    task = tasks.task_of(record, stored.folder)
     method = method_of(record)
     parent = second = donor = None
     if record.get("start") and method.parent:

@@ -147,7 +147,7 @@ def read(
                 sources[row["id"]] = (row["prompt"], row.get("reference", ""))
         if not sources:
             try:
-                sources = sources_of(tasks.of(held.record, stored), held.of["split"])
+                sources = sources_of(tasks.of(held.record, stored, held.cell), held.of["split"])
             except BenchError as error:
                 notes[f"sources and references are not shown: {error}"] = None
     samples = []

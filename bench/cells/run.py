@@ -28,7 +28,9 @@ from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
 from bench.processes.member import membership, world_of
 from bench.store.kept_board import files_at
+from bench.store.places import remember
 from bench.store.provenance import provenance
+from bench.tasks.fetch.place import Place
 from bench.training.recorder import OnStep
 from bench.training.selection import OnValidation
 
@@ -140,6 +142,7 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs,
     tidy(cell)
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
+    remember_rows(cell)
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         outcome.diverged.append(cell.label)
@@ -150,6 +153,13 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs,
     else:
         outcome.ok.append(cell.label)
         progress.done("done")
+
+
+def remember_rows(cell: Cell) -> None:
+    """Write down where the rows lie that a cell was evaluated on: commands that read them again need not be told."""
+    place = Place.of(cell.task)
+    if place is not None:
+        remember(cell.folder.root, cell.task.manifest(cell.config.evaluation.split).sha256, place.as_dict())
 
 
 def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, opened: OpenRun) -> None:

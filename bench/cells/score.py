@@ -23,11 +23,13 @@ from bench.metrics.requirements import lacking as lacking_here
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.processes.heartbeat import OnBeat, no_beat
+from bench.store.places import remembered
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.sources import resolve
+from bench.tasks.fetch.place import Place
+from bench.tasks.fetch.sources import Source, resolve
 
 NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
@@ -214,16 +216,25 @@ class Tasks:
     own: Sequence[str] = ()
     import_own: bool = True
     known: dict[str, Task] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
 
-    def of(self, record: Mapping[str, Any], stored: StoredRows) -> Task:
+    def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
         """Return the task of a trained cell.
+
+        Args:
+            record: of the cell.
+            stored: rows of it.
+            cell: its folder, whose store may know where the data lay.
 
         Raises:
             MissingError: there is no such task here.
             DataError: the data here has other rows.
         """
-        config, task, split = record["config"], self.task_of(record), stored.content["split"]
-        here, there = task.manifest(split).sha256, stored.content["split_sha256"]
+        config, split, there = record["config"], stored.content["split"], stored.content["split_sha256"]
+        task = self._remembered(record, cell, split, there)
+        if task is None:
+            task = self._told(record)
+        here = task.manifest(split).sha256
         if here != there:
             known = record.get("data", {}).get("train", {}).get("commit", "")
             if known:
@@ -234,31 +245,65 @@ class Tasks:
             )
         return task
 
-    def task_of(self, record: Mapping[str, Any]) -> Task:
-        """Return the task of a trained cell, whatever rows it has here.
+    def task_of(self, record: Mapping[str, Any], cell: CellFolder | None = None) -> Task:
+        """Return the task of a trained cell, whatever rows it has here; `cell` is as in `of`.
 
         Raises:
             MissingError: there is no such task here.
         """
-        config = record["config"]
-        name = key_of([config["task"], config["task_options"], config["trainer"]["limit"]])
+        task = None
+        if cell is not None:
+            split = record["config"]["evaluation"]["split"]
+            task = self._remembered(record, cell, split, record["data"].get(split, {}).get("sha256", ""))
+        return self._told(record) if task is None else task
+
+    def _told(self, record: Mapping[str, Any]) -> Task:
+        """Return the task with the data that was named, or that is found without a name."""
+        name = key_of(_decides(record))
         if name not in self.known:
-            self.known[name] = self._made(config, record.get("own", {}).get("task"))
+            kind = self._kind(record)
+            source = resolve(kind.name, self.data_dir, None, kind.info.folders)
+            self.known[name] = _loaded(kind, record, self._places(kind), source)
         return self.known[name]
 
-    def _made(self, config: Mapping[str, Any], code: Mapping[str, Any] | None) -> Task:
-        kind = self._kind(config["task"], code)
-        options = options_of(kind)
+    def _places(self, kind: type[Task]) -> dict[str, Any]:
+        """Return the options that were given of where the data of a task is."""
         places: dict[str, Any] = {}
         for scope in (None, kind.name):  # what is said of this task alone goes before what is said of every task
             given = [override for override in self.sets if (override.scope, override.section) == (scope, "task")]
             places |= {override.name: override.value for override in given if override.name in kind.places}
-        task = kind(**fill(options, {**config["task_options"], **places}, f"task '{kind.name}'"))
-        task.load(resolve(kind.name, self.data_dir, None, kind.info.folders), config["trainer"]["limit"])
-        return task
+        return places
 
-    def _kind(self, name: str, code: Mapping[str, Any] | None) -> type[Task]:
+    def _is_told(self, kind: type[Task]) -> bool:
+        """Return whether the command line says where the data of a task is."""
+        if self._places(kind):
+            return True
+        names = (kind.name, *kind.info.folders)
+        return self.data_dir is not None and any((self.data_dir.expanduser() / name).is_dir() for name in names)
+
+    def _remembered(self, record: Mapping[str, Any], cell: CellFolder | None, split: str, rows: str) -> Task | None:
+        """Return the task with the data of the place that the store knows; None where other rows are there, or none.
+
+        Nothing is looked for where the command line names a place.
+        """
+        content = None if cell is None else remembered(cell.root, rows)
+        if content is None:
+            return None
+        kind, name = self._kind(record), key_of([*_decides(record), content])
+        if name in self.gone or self._is_told(kind):
+            return None
+        try:
+            if name not in self.known:
+                self.known[name] = _at_place(kind, record, Place.from_dict(content))
+            if self.known[name].manifest(split).sha256 == rows:
+                return self.known[name]
+        except Exception:  # what is there now may be anything, and a task of the user's own may raise anything
+            self.gone.add(name)
+        return None
+
+    def _kind(self, record: Mapping[str, Any]) -> type[Task]:
         """Return the class of a task: one of the user's own by how it was asked for, or from where it was."""
+        name, code = record["config"]["task"], record.get("own", {}).get("task")
         for asked in self.own:
             if ":" in asked and find_task(asked).name == name:
                 return find_task(asked).value
@@ -270,6 +315,32 @@ class Tasks:
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
         raise MissingError(f"'{name}' is a task of one's own ({code['class']}), whose code is not read here")
+
+
+def _decides(record: Mapping[str, Any]) -> list[Any]:
+    """Return what tells the tasks of cells apart, but for where their data is."""
+    config = record["config"]
+    return [config["task"], config["task_options"], config["trainer"]["limit"]]
+
+
+def _loaded(kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any], source: Source) -> Task:
+    """Return the task of a record with its data in reach; nothing is read yet."""
+    config = record["config"]
+    task = kind(**fill(options_of(kind), {**config["task_options"], **places}, f"task '{kind.name}'"))
+    task.load(source, config["trainer"]["limit"])
+    return task
+
+
+def _at_place(kind: type[Task], record: Mapping[str, Any], place: Place) -> Task:
+    """Return the task of a record with the data of a place.
+
+    Raises:
+        MissingError: nothing is there.
+    """
+    if not place.folder.exists():
+        raise MissingError(f"{kind.name}: nothing is at '{place.folder}' any more")
+    options = {name: value for name, value in place.options.items() if name in kind.places}
+    return _loaded(kind, record, options, Source(place.folder, f"where a run found it: {place.folder}"))
 
 
 def _naming(task: Task) -> str:

@@ -85,7 +85,7 @@ def unlike_now(cell: CellFolder, content: Mapping[str, Any], stored: StoredRows 
             f"is of version {content.get('version', 0)}, this program has version {metric.value.version}; bench score "
             f"computes it anew, and the old stays"
         ]
-    task = tasks.of(cell.trained() or {}, stored)
+    task = tasks.of(cell.trained() or {}, stored, cell)
     gold = gold_of(task, stored, metric.value.gold)
     try:
         values, sums = computed(metric.value, stored, gold, task, metric.code)

@@ -367,5 +367,5 @@ def contexts_of(given: argparse.Namespace, rows: GeneratedRows) -> dict[str, str
     stored = rows.stored
     if all("prompt" in row for row in stored.rows):
         return {row["id"]: row["prompt"] for row in stored.rows}
-    gold = gold_of(tasks_of(given).of(rows.record, stored), stored, ("source",))
+    gold = gold_of(tasks_of(given).of(rows.record, stored, rows.cell), stored, ("source",))
     return {name: str(row.get("source", "")) for name, row in gold.items()}

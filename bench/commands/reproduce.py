@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     results_option(parser)
     data_dir_option(parser)
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
+    parser.add_argument("--notes", action="store_true", help="every note under a table in full, as --markdown has it")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw a figure, such as f2softmax/figure3, there")
     json_option(parser)
@@ -110,7 +111,7 @@ def rendered(
 ) -> str:
     """Put tables beside what the store has, and what people said."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.costs import cost_notes, measured_costs
+    from bench.leaderboards.published.costs import cost_gist, cost_notes, measured_costs
     from bench.leaderboards.published.human_tables import fill_human_table, is_human_table
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
@@ -130,11 +131,14 @@ def rendered(
              else fill_human_table(every[table.address], studies) if is_human_table(table) else every[table.address]
              for table in tables]  # fmt: skip
     measured = measured_costs(store, tasks) if tasks else []
-    found = [replace(one, notes=(*one.notes, *cost_notes(claims_of(one.table), measured))) for one in found]
+    claims = [claims_of(one.table) for one in found]
+    found = [
+        one.noted(cost_notes(of, measured), cost_gist(of, measured)) for one, of in zip(found, claims, strict=True)
+    ]
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
-    return markdown(found) if given.markdown else terminal(found)
+    return markdown(found) if given.markdown else terminal(found, notes=given.notes)
 
 
 def claims_of(table: PublishedTable) -> list[CostClaim]:

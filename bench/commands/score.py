@@ -39,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
             try:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)
-                task = tasks.of(record, stored)
+                task = tasks.of(record, stored, cell)
                 for family in wanted or map(find_metric, task.info.metrics):
                     if family.value.kind != stored.content["kind"]:
                         continue

@@ -22,9 +22,11 @@ from bench.cells.wanted import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
 from bench.imported.outputs import read_outputs
 from bench.store.fields import IMPORTED
+from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.store import TOKENIZER, CellFolder, Store, StoredRows
 from bench.tasks.core.task import Task
+from bench.tasks.fetch.place import Place
 
 __all__ = ["Import", "store_import"]
 
@@ -84,6 +86,8 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
         folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
     stored = folder.rows(key)
     assert stored is not None
+    if (place := Place.of(asked.task)) is not None:
+        remember(folder.root, stored.content["split_sha256"], place.as_dict())
     return folder, stored
 
 

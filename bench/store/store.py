@@ -10,6 +10,7 @@ results/<task>/<method>/<trained key>/
     items-<hash>.safetensors   what its columns are made of, row by row: what significance is tested on
     grid-<hash>.json           a search over settings that this cell was picked from, every combination with its loss
     failed.json                the last attempt, if it failed; gone once an attempt succeeds
+results/.places/               where on this machine rows lay (`places.py`), which is of no record and leaves with none
 
 A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
 canonical (same inputs, same bytes); `provenance` beside it (time, host, versions) is not.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +69,11 @@ class CellFolder:
 
     path: Path
     files: Files = field(default=DISK, compare=False)
+
+    @property
+    def root(self) -> Path:
+        """The results folder or kept board that it is in, absolute."""
+        return Path(os.path.abspath(self.path)).parent.parent.parent
 
     def names(self, pattern: str) -> list[str]:
         """Return the names of its files that fit a pattern like `scores-*.json`, sorted."""

@@ -41,7 +41,7 @@ def fill_human_table(table: Reproduction, studies: Sequence[HumanResults]) -> Re
     notes = [note for study in studies if study.study in used for note in _notes(study)]
     if not used:
         notes = [*map(_not_about, studies), _how_to_ask(table.table)]
-    return replace(table, rows=rows, orders=tuple(orders(table.table, rows)), notes=(*table.notes, *notes))
+    return replace(table, rows=rows, orders=tuple(orders(table.table, rows))).noted(notes)
 
 
 def _how_to_ask(table: PublishedTable) -> str:

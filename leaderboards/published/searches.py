@@ -16,7 +16,7 @@ from bench.errors import DataError, did_you_mean
 from bench.leaderboards.statistics.tuning import expected_maximum, selection_gain
 from bench.models import METHODS
 
-__all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_notes"]
+__all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_gist", "selection_notes"]
 
 REQUIRED = {"where", "baseline", "chosen_by", "axes"}
 OPTIONAL = {"note"}
@@ -125,10 +125,8 @@ def selection_notes(
         return []
     baseline = search.settings_of(search.baseline)
     lines = [search.text]
-    for method in shown:
+    for method in ahead(search, shown):
         tried = search.settings_of(method)
-        if method == search.baseline or tried <= baseline:
-            continue
         more = expected_maximum(tried) - expected_maximum(baseline)
         line = (
             f"{method} could use {tried} settings, {search.baseline} {baseline}: were all alike, the better pick alone "
@@ -137,6 +135,21 @@ def selection_notes(
         line += in_columns(seed_sds.get(method, {}), tried, baseline)
         lines.append(f"{line}; control: bench run --trials {method}={tried},{search.baseline}={tried}")
     return lines
+
+
+def selection_gist(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
+    """Return one sentence on the methods that had more settings than their baseline; nothing where none had."""
+    found = [f"{method} {search.settings_of(method)}" for method in ahead(search, methods)]
+    if not found:
+        return []
+    return [f"Settings to choose from: {', '.join(found)}, {search.baseline} {search.settings_of(search.baseline)}."]
+
+
+def ahead(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
+    """Return, each once, the methods that had more settings to choose from than the baseline of a search."""
+    least = search.settings_of(search.baseline)
+    searched = [method for method in dict.fromkeys(methods) if method in search.methods]
+    return [method for method in searched if method != search.baseline and search.settings_of(method) > least]
 
 
 def in_columns(sds: Mapping[str, float], tried: int, baseline: int) -> str:

@@ -49,10 +49,10 @@ def fill_win_loss_table(table: Reproduction, scores: Reproduction) -> Reproducti
         else:
             counts = ranks.get(cell.method, {})
         rows.append(tuple(_filled(reproduced, counts, seeds) for reproduced in row))
-    notes = table.notes
+    filled = replace(table, rows=tuple(rows))
     if any(reproduced.ours is None for row in rows for reproduced in row):
-        notes = (*notes, LACKING)
-    return replace(table, rows=tuple(rows), notes=notes)
+        return filled.noted([LACKING])
+    return filled
 
 
 def _methods_by_task(scores: Reproduction) -> dict[str, list[str]]:

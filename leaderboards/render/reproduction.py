@@ -2,8 +2,8 @@
 
 Under every row of the paper stand ours, the published number, the difference and the verdict. What is not comparable
 has no difference. What is not comparable or not run has a letter, and the reason stands under the table. What our cells
-have otherwise than the paper has a number, and is said under the table too; at the preset `small`, whose sizes are all
-others, that is the objective and the decoding, and the rest is named. JSON content has all of it.
+have otherwise than the paper has a number, and is said under the table too. `reproduction_notes.py` writes what stands
+there; a terminal has it folded unless asked otherwise, and JSON content has all of it.
 """
 
 from __future__ import annotations
@@ -16,37 +16,22 @@ from rich.text import Text
 
 from bench.base.departure import Departure
 from bench.base.outward import plain
-from bench.leaderboards.published.order import Order
-from bench.leaderboards.published.reproduction import (
-    NOT_COMPARABLE,
-    NOT_RUN,
-    OFF,
-    WITHIN,
-    Checked,
-    Reproduced,
-    Reproduction,
-)
+from bench.leaderboards.published.reproduction import Checked, Reproduced, Reproduction
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.render.reproduction_notes import (
+    SHORT,
+    folded,
+    in_full,
+    letters,
+    numbers,
+    spans,
+    spread_text,
+)
 from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
 
-SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 LINES = ("ours", "published", "delta", "verdict")
-IN_SMALL = ("method", "decode")
-"""Sections of the settings whose departures are said in full at the preset `small`."""
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
-
-
-def letters(reproduction: Reproduction) -> dict[str, str]:
-    """Return a letter for every reason, in the order they are met."""
-    reasons: dict[str, None] = {}
-    for row in reproduction.rows:
-        reasons |= dict.fromkeys(cell.reason for cell in row if cell.reason)
-    return {reason: _letter(place) for place, reason in enumerate(reasons)}
-
-
-def _letter(place: int) -> str:
-    return chr(ord("a") + place % 26) * (1 + place // 26)
 
 
 def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
@@ -54,20 +39,14 @@ def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
     if line == "verdict":
         return " ".join(filter(None, [SHORT[cell.verdict], letter_of.get(cell.reason, "")]))
     if line == "published":
-        return cell.cell.printed + _spread(cell.cell.spread, "g")
+        return cell.cell.printed + spread_text(cell.cell.spread, "g")
     if cell.ours is None:
         return ""
     if line == "ours":
-        return number(cell.ours.mean) + _spread(cell.ours.half, ".2f")
+        return number(cell.ours.mean) + spread_text(cell.ours.half, ".2f")
     if cell.delta is None:
         return ""
     return f"{cell.delta:+.2f}"
-
-
-def _spread(half: float | None, form: str) -> str:
-    if half is None:
-        return ""
-    return f" ±{half:{form}}"
 
 
 def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
@@ -111,33 +90,6 @@ def title(reproduction: Reproduction) -> str:
     return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
 
 
-def remarks(reproduction: Reproduction) -> list[str]:
-    """Return what stands under a table: counts, order of methods, reasons, notes."""
-    named = {verdict: verdict for verdict in SHORT} | {NOT_COMPARABLE: f"{NOT_COMPARABLE} ({SHORT[NOT_COMPARABLE]})"}
-    counts = [f"{n} {named[verdict]}" for verdict, n in reproduction.count().items() if n]
-    texts = [", ".join(counts)]
-    for block in dict.fromkeys(order.block for order in reproduction.orders):
-        where = ""
-        if block:
-            where = f", {block}"
-        columns = [f"{order.column} {_agreeing(order)}" for order in reproduction.orders if order.block == block]
-        texts.append(f"pairs of rows in the paper's order{where} (tau-b): {', '.join(columns)}")
-    texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
-    texts += [check_text(each) for each in reproduction.checks]
-    return texts + said_of(reproduction) + list(reproduction.notes)
-
-
-def check_text(checked: Checked) -> str:
-    """Return a sentence of the paper with ours."""
-    check, numbers_of = checked.check, []
-    if checked.printed is not None:
-        numbers_of.append(f"printed {checked.printed:g}")
-    if checked.ours is not None:
-        numbers_of.append(f"ours {number(checked.ours.mean)}{_spread(checked.ours.half, '.2f')}")
-    verdict = ": ".join(filter(None, [checked.verdict, checked.reason]))
-    return f'check, {check.where}, "{check.quote}": {", ".join([check.name, *numbers_of])}: {verdict}'
-
-
 def lines_under(reproduction: Reproduction, place: int) -> list[tuple[str, list[str]]]:
     """Return the lines under a row: the numbers of its departures, and the variant beside it with those of its own."""
     made: list[tuple[str, list[str]]] = []
@@ -163,59 +115,6 @@ def _numbers_line(
     return [("", ["departs", spans(found), *[""] * (columns - 1)])]
 
 
-def spans(found: Sequence[int]) -> str:
-    """Return whole numbers, those that follow each other as a span.
-
-    >>> spans([1, 2, 3, 5, 8, 9])
-    '1-3, 5, 8-9'
-    """
-    runs: list[tuple[int, int]] = []
-    for each in sorted(set(found)):
-        if runs and each == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], each)
-        else:
-            runs.append((each, each))
-    return ", ".join("-".join(map(str, dict.fromkeys(run))) for run in runs)
-
-
-def numbers(reproduction: Reproduction) -> dict[Departure, int]:
-    """Return a number for each departure that is said in full, in the order they are met."""
-    said = [departure for departure in every(reproduction) if is_said(departure, reproduction.preset)]
-    return {departure: number for number, departure in enumerate(said, 1)}
-
-
-def every(reproduction: Reproduction) -> list[Departure]:
-    """Return the departures of all rows and of what stands beside them, each once."""
-    found: dict[Departure, None] = {}
-    for departures, variant in zip(reproduction.departures, reproduction.beside, strict=True):
-        found |= dict.fromkeys(departures)
-        if variant is not None:
-            found |= dict.fromkeys(variant.departures)
-    return list(found)
-
-
-def is_said(departure: Departure, preset: str) -> bool:
-    """Return whether a departure is said in full: at the preset `small`, only what is no size."""
-    return preset != "small" or departure.section.rpartition(":")[2] in IN_SMALL
-
-
-def said_of(reproduction: Reproduction) -> list[str]:
-    """Return the departures under their numbers, and the names of those that are not said in full."""
-    number_of = numbers(reproduction)
-    texts = [f"departs {number}: {departure.text}" for departure, number in number_of.items()]
-    others = [departure.setting for departure in every(reproduction) if departure not in number_of]
-    if others:
-        texts.append(f"departs in the rest of its recipe, too: {', '.join(dict.fromkeys(others))}")
-    return texts
-
-
-def _agreeing(order: Order) -> str:
-    tau = "all equal"
-    if order.tau is not None:
-        tau = f"{order.tau:+.2f}"
-    return f"{order.agreeing}/{order.pairs} ({tau})"
-
-
 def markdown(reproductions: Sequence[Reproduction]) -> str:
     """Render reproductions as Markdown."""
     parts = []
@@ -223,13 +122,20 @@ def markdown(reproductions: Sequence[Reproduction]) -> str:
         columns = reproduction.table.columns
         rows = [[escaped(label), *map(escaped, cells)] for label, cells in lines(reproduction)]
         table = markdown_table(["", "", *map(escaped, columns)], rows, texts=2)
-        notes = "".join(f"- {escaped(remark)}\n" for remark in remarks(reproduction))
+        notes = "".join(f"- {escaped(remark)}\n" for remark in in_full(reproduction))
         parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", notes]))
     return "\n".join(parts)
 
 
-def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
-    """Render reproductions for a terminal."""
+def terminal(reproductions: Sequence[Reproduction], width: int | None = None, *, notes: bool = False) -> str:
+    """Render reproductions for a terminal.
+
+    Args:
+        reproductions: tables, one below the other.
+        width: characters of a line; default those of the terminal.
+        notes: whether every note is said in full, or they are folded.
+    """
+    remarks = in_full if notes else folded
     stream = io.StringIO()
     console = console_of(stream, width)
     for reproduction in reproductions:

@@ -300,7 +300,7 @@ def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_pa
         ["histalign.released", "ours (n=1)", "35.50"],
         ["", "departs", "1, 3"],
     ]
-    for said in (page.replace("\\", ""), terminal([found], 150)):
+    for said in (page.replace("\\", ""), terminal([found], 150, notes=True)):
         assert "departs 1: trainer.length: 300 steps; paper: 10 epochs" in said
         assert "departs 2: method.reduction: pair_mean; paper: sum (eq. 5); code: authors" in said
         assert "departs 3: method.reduction: authors; paper: sum (eq. 5); code: the same" in said
@@ -314,7 +314,7 @@ def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_pa
 
 def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
     found = with_released(tmp_path, "small")
-    said = terminal([found], 150)
+    said = terminal([found], 150, notes=True)
     assert "departs 1: method.reduction: pair_mean" in said
     assert "departs in the rest of its recipe, too: trainer.length" in said
     assert "300 steps" not in said
@@ -359,7 +359,9 @@ def test_what_the_text_says_of_a_number_is_checked(tmp_path, relation, value, ve
     found, checked = with_check(tmp_path, relation, value)
     assert (checked.verdict, checked.printed, checked.ours.mean) == (verdict, 30.0, 31.0)
     said = f'check, section 9, "as we say": BART, B1 {relation} {value:g}, printed 30, ours 31.00: {verdict}'
-    assert said in terminal([found], 200)
+    assert said in terminal([found], 200, notes=True)
+    assert (said in terminal([found], 200)) == (verdict == FAILS)
+    assert f"; checks: 1 {verdict}; in full: --notes" in terminal([found], 200)
     assert said.replace("_", "") in markdown([found]).replace("\\", "").replace("_", "")
     (told,) = content(found)["checks"]
     assert (told["quote"], told["verdict"], told["ours"]["mean"]) == ("as we say", verdict, 31.0)

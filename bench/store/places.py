@@ -1,0 +1,53 @@
+"""Places: where on this machine the rows of a store's cells lay, one file for the rows of each split.
+
+`<results>/.places/<hash of the rows>.json` is no record. It is in no key, is neither kept nor merged, and nothing is
+computed of it: whoever reads rows at a place compares their hash. A file that is damaged is as one that is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import write_atomic
+from bench.base.outward import json_text
+from bench.errors import StoreError
+
+__all__ = ["PLACES", "remember", "remembered"]
+
+PLACES = ".places"
+
+
+def remember(root: Path, rows: str, place: Mapping[str, Any]) -> None:
+    """Write down where rows lie, in place of where they lay before; nothing happens in a store that is only read.
+
+    Args:
+        root: of the store.
+        rows: SHA-256 of the split, as its manifest has it.
+        place: content for JSON.
+    """
+    if remembered(root, rows) == place:
+        return
+    with suppress(StoreError):
+        write_atomic(_file(root, rows), json_text(place, indent=1).encode(), replace=True, synced=False)
+
+
+def remembered(root: Path, rows: str) -> dict[str, Any] | None:
+    """Return where rows lay when they were read last; None where that is not known.
+
+    Args:
+        root: of the store; of a kept board nothing is known.
+        rows: SHA-256 of the split.
+    """
+    with suppress(OSError, ValueError):
+        content = json.loads(_file(root, rows).read_bytes())
+        if isinstance(content, dict):
+            return content
+    return None
+
+
+def _file(root: Path, rows: str) -> Path:
+    return root / PLACES / f"{rows[:32]}.json"

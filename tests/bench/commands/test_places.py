@@ -1,0 +1,230 @@
+"""Places of one's own data: score, verify and samples find the rows of a run again, and only those very rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.store.keep import keep
+from bench.store.merging import merge
+from bench.store.places import PLACES, remember, remembered
+from bench.store.store import Store
+from bench.tasks.fetch.place import Place, absolute
+from bench.tasks.pairs import Pairs
+from tests.bench import logicnlg_folder
+from tests.conftest import Ended
+
+Bench = Callable[..., Ended]
+AGAIN = "name the data as the run did, with --data-dir DIR or --set pairs:task.path=..."
+COLUMNS = ("task.source=question", "task.target=answer")
+
+
+def rows_file(path: Path, first: int = 0) -> Path:
+    """A table of sources and targets that no two `first` share."""
+    lines = [f"what is {number}?,it is {number % 7}" for number in range(first, first + 60)]
+    path.write_text("\n".join(["question,answer", *lines]) + "\n")
+    return path
+
+
+def run_pairs(bench: Bench, path: str, results: str = "results") -> None:
+    """Store the cell of a method that needs no training."""
+    sets = ("--set", f"task.path={path}", *COLUMNS)
+    ended = bench("run", "--task", "pairs", "--method", "lead", "--quiet", *sets, "--results", results)
+    assert ended.code == 0, ended.err
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a table of one's own."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    rows_file(folder / "my.csv")
+    return folder
+
+
+@pytest.fixture
+def stored(bench: Bench, work: Path) -> Path:
+    """The store of a run on `my.csv`, which was named by a relative path."""
+    run_pairs(bench, "my.csv")
+    return work / "results"
+
+
+def scores_of(root: Path) -> list[Path]:
+    return sorted(root.rglob("scores-*.json"))
+
+
+# Found again ------------------------------------------------------------------------------------------------------
+
+
+def test_three_commands_find_the_rows_from_any_folder(
+    bench: Bench, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    n = len(scores_of(stored))
+    ended = bench("verify", str(stored))
+    assert (ended.code, ended.out) == (0, f"{n} stored scores are what their rows come to, 0 differences\n")
+    assert "0 alarms" in bench("verify", "--audit", str(stored)).out
+    for path in scores_of(stored):
+        path.unlink()
+    assert json.loads(bench("score", str(stored), "--json").out) == {"new": n, "known": 0, "failed": 0}
+    ended = bench("samples", "--results", str(stored), "--n", "1")
+    assert (ended.code, "what is " in ended.out, "not shown" in ended.out) == (0, True, False)
+
+
+def test_a_cell_is_enough(bench: Bench, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell,) = Store(stored).cells()
+    assert bench("verify", str(cell.path)).code == 0
+    monkeypatch.chdir(cell.path)
+    assert bench("verify", ".").code == 0
+
+
+def test_two_tasks_and_two_tables_of_one_task_have_their_own_places(bench: Bench, stored: Path, work: Path) -> None:
+    rows_file(work / "second.csv", 500)
+    run_pairs(bench, "second.csv")
+    data = logicnlg_folder.write(work / "data")
+    assert bench("run", "--task", "logicnlg", "--method", "lead", "--quiet", "--data-dir", str(data)).code == 0
+    assert len(list((stored / PLACES).iterdir())) == 3
+    ended = bench("verify", "--json")
+    assert (ended.code, json.loads(ended.out)["not_checked"]) == (0, [])
+    assert json.loads(ended.out)["same"] == len(scores_of(stored))
+    shutil.rmtree(data)
+    not_checked = json.loads(bench("verify", "--json").out)["not_checked"]
+    assert not_checked
+    assert all("logicnlg" in line for line in not_checked)
+
+
+def test_imported_texts_find_their_rows(bench: Bench, tmp_path: Path) -> None:
+    data, texts, results = logicnlg_folder.write(tmp_path / "data"), tmp_path / "texts.txt", tmp_path / "results"
+    texts.write_text("vale has 12 points\n" * 3)
+    asked = ("import", "--task", "logicnlg", "--system", "theirs", str(texts), "--results", str(results))
+    assert bench(*asked, "--data-dir", str(data)).code == 0
+    assert bench("verify", str(results)).code == 0
+
+
+def test_a_run_that_is_told_a_new_place_remembers_it(bench: Bench, stored: Path, work: Path) -> None:
+    (work / "my.csv").rename(work / "moved.csv")
+    assert bench("verify").code == 3
+    run_pairs(bench, "moved.csv")  # nothing is made: the cell is stored
+    assert bench("verify").code == 0
+
+
+# Not found, or not believed -----------------------------------------------------------------------------------------
+
+
+def test_moved_data_is_asked_for(bench: Bench, stored: Path, work: Path) -> None:
+    (work / "my.csv").rename(work / "moved.csv")
+    ended = bench("verify", str(stored))
+    assert ended.code == 3
+    assert AGAIN in ended.out
+    assert bench("verify", "--set", "task.path=moved.csv").code == 0
+    assert AGAIN in bench("score", "--metrics", "rouge").err
+    assert AGAIN in " ".join(bench("samples").out.split())
+
+
+@pytest.mark.parametrize("content", ["question,answer\n", "no table", "other rows"])
+def test_other_content_at_the_place_is_asked_for(bench: Bench, stored: Path, work: Path, content: str) -> None:
+    (work / "my.csv").write_text(content)
+    if content == "other rows":
+        rows_file(work / "my.csv", 500)
+    ended = bench("verify", str(stored))
+    assert ended.code == 3
+    assert AGAIN in ended.out
+    assert "built-in sample" in ended.out
+
+
+def test_a_place_that_is_given_wins(bench: Bench, stored: Path, work: Path) -> None:
+    rows_file(work / "other.csv", 500)
+    for given in (("--set", "task.path=other.csv"), ("--set", "pairs:task.path=other.csv")):
+        ended = bench("verify", *given)
+        assert ended.code == 3
+        assert "task.path: other.csv" in ended.out
+    assert bench("verify", "--set", "text:task.path=other.csv").code == 0  # of another task
+    assert bench("verify", "--set", *COLUMNS).code == 0  # says nothing of a place
+    (work / "data" / "pairs").mkdir(parents=True)
+    rows_file(work / "data" / "pairs" / "train.csv", 500)
+    assert bench("verify", "--data-dir", "data").code == 3
+    assert bench("verify", "--data-dir", ".").code == 0  # has no folder of this task
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"folder": 3, "options": 4}', b"\xff\xfe"])
+def test_a_damaged_place_is_none(bench: Bench, stored: Path, content: bytes) -> None:
+    (path,) = (stored / PLACES).iterdir()
+    path.write_bytes(content)
+    ended = bench("verify", str(stored))
+    assert ended.code == 3
+    assert AGAIN in ended.out
+    assert bench("verify", "--set", "task.path=my.csv").code == 0
+    shutil.rmtree(stored / PLACES)
+    assert AGAIN in bench("verify", str(stored)).out
+
+
+def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Path) -> None:
+    """A file in the place of the folder refuses writes to everybody."""
+    shutil.rmtree(stored / PLACES)
+    (stored / PLACES).write_text("")
+    run_pairs(bench, "my.csv")
+    assert AGAIN in bench("verify").out
+    assert (stored / PLACES).read_text() == ""
+
+
+# What leaves ------------------------------------------------------------------------------------------------------
+
+
+def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
+    merge(stored, work / "merged")
+    keep(stored, work / "kept.jsonl")
+    assert not (work / "merged" / PLACES).exists()
+    (cell,) = (path.parent for path in stored.rglob("trained.json"))
+    leaving = [work / "kept.jsonl", *cell.glob("*.json")]
+    assert all(str(work).encode() not in path.read_bytes() for path in leaving)
+
+
+def test_places_are_in_no_key(bench: Bench, stored: Path, work: Path) -> None:
+    shutil.copy(work / "my.csv", work / "copy.csv")
+    before = sorted(path.relative_to(stored) for path in stored.rglob("*.json") if PLACES not in path.parts)
+    run_pairs(bench, str(work / "copy.csv"))
+    assert sorted(p.relative_to(stored) for p in stored.rglob("*.json") if PLACES not in p.parts) == before
+
+
+def test_built_in_rows_have_no_place(bench: Bench, tmp_path: Path) -> None:
+    assert bench("run", "--task", "xsum", "--method", "lead", "--quiet", "--results", str(tmp_path / "new")).code == 0
+    assert not (tmp_path / "new" / PLACES).exists()
+
+
+# The parts --------------------------------------------------------------------------------------------------------
+
+
+def test_paths_are_absolute_and_other_options_as_typed(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(work))
+    (work / "train").mkdir()
+    assert absolute("path", "my.csv") == absolute("test_path", "~/my.csv") == str(work / "my.csv")
+    assert absolute("hub", "owner/name") == "owner/name"
+    assert absolute("train_split", "train") == "train"
+    assert absolute("column", 3) == 3
+    task = Pairs(path="my.csv")
+    task.load(task.source)
+    place = Place.of(task)
+    assert place == Place(work / "my.csv", {"path": str(work / "my.csv")})
+    assert Place.from_dict(json.loads(json.dumps(place.as_dict()))) == place
+    task = Pairs()
+    task.load(task.source)
+    assert Place.of(task) is None
+
+
+def test_a_place_is_written_once(tmp_path: Path) -> None:
+    place = {"folder": "/data", "options": {}}
+    remember(tmp_path, "a" * 64, place)
+    (path,) = (tmp_path / PLACES).iterdir()
+    os.utime(path, (1, 1))
+    remember(tmp_path, "a" * 64, place)
+    assert path.stat().st_mtime == 1
+    assert remembered(tmp_path, "a" * 64) == place
+    assert remembered(tmp_path, "b" * 64) is None
+    remember(tmp_path, "a" * 64, {**place, "folder": "/other"})
+    assert remembered(tmp_path, "a" * 64) == {**place, "folder": "/other"}
