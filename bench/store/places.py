@@ -32,7 +32,8 @@ def remember(root: Path, rows: str, place: Mapping[str, Any]) -> None:
     if remembered(root, rows) == place:
         return
     with suppress(StoreError):
-        write_atomic(_file(root, rows), json_text(place, indent=1).encode(), replace=True, synced=False)
+        content = json_text(place, indent=1).encode("utf-8", "surrogatepass")
+        write_atomic(_file(root, rows), content, replace=True, synced=False)
 
 
 def remembered(root: Path, rows: str) -> dict[str, Any] | None:
