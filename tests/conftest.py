@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import logging
 import shutil
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -24,6 +25,21 @@ settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow],
 settings.load_profile("suite")
 
 wait_for_no_disk()
+
+
+class Formatted(logging.Handler):
+    """Make the text of every record, and let a record that has none fail its test; print nothing.
+
+    It stands for pytest's own `logging`, which is off: that hangs handlers on dozens of loggers of torch, three times
+    a test. `-o addopts=--import-mode=importlib` shows again what a failing test has logged.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Make the text of a record."""
+        self.format(record)
+
+
+logging.getLogger().addHandler(Formatted())
 
 
 def pytest_collection() -> None:

@@ -345,8 +345,10 @@ def refuse_credentials(config: CellConfig) -> None:
     Raises:
         UsageError: naming where, not what.
     """
-    for section, part in config.as_dict().items():
-        if part != (cleaned := blanked_content(part)):
+    sections = config.as_dict()
+    without = blanked_content(sections)  # of all at once, for which the environment is read once
+    for section, part in sections.items():
+        if part != (cleaned := without[section]):
             places = [section]
             if isinstance(part, dict):
                 places = [f"{section.removesuffix('_options')}.{name}" for name in part if part[name] != cleaned[name]]
