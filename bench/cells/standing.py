@@ -1,4 +1,4 @@
-"""Standing: what of a cell is there: its rows, or the numbers that were made of them where rows cannot come back.
+"""Standing: what of a cell is there: its rows, or, of a kept cell, the numbers that were made of them.
 
 Cells that were merged from a kept board have neither weights nor rows. Their numbers stand.
 """
@@ -24,8 +24,8 @@ def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
 def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
     """Return the keys of a cell's evaluations that have to be made.
 
-    Those have no rows. Where the weights that could make them are gone too, every number that is wanted of an
-    evaluation stands in for its rows.
+    Those have no rows. In a cell that was merged from a kept board the numbers of an evaluation stand in for its rows,
+    if every number that is wanted is there.
 
     Args:
         cell: trained or not.
@@ -35,7 +35,7 @@ def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
         StoreError: one of its files is damaged.
     """
     lacking = [key for key in cell.evaluations if cell.folder.rows(key) is None]
-    if not lacking or _has_weights(cell.folder):
+    if not lacking or not is_merged(cell.folder):
         return lacking
     scores = cell.folder.all_scores()
     return [key for key in lacking if not _has_numbers(cell, key, scores, metrics)]
