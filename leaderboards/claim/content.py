@@ -58,6 +58,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "stopped": verdict.stopped,
         "size_not_judged": verdict.off_scale,
         "seeds_needed": verdict.needs,
+        "tied": verdict.tied,
     }
     if verdict.decision is not None:
         found |= asdict(verdict.decision)

@@ -43,6 +43,7 @@ class Evidence:
         items: rows behind it.
         gaps: of the estimand `share`, by seed how far the row that it is compared with is from human text.
         row: the row it is about; None where there is none.
+        other: the row that it is compared with; None where it is compared with a number.
         table: the leaderboard they are from; None where there is none.
         why: what is missing, or what else a reader must know.
     """
@@ -56,6 +57,7 @@ class Evidence:
     items: int = 0
     gaps: BySeed = field(default_factory=dict)
     row: TableRow | None = None
+    other: TableRow | None = None
     table: Table | None = None
     why: str = ""
 
@@ -160,6 +162,7 @@ def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:
         items=items,
         gaps=measure.gaps(list(by_seed)),
         row=rows[0],
+        other=rows[1] if len(rows) > 1 else None,
         why="; ".join(remarks),
     )
 

@@ -16,6 +16,7 @@ from bench.leaderboards.claim.estimands import size_of
 from bench.leaderboards.claim.evidence import BySeed, Evidence, corrected_claim, gather
 from bench.leaderboards.claim.gates import competence
 from bench.leaderboards.claim.scale import at_papers_scale, backbone_of, off_scale
+from bench.leaderboards.claim.ties import tie
 from bench.leaderboards.claim.verdicts import Paper, Verdict, kind_of
 from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import Contrast, Effect, contrast_of, moderate
@@ -47,8 +48,9 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
         verdicts.append(_with_effect(_gathered(claim, run, of_claim)))
     verdicts = _decided(verdicts)
     for place, verdict in enumerate(verdicts):
+        verdict = replace(verdict, tied=tie(verdict))
         verdict = replace(verdict, kind=kind_of(verdict))
-        if verdict.kind == "inconclusive" and verdict.effect is not None:
+        if verdict.kind == "inconclusive" and verdict.effect is not None and not verdict.tied:
             verdict = replace(verdict, needs=seeds_needed(verdict.effect))
         verdicts[place] = verdict
     return Paper(file, verdicts, checked(file, tables, preset))

@@ -102,6 +102,9 @@ def verdict_line(verdict: Verdict) -> str:
 
 
 def _seeds_line(verdict: Verdict) -> str:
+    """Return what would decide a verdict that is inconclusive."""
+    if verdict.tied:
+        return f"{verdict.tied}: more trials would tell"
     if verdict.needs is None:
         return "no number of seeds can be estimated"
     if verdict.needs > LOOKS[-1]:

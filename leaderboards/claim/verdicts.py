@@ -23,7 +23,8 @@ KINDS: Mapping[Kind, str] = {
     "artefact": "the direction is as claimed, and without a known fault of the released code it is the other one",
     "refuted": "the direction is the other one, or at the paper's scale the effect is too small to be of interest",
     "inconclusive": (
-        "the seeds so far leave the direction open, or what it is without a known fault of the released code"
+        "the seeds so far leave the direction open, or what it is without a known fault of the released code; or the "
+        "direction may be that of a setting that was picked by next to nothing"
     ),
     "not testable here": "the models do not beat the task's trivial controls, or it is a matter of size alone",
     "not run": "a row that it needs, or a trivial control of its task, is not stored",
@@ -53,6 +54,7 @@ class Verdict:
         off_scale: why sizes are not judged, or nothing.
         competence: of the run's baseline; None without a gate.
         needs: an estimate of the seeds, in all, that would decide it; None where it is decided or cannot be said.
+        tied: why its direction may be that of a setting, or nothing.
     """
 
     claim: Claim
@@ -72,6 +74,7 @@ class Verdict:
     off_scale: str = ""
     competence: Competence | None = None
     needs: int | None = None
+    tied: str = ""
 
     @property
     def waits(self) -> bool:
@@ -85,8 +88,8 @@ class Verdict:
 
     @property
     def is_open(self) -> bool:
-        """Whether more cells could decide it."""
-        return self.kind in ("inconclusive", "not run")
+        """Whether more seeds could decide it."""
+        return self.kind in ("inconclusive", "not run") and not self.tied
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ def kind_of(verdict: Verdict) -> Kind:
         return "not run"
     decision, corrected = verdict.decision, verdict.corrected_decision
     if decision is None or not decision.decided:
+        return "inconclusive"
+    if verdict.tied:
         return "inconclusive"
     if decision.refuted:
         return "refuted"
