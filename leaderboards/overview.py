@@ -1,6 +1,6 @@
 """Overview: every method against the baseline on every task, and what that comes to over the tasks.
 
-A task counts with one table, and there with its primary column and with the baseline's best decoding: the
+A task counts with one table, and there with its primary column and with the decoding of one row of the baseline: the
 same for all of its methods. Of several settings of a method the test column picks none (`baseline.choices`).
 Differences are oriented: positive where a method is better than the baseline.
 """
@@ -376,7 +376,7 @@ def _left_out(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> lis
         if column.chosen:
             notes.append(f"{column.task} shows {'; '.join(column.chosen.values())}")
     shown = set[str]().union(*(column.cells for column in columns))
-    beside = f"beside the best {BASELINE} of a task, of its backbone and decoding"
+    beside = f"beside the {BASELINE} row of a task, of its backbone and decoding"
     counted = {column.task for column in columns}
     if tasks := list(dict.fromkeys(table.task for table in tables if table.task not in counted)):
         notes.append(f"tasks without a column, since no method stands {beside}: {', '.join(tasks)}")

@@ -41,32 +41,58 @@ class Choice:
 def baseline_of(table: Table, row: TableRow) -> int | None:
     """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
 
-    Of several: for a row that a search has picked the one that was picked from as many combinations, else the one that
-    was trained alike. Without one, none: which is meant would be a choice.
+    Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
+    started from; the one that was trained alike; the one that was trained for as long. Where that leaves several, none:
+    which is meant would be a choice.
     """
     places = []
     for place, candidate in enumerate(table.rows):
         alike = (candidate.backbone, candidate.decoding) == (row.backbone, row.decoding)
         if candidate is not row and candidate.method == BASELINE and alike:
             places.append(place)
-    if row.tried and row.method != BASELINE:
-        tuned_alike = [i for i in places if table.rows[i].tried == row.tried]
-        if len(tuned_alike) == 1:
-            return tuned_alike[0]
-    trained_alike = [i for i in places if table.rows[i].config.get("trainer") == row.config.get("trainer")]
-    if len(trained_alike) == 1:
-        return trained_alike[0]
-    if len(places) == 1 and row.method != BASELINE:
-        return places[0]
-    return None
+    if row.method == BASELINE:
+        places = [place for place in places if is_trained_alike(table.rows[place], row)]
+        return places[0] if len(places) == 1 else None
+    for is_like in LIKENESS:
+        liked = [place for place in places if is_like(table.rows[place], row)]
+        places = liked or places
+    return places[0] if len(places) == 1 else None
+
+
+def is_tuned_alike(baseline: TableRow, row: TableRow) -> bool:
+    """Whether a row was picked from as many combinations as a row of the baseline."""
+    return row.tried > 0 and baseline.tried == row.tried
+
+
+def is_started_from(baseline: TableRow, row: TableRow) -> bool:
+    """Whether a row was trained further from weights that were trained as those of a row of the baseline."""
+    start = row.config.get("start") or {}
+    return start.get("method") == BASELINE and start.get("trainer") == baseline.config.get("trainer")
+
+
+def is_trained_alike(baseline: TableRow, row: TableRow) -> bool:
+    """Whether all settings of the training are the same."""
+    return bool(baseline.config.get("trainer") == row.config.get("trainer"))
+
+
+def is_trained_as_long(baseline: TableRow, row: TableRow) -> bool:
+    """Whether both saw as many batches of as many rows, or a row was started from weights that did."""
+    ours = (row.config.get("start") or row.config).get("trainer") or {}
+    theirs = baseline.config.get("trainer") or {}
+    return all(ours.get(name) == theirs.get(name) for name in ("steps", "epochs", "batch_size"))
+
+
+LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_long)
+"""What tells several rows of the baseline apart, first to last; what holds for none of them tells nothing."""
 
 
 def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     """Return the row of the baseline that methods are compared with, and the primary column's name.
 
     Of several: one with three seeds or more; of these the one picked from most combinations on validation; then the one
-    with most seeds. What is left differs in its decoding, or in settings that nothing tells apart, and the best of it
-    counts: a baseline that test scores have picked is too strong, if anything.
+    with most seeds; then the one that most methods are compared with. What is left differs in its decoding, or in
+    settings that nothing tells apart, and the best of it counts: a baseline that test scores have picked is too strong,
+    if anything.
 
     Returns:
         None where the table has no primary column, or no baseline with a number in it.
@@ -79,9 +105,10 @@ def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     if not found:
         return None
 
-    def preferred(pair: tuple[TableRow, str]) -> tuple[bool, int, int]:
+    def preferred(pair: tuple[TableRow, str]) -> tuple[bool, int, int, int]:
         row, column = pair
-        return row.values[column].n < SMALLEST, -row.tried, -row.values[column].n
+        beside = {other.method for other in rows_beside(table, row)}
+        return row.values[column].n < SMALLEST, -row.tried, -row.values[column].n, -len(beside)
 
     return min(found, key=preferred)  # the first of equals
 

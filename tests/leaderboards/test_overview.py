@@ -167,7 +167,7 @@ def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"face": [12.0] * 3}, data=SAMPLE, preset="paper", backbone="bart")
     found = overview_of(tmp_path)
     assert "adadec" not in {row.method for row in found.rows}
-    beside = "beside the best mle of a task, of its backbone and decoding"
+    beside = "beside the mle row of a task, of its backbone and decoding"
     assert f"not here, since they do not stand {beside}: adadec" in found.notes
 
 
@@ -184,7 +184,7 @@ def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
     found = overview_of(tmp_path)
     assert [column.task for column in found.columns] == ["logicnlg"]
-    why = "no method stands beside the best mle of a task, of its backbone and decoding"
+    why = "no method stands beside the mle row of a task, of its backbone and decoding"
     assert f"tasks without a column, since {why}: xsum" in found.notes
     assert overview_of(tmp_path / "nothing").columns == ()
 

@@ -1,0 +1,66 @@
+"""leaderboards/statistics/baseline.py: which row of `mle` a row is compared with, where there are several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.statistics.baseline import baseline_of, baseline_row
+from bench.leaderboards.table import Table
+
+SHORT, LONG = {"steps": 300, "batch_size": 16, "lr": 0.002}, {"steps": 1000, "batch_size": 16, "lr": 0.003}
+
+
+def row(
+    method: str, trainer: dict[str, Any], *, tried: int = 3, decoding: str = "topk=3", kld: float = 1.0, **more: Any
+) -> TableRow:
+    made = TableRow(method, "small-causal", decoding, {"trainer": trainer, **more}, tried=tried)
+    made.values["kld"] = Value(dict.fromkeys(range(3), kld), False, "s")
+    return made
+
+
+def table(*rows: TableRow) -> Table:
+    every = [row("mle", SHORT, kld=3.0), row("mle", LONG, kld=2.0), *rows]
+    return Table("text", "test", 10, {}, every, ["kld"], (), "small", True, primary="kld")
+
+
+@pytest.mark.parametrize(
+    ("other", "place"),
+    [
+        (row("trime", {**SHORT, "lr": 0.1}), 0),
+        (row("trime", {**LONG, "lr": 0.1}), 1),
+        (row("trime", {**LONG, "batch_size": 8}), None),
+        (row("trime", SHORT, tried=0), 0),
+        (row("face", {"steps": 50}, start={"method": "mle", "trainer": LONG}), 1),
+        (row("ul_token_seq", {"steps": 50}, start={"method": "ul_token", "trainer": {**SHORT, "lr": 0.1}}), 0),
+        (row("mle.untrained", {"steps": 0}, tried=0), None),
+        (row("trime", SHORT, decoding="greedy"), None),
+    ],
+)
+def test_a_row_is_compared_with_the_one_it_is_like(other: TableRow, place: int | None) -> None:
+    assert baseline_of(table(other), other) == place
+
+
+def test_rows_of_the_baseline_are_not_compared_with_each_other() -> None:
+    built = table()
+    assert [baseline_of(built, each) for each in built.rows] == [None, None]
+
+
+def test_a_search_of_as_many_trials_comes_before_the_length() -> None:
+    built = table(row("mle", SHORT, tried=0), row("trime", {**SHORT, "lr": 0.1}, tried=0))
+    assert baseline_of(built, built.rows[3]) is None  # two are as long, and neither is said to be its own
+    tuned = row("trime", {**SHORT, "lr": 0.1}, tried=5)
+    assert baseline_of(table(row("mle", LONG, tried=5), tuned), tuned) == 2
+
+
+def test_the_baseline_of_a_table_is_the_one_that_most_methods_are_compared_with() -> None:
+    sampled = [row("mle", SHORT, decoding="topk=20", kld=0.5), row("face", SHORT, decoding="topk=20")]
+    built = table(*sampled, row("trime", SHORT), row("histalign", SHORT), row("f2softmax", LONG))
+    found = baseline_row(built)
+    assert found is not None
+    assert found[0] is built.rows[0]
+    found = baseline_row(table(sampled[0]))
+    assert found is not None
+    assert found[0].values["kld"].mean == 3.0  # nobody is beside any of them: the first, which is the best of a table
