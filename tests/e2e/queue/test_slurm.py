@@ -92,7 +92,7 @@ def test_a_time_limit_sends_a_worker_back_into_the_queue(
     cluster: SlurmCluster, engine: Callable[..., BaseProcess], log: Path, tmp_path: Path
 ) -> None:
     """Its cell is not done in a minute, and goes on at its last step."""
-    command = engine(PACED, "--time", "1", "--notice", "40")
+    command = engine(PACED, "--time", "1", "--notice", "20")
     wait_for(lambda: len(first_steps(tmp_path)) == 1, log, cluster)
     wait_for(lambda: "PENDING" in cluster.states(), log, cluster)
     assert not list(tmp_path.rglob("trained.json"))
