@@ -58,7 +58,7 @@ def write_page_pictures() -> None:
                 browser.size(width, height)
                 browser.prefers(scheme)
                 browser.open(PAGE.as_uri())
-                page_path(width, scheme).write_bytes(browser.screenshot(format="webp", quality=80))
+                page_path(width, scheme).write_bytes(browser.screenshot(format="webp", quality=50))
         browser.close()
 
 
