@@ -101,7 +101,7 @@ class _Filing:
 
     def __init__(self, trained: Mapping[str, Any], cell: CellRecords) -> None:
         self.trained, self.folder = trained, cell.folder
-        self.trial_losses = trial_losses(cell.grids)
+        self.searched = longest_search(cell.grids)
         self.groups: dict[str, Group] = {}
         self.rows: dict[tuple[int, str, int, str], TableRow] = {}
         self.comparable = comparable(trained)
@@ -127,8 +127,9 @@ class _Filing:
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
         """Put the values of one score, and those of what people wrote, into their rows."""
         row, of = self.row(group, score["of"]), score["of"]
-        if len(self.trial_losses) > row.tried:
-            row.tried, row.trial_losses = len(self.trial_losses), self.trial_losses
+        if len(losses := losses_of(self.searched, "tried")) > row.tried:
+            row.tried, row.trial_losses = len(losses), losses
+            row.play_off_losses = losses_of(self.searched, "play_off")
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
             sums = None
@@ -144,10 +145,14 @@ class _Filing:
                 _put(human, value, 0)
 
 
-def trial_losses(grids: Sequence[Mapping[str, Any]]) -> tuple[float | None, ...]:
-    """Return the validation loss of every combination that a cell was picked from; of several searches the longest."""
-    longest = max((grid["tried"] for grid in grids), key=len, default=())
-    return tuple(combination.get("nll") for combination in longest)
+def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the search that a cell was picked from; of several that of most combinations, of those one to the end."""
+    return max(grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
+
+
+def losses_of(search: Mapping[str, Any], part: str) -> tuple[float | None, ...]:
+    """Return the validation losses of what was tried, or of the play-off."""
+    return tuple(combination.get("nll") for combination in search.get(part, ()))
 
 
 def _is_evaluation(of: Mapping[str, Any]) -> bool:

@@ -100,6 +100,7 @@ class TableRow:
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
         trial_losses: the validation loss of each of them; None for one that has none.
+        play_off_losses: the same of those that tied and were trained whole; none where one was clearly the best.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
@@ -118,6 +119,7 @@ class TableRow:
     remark: str = ""
     tried: int = 0
     trial_losses: tuple[float | None, ...] = ()
+    play_off_losses: tuple[float | None, ...] = ()
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)

@@ -195,7 +195,7 @@ def tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the keys of the cells that searches have tried."""
     keys = set[str]()
     for grid in grids:
-        for combination in grid["tried"]:
+        for combination in (*grid["tried"], *grid.get("play_off", ())):
             keys.update(combination.get("keys", {}).values())
     return keys
 

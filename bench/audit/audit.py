@@ -14,6 +14,7 @@ from bench.audit.replay import Effort, replay
 from bench.audit.searches import check_searches, check_settings
 from bench.cells.score import Tasks, cells_of
 from bench.cells.scores_check import checked_scores
+from bench.cells.sums_check import SumsCheck
 from bench.errors import BenchError, DamagedError, MissingError
 from bench.store.kept_board import KeptBoard
 from bench.store.store import CellFolder
@@ -49,9 +50,11 @@ def audit(
             continue
         if stored is not None:
             cells.append(stored)
+    yield from check_numbers([stored for stored in cells if stored.is_numbers_only])
     for stored in cells:
-        say(stored.place)
-        yield from check_cell(stored, tasks, effort)
+        if not stored.is_numbers_only:
+            say(stored.place)
+            yield from check_cell(stored, tasks, effort)
     yield from check_all_data(cells, tasks)
     yield from check_copies(cells)
     yield from check_seeds(cells)
@@ -96,6 +99,21 @@ def check_cell(stored: StoredCell, tasks: Tasks, effort: Effort) -> Iterator[Fin
         yield alarm("files", stored.place, str(error))
     except BenchError as error:
         yield alarm("replay", stored.place, f"cannot be made again: {error}")
+
+
+def check_numbers(cells: Sequence[StoredCell]) -> Iterator[Finding]:
+    """Check cells that have numbers and no rows: their sums. Nothing of them can be made again, which is said once."""
+    for stored in cells:
+        check = SumsCheck()
+        try:
+            check.add(stored.folder)
+        except DamagedError as error:
+            yield alarm("files", stored.place, str(error))
+        for line in check.differences:
+            yield alarm("scores", stored.place, line)
+    if cells:
+        text = "neither weights nor rows, as in cells that were merged from a kept board: only their sums were checked"
+        yield question("not checked", f"{len(cells)} cells, the first {cells[0].place}", text)
 
 
 def check_all_data(cells: Iterable[StoredCell], tasks: Tasks) -> Iterator[Finding]:

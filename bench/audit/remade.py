@@ -56,6 +56,12 @@ class StoredCell:
         return f"{self.config['task']}/{self.config['method']}/{self.folder.path.name} (seed {self.config['seed']})"
 
     @property
+    def is_numbers_only(self) -> bool:
+        """Whether it has numbers and nothing they were made with, as one that was merged from a kept board."""
+        names = self.folder.names
+        return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
+
+    @property
     def is_trained(self) -> bool:
         """Whether steps were taken."""
         return "model" in self.record and bool(self.record["train"]["steps"])

@@ -11,6 +11,7 @@ from bench.audit.finding import Finding, alarm, question
 from bench.audit.remade import StoredCell, method_of
 from bench.base.keys import key_of
 from bench.base.space import Around, Choices, Dimension, LogUniform, Space, Uniform, points
+from bench.base.ties import tied
 from bench.errors import BenchError
 
 __all__ = ["check_searches", "check_settings"]
@@ -40,19 +41,20 @@ def check_search(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[str,
         yield alarm("search", cell.place, f"it says {grid['trials']} trials and has {len(tried)}")
     if "space" in grid:
         yield from check_trials(cell, grid)
-    absent = 0
-    for combination in tried:
+    absent, played = 0, grid.get("play_off", [])
+    for combination in (*tried, *played):
         losses = []
         for key in combination["keys"].values():
-            if key not in by_key:
+            if key not in by_key or by_key[key].is_numbers_only:
                 absent += 1
                 continue
-            losses.append(validation_loss(by_key[key]))
+            losses.append(validation_loss(by_key[key], grid.get("rows")))
         if len(losses) == len(combination["keys"]):
             yield from compare_loss(cell, combination, losses)
     if absent:
-        yield question("search", cell.place, f"{absent} cells that were tried are not in the store")
-    with_loss = [each for each in tried if each["nll"] is not None]
+        yield question("search", cell.place, f"{absent} cells that were tried are not in the store, or have no rows")
+    yield from check_play_off(cell, grid)
+    with_loss = [each for each in played or tried if each["nll"] is not None]
     if with_loss:
         best = min(with_loss, key=lambda each: float(each["nll"]))
         yield from check_picked(cell, best)
@@ -83,6 +85,16 @@ def check_trials(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]
                 f"sequence; others were tried too, or in place of these"
             )
             yield alarm("search", cell.place, text)
+
+
+def check_play_off(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]:
+    """Look whether the play-off of a search is between the trials that tied."""
+    if "play_off" not in grid:
+        return
+    tried = grid["tried"]
+    players = [tried[place]["sets"] for place in tied([each["nll"] for each in tried])]
+    if players != [each["sets"] for each in grid["play_off"]]:
+        yield alarm("search", cell.place, f"its play-off should be between {players}, the trials that tied")
 
 
 def values_of(combination: Mapping[str, Any]) -> dict[str, str]:
@@ -145,11 +157,18 @@ def compare_loss(cell: StoredCell, combination: Mapping[str, Any], losses: Seque
         yield alarm("search", cell.place, f"it says {said} of {sets}; the validation rows of what was tried say {now}")
 
 
-def validation_loss(cell: StoredCell) -> float | None:
-    """Return nats per target token of a cell's validation split; None where it has no such rows."""
+def validation_loss(cell: StoredCell, number: int | None) -> float | None:
+    """Return nats per target token of a cell's validation rows; None where it has no such rows.
+
+    Args:
+        cell: that was tried.
+        number: of rows that the search scored it on, at most; None for the whole split.
+    """
     for rows in cell.rows:
         content = rows.content
-        if content["kind"] == "likelihood" and content["split"] == "valid" and content["whole_split"]:
+        if content["kind"] != "likelihood" or content["split"] != "valid":
+            continue
+        if content["whole_split"] or content["ids"]["n"] == number:
             return float(sum(row["nll_sum"] for row in rows.rows) / sum(row["n_tokens"] for row in rows.rows))
     return None
 

@@ -129,7 +129,7 @@ def planned_and_executed(arguments: RunArguments, quiet: bool, search: Search | 
 
     with Progress(quiet) as progress, same_threads():
         if search is not None:
-            from bench.cells.search.search import run_search
+            from bench.cells.search.run import run_search
 
             return run_search(search, arguments, progress, executed)
         plan = make_plan(arguments, progress.say, progress.rows)

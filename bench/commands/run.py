@@ -76,7 +76,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
         search = search_of(given)
         if search is not None:
             from bench.board.run import executed
-            from bench.cells.search.search import planned_search, run_search
+            from bench.cells.search.run import planned_search, run_search
 
             if given.dry_run:
                 print(dry_text(planned_search(search, arguments, progress), arguments, None, given))

@@ -11,7 +11,7 @@ from bench.board.run import executed
 from bench.cells.plan_checks import is_to_do
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
-from bench.cells.search.search import run_search
+from bench.cells.search.run import run_search
 from bench.errors import MissingError
 from bench.ladder.asked import Asked
 from bench.ladder.costs import cells_by_method

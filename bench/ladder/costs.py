@@ -8,7 +8,9 @@ from itertools import chain
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.search.search import Search, Tuned, place_tried, search_builder
+from bench.cells.search.place import place_tried
+from bench.cells.search.run import search_builder
+from bench.cells.search.search import Search, Tuned
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
 from bench.errors import UsageError

@@ -1,18 +1,17 @@
 """Ties: a direction that may be that of a setting, where the side that lost had its setting picked by next to nothing.
 
-Settings are picked among few trials. Two that validation text cannot tell apart may end far from each other, and the
-interval over seeds knows nothing of the one that was not taken.
+Settings are picked among few trials of a share of the training. Two that validation text cannot tell apart may end far
+from each other, and the interval over seeds knows nothing of the one that was not taken. A search with a play-off has
+trained them whole; then it is that round which was won clearly, or was not.
 """
 
 from __future__ import annotations
 
+from bench.base.ties import TIE
 from bench.leaderboards.claim.verdicts import Verdict
 from bench.leaderboards.row import TableRow
 
-__all__ = ["TIE", "margin", "tie"]
-
-TIE = 0.01
-"""Nats per target token: two settings nearer to each other than this are alike. Another seed moves a loss as much."""
+__all__ = ["margin", "tie"]
 
 
 def tie(verdict: Verdict) -> str:
@@ -29,8 +28,11 @@ def tie(verdict: Verdict) -> str:
 
 
 def margin(row: TableRow) -> float | None:
-    """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried."""
-    losses = sorted(loss for loss in row.trial_losses if loss is not None)
+    """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried.
+
+    Settings with exactly the same loss are one: what they differ in changes nothing.
+    """
+    losses = sorted({loss for loss in row.play_off_losses or row.trial_losses if loss is not None})
     if len(losses) < 2:
         return None
     return losses[1] - losses[0]

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from bench.base.ties import TIE
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.statistics.tuning import (
@@ -24,6 +25,7 @@ def tuning_remarks(table: Table) -> list[str]:
     """Say which methods were picked from how many combinations, what fewer would have given, and who had none."""
     tried = {row.method: row.tried for row in table.rows if row.tried}
     lines = [f"{method}: picked from {n} combinations by validation loss" for method, n in tried.items()]
+    lines += play_off_lines(table.rows)
     lines += expected_best_lines(table.rows)
     lines += more_tuned_lines(table)
     untuned = sorted({row.untuned for row in table.rows if row.untuned})
@@ -33,6 +35,15 @@ def tuning_remarks(table: Table) -> list[str]:
             f"--grid tunes each on the validation split"
         )
     return lines
+
+
+def play_off_lines(rows: Sequence[TableRow]) -> list[str]:
+    """Say how many combinations of each method tied and were trained whole."""
+    played = {row.method: len(row.play_off_losses) for row in rows if row.play_off_losses}
+    return [
+        f"{method}: {n} of the combinations were within {TIE} nats of the best; trained whole, one was picked"
+        for method, n in played.items()
+    ]
 
 
 def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:

@@ -7,7 +7,7 @@ unless more are asked for some by name: such as maximum likelihood with the numb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -78,6 +78,12 @@ class Trials(Search):
         else:
             fewer = f"epochs={float(trainer.epochs * self.steps):.6g}"
         return (*sets, f"{method.trained_name}:trainer.{fewer}")
+
+    def whole(self) -> Search | None:
+        """Return the same trials with all the steps of a training; None where they have them."""
+        if self.steps == 1:
+            return None
+        return replace(self, steps=Fraction(1))
 
     def seeds(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
         """Return the first seed."""

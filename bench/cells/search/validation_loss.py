@@ -63,10 +63,11 @@ def _recorded(cells: Sequence[Cell]) -> float | None:
 
 
 def _tried(method: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield every combination that the stored searches of a method have tried."""
+    """Yield every combination that the stored searches of a method have tried, and those of their play-offs."""
     for folder in cells_below(method):
         for grid in folder.grids():
             yield from grid["tried"]
+            yield from grid.get("play_off", ())
 
 
 def _of_perplexity(cell: Cell) -> float | None:

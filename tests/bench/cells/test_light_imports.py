@@ -10,6 +10,8 @@ from tests.shipped import trees
 
 ON_REQUEST = {
     "bench.cells.search.grid": "--grid",
+    "bench.cells.search.play_off": "--trials",
+    "bench.cells.search.run": "--grid",
     "bench.cells.search.search": "--grid",
     "bench.cells.search.trials": "--trials",
     "bench.cells.job": "--devices",

@@ -52,6 +52,14 @@ def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., End
     assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept.jsonl").out
 
 
+def test_an_audit_says_once_that_nothing_can_be_made_again(bench: Callable[..., Ended], kept: Path) -> None:
+    ended = bench("verify", "--audit", str(kept))
+    assert ended.code == 0, ended.out
+    assert "alarm ·" not in ended.out
+    (line,) = [line for line in ended.out.splitlines() if "only their sums were checked" in line]
+    assert line.startswith("question · not checked · 3 cells")
+
+
 def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:
     ended = bench("run", *SEARCH, "--method", "trime,histalign", "--results", str(kept), "--json", "--jobs", "2")
     assert ended.code == 0, ended.err
@@ -92,6 +100,7 @@ def test_a_changed_number_is_found(bench: Callable[..., Ended], kept: Path) -> N
         values = [{**value, "value": (value["value"] or 0) + 1} for value in content["values"]]
         cell.write_scores(name[len("scores-") : -len(".json")], {**content, "values": values}, {})
     assert bench("verify", str(kept)).code == 1
+    assert bench("verify", "--audit", str(kept)).code == 1
 
 
 def test_rows_that_weights_can_make_are_made_again(bench: Callable[..., Ended], tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bench.base.ties import TIE
 from bench.leaderboards.claim.judge import judge
 from bench.leaderboards.claim.lines import verdict_line
 from bench.leaderboards.claim.slices import slices
-from bench.leaderboards.claim.ties import TIE, margin
+from bench.leaderboards.claim.ties import margin
 from bench.leaderboards.table import Table
 from tests.leaderboards.claim.test_evidence import SIDES
 from tests.leaderboards.claim.test_judge import claim, paper, rows, verdict_of
@@ -52,6 +53,19 @@ def test_a_tie_is_said_and_asks_for_trials_not_for_seeds() -> None:
         "that of the setting: more trials would tell"
     )
     assert (verdict.is_open, verdict.needs, slices([found])) == (False, None, [])
+
+
+@pytest.mark.parametrize(("play_off", "kind"), [(CLEAR, "established"), (TIED, "inconclusive")])
+def test_a_play_off_stands_in_for_the_trials(play_off: tuple[float | None, ...], kind: str) -> None:
+    built = tried(right=TIED)
+    for row in built.rows:
+        if row.method == SIDES["right"].method:
+            row.play_off_losses = play_off
+    assert verdict_of(claim("lower"), built).kind == kind
+
+
+def test_settings_that_change_nothing_are_no_tie() -> None:
+    assert verdict_of(claim("lower"), tried(right=(5.0, 5.0, 5.0))).kind == "established"
 
 
 def test_a_margin_is_that_of_the_two_best() -> None:

@@ -45,6 +45,23 @@ def test_expected_best_and_where_the_order_changes(tmp_path: Path) -> None:
     assert lines[0] in render(leaderboards_of(Store(tmp_path)), "markdown")
 
 
+def test_a_play_off_is_said_and_its_cells_are_no_table(tmp_path: Path) -> None:
+    """The whole training that lost has nothing but its validation rows, which would be read as results."""
+    likelihood: dict[str, Any] = {"kind": "likelihood", "decoding": None, "split": "valid"}
+    picked = scored(trained(tmp_path, "mle", data=VALID), {"bleu-3": 20.0})
+    lost = trained(tmp_path, "mle", data=VALID, trainer__lr=0.5)
+    for cell in (picked, lost):
+        scored(cell, {"ppl/word": 9.0}, **likelihood)
+    played = [{"sets": [], "keys": {"0": cell.path.name}, "nll": 2.0} for cell in (picked, lost)]
+    tried = [{"sets": [], "keys": {"0": f"trial{number}"}, "nll": 2.0 + number / 1000} for number in range(2)]
+    picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": played}, PROVENANCE)
+    table = one(tmp_path)
+    assert table.rows[0].play_off_losses == (2.0, 2.0)
+    assert "mle: 2 of the combinations were within 0.01 nats of the best; trained whole, one was picked" in (
+        tuning_remarks(table)
+    )
+
+
 def test_the_gain_of_selection_stands_beside_who_was_tuned_more(tmp_path: Path) -> None:
     values = {"mle": (20.0, 22.0), "trime": (25.0, 29.0)}
     for method, numbers in values.items():

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.cells.search.grid import combinations
-from bench.cells.search.search import Tried, best
+from bench.cells.search.place import best
+from bench.cells.search.search import Tried
 from bench.errors import UsageError
 from bench.store.store import Store
 from tests.conftest import TINY, Ended

@@ -1,0 +1,65 @@
+"""Place: the cells of every combination that is tried, in a plan, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bench.cells.cell import Cell
+from bench.cells.plan import Plan, PlanBuilder
+from bench.cells.search.search import Search, Tried, Tuned
+from bench.cells.search.validation_loss import validation_loss
+
+__all__ = ["best", "place_tried", "tried_of"]
+
+
+def place_tried(
+    plan: Plan,
+    tuned: Tuned,
+    search: Search,
+    builder: PlanBuilder,
+    combinations: Sequence[tuple[str, ...]] | None = None,
+) -> list[tuple[tuple[str, ...], list[Cell]]]:
+    """Add the cells of every combination of a method to a plan; return them by combination.
+
+    Nothing where the method does not fit; the plan of what was picked says why.
+
+    Args:
+        plan: the cells are added to.
+        tuned: the method.
+        search: what is tried for it.
+        builder: of the run.
+        combinations: these of the search only; None for all.
+    """
+    arguments = builder.arguments
+    seeds = search.seeds(arguments.seeds)
+    config = builder.config(tuned.task, tuned.method, seeds[0])
+    while_tried = ("evaluation.split=valid", "evaluation.rows=all", *search.only_while_tried(tuned.method, config))
+    if combinations is None:
+        combinations = search.combinations(tuned.method, config)
+    found = []
+    for sets in combinations:
+        every = (*arguments.sets, *tuned.sets, *sets, *while_tried)
+        again = builder.again(replace(arguments, sets=every, seeds=seeds, kinds=("likelihood",)))
+        for seed in seeds:
+            if again.add(tuned.task, tuned.method, seed):
+                return []
+        plan.join(again.plan)
+        found.append((sets, [cell for cell in again.plan.cells if cell.evaluations]))
+    return found
+
+
+def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
+    """Return a combination with its validation loss."""
+    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_loss(cells))
+
+
+def best(tried: Sequence[Tried]) -> Tried | None:
+    """Return the combination with the lowest validation loss, the first of equal ones; None when none has any."""
+    picked = None
+    for combination in tried:
+        if combination.nll is None:
+            continue
+        if picked is None or picked.nll is None or combination.nll < picked.nll:
+            picked = combination
+    return picked

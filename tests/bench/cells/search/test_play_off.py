@@ -1,0 +1,141 @@
+"""bench/cells/search/play_off.py: trials that tie are trained whole, and the best of them is picked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.audit.audit import read
+from bench.audit.searches import check_searches
+from bench.base import ties
+from bench.base.ties import TIE, tied
+from bench.store.keep import keep
+from bench.store.merging import merge
+from bench.store.store import CellFolder, Store
+from tests.bench.audit.store_tools import edit_record
+from tests.conftest import TINY, Ended
+
+Bench = Callable[..., Ended]
+SEARCH = (*TINY, "--trials", "3", "--trial-steps", "1/2", "--trial-rows", "8", "--seeds", "0,1")
+ALL_ALIKE = 99.0
+
+
+@pytest.mark.parametrize(
+    ("losses", "places"),
+    [
+        ([], []),
+        ([5.0], []),
+        ([None, None], []),
+        ([5.0, None], []),
+        ([5.0 + 1.1 * TIE, 5.0], []),
+        ([5.0 + TIE / 2, None, 5.0], [0, 2]),
+        ([5.0, 5.0], []),  # a setting that changes nothing
+        ([5.0, 5.0, 5.0 + TIE / 2], [0, 2]),
+        ([5.003, 5.002, 5.001, 5.0], [1, 2, 3]),
+    ],
+)
+def test_what_ties(losses: list[float | None], places: list[int]) -> None:
+    assert tied(losses) == places
+
+
+def records(results: Path) -> dict[str, dict[str, Any]]:
+    """Records of trained cells, by key."""
+    found = {cell.path.name: cell.trained() for cell in Store(results).cells()}
+    return {key: record for key, record in found.items() if record is not None}
+
+
+def picked(results: Path) -> list[CellFolder]:
+    """The cells that were picked, by seed."""
+    cells = [cell for cell in Store(results).cells() if cell.grids()]
+    return sorted(cells, key=lambda cell: records(results)[cell.path.name]["config"]["seed"])
+
+
+@pytest.fixture
+def played(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The results of a search in which all trials tie."""
+    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    ended = bench(*SEARCH, "--results", str(tmp_path / "results"))
+    assert ended.code == 0, ended.err
+    assert "mle: 3 of the combinations were within" in ended.out
+    return tmp_path / "results"
+
+
+def test_trials_that_tie_are_trained_whole_on_the_first_seed(played: Path) -> None:
+    trained, cells = records(played), picked(played)
+    assert len(trained) == 3 + 3 + 1, "three trials, three whole, one of them on a second seed"
+    for cell in cells:
+        (grid,) = cell.grids()
+        assert [one["sets"] for one in grid["play_off"]] == [one["sets"] for one in grid["tried"]]
+        for part, steps in (("tried", 1), ("play_off", 2)):
+            for one in grid[part]:
+                (key,) = one["keys"].values()
+                assert trained[key]["config"]["trainer"]["steps"] == steps
+                assert (trained[key]["config"]["seed"], trained[key]["config"]["evaluation"]["rows"]) == (0, 8)
+        best = min(grid["play_off"], key=lambda one: one["nll"])
+        assert best["sets"] == [f"mle:optim.lr={trained[cell.path.name]['config']['trainer']['lr']}"]
+        assert best["keys"] == {"0": cells[0].path.name}, "its whole training is the cell of the first seed"
+
+
+def test_the_round_that_is_played_to_the_end_decides(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best trial is the worst whole training."""
+    from bench.cells.search import place
+
+    def loss(cells: list[Any]) -> float:
+        trainer = cells[0].config.trainer
+        return float(trainer.lr if trainer.steps == 1 else -trainer.lr)
+
+    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    monkeypatch.setattr(place, "validation_loss", loss)
+    assert bench(*SEARCH, "--results", str(tmp_path)).code == 0
+    for cell in picked(tmp_path):
+        (grid,) = cell.grids()
+        rates = [float(one["sets"][0].rpartition("=")[2]) for one in grid["tried"]]
+        assert records(tmp_path)[cell.path.name]["config"]["trainer"]["lr"] == max(rates)
+
+
+@pytest.mark.parametrize(("tie", "share"), [(ALL_ALIKE, "1"), (0.0, "1/2")])
+def test_there_is_none_where_trials_are_whole_or_one_is_best(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tie: float, share: str
+) -> None:
+    monkeypatch.setattr(ties, "TIE", tie)
+    ended = bench(*TINY, "--trials", "2", "--trial-steps", share, "--results", str(tmp_path))
+    assert ended.code == 0, ended.err
+    (cell,) = picked(tmp_path)
+    assert all("play_off" not in grid for grid in cell.grids())
+
+
+def test_a_kept_play_off_is_gone_on_from(bench: Bench, played: Path, tmp_path: Path) -> None:
+    keep(played, tmp_path / "kept.jsonl")
+    assert not merge(tmp_path / "kept.jsonl", tmp_path / "again").conflicts
+    ended = bench(*SEARCH, "--results", str(tmp_path / "again"), "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["ok"] == []
+    assert [cell.grids() for cell in picked(tmp_path / "again")] == [cell.grids() for cell in picked(played)]
+
+
+def findings(results: Path) -> list[str]:
+    """What an audit finds of the searches of a store."""
+    cells = [read(cell) for cell in Store(results).cells()]
+    return [str(finding) for finding in check_searches([cell for cell in cells if cell is not None])]
+
+
+def test_an_audit_looks_at_it(played: Path) -> None:
+    assert findings(played) == []
+    first, other = picked(played)
+    for cell, part in ((first, "its play-off should be between"), (other, "the validation rows of what was tried say")):
+        (name,) = cell.names("grid-*.json")
+
+        def cheat(content: dict[str, Any], part: str = part) -> None:
+            if "between" in part:
+                content["play_off"].pop()
+            else:
+                content["play_off"][0]["nll"] += 1
+
+        edit_record(cell.path / name, cheat)
+        assert any(part in text for text in findings(played))
