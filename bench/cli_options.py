@@ -206,7 +206,7 @@ def trial_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--trial-steps",
         metavar="SHARE",
-        help="with --trials: share of a training that a trial is, e.g. 1/3; those that tie are trained whole; default 1",
+        help="with --trials: share of a training that a trial is, e.g. 1/3; ties are trained whole; default 1",
     )
     parser.add_argument(
         "--trial-rows", metavar="N", help="with --trials: validation rows a trial is scored on; default all"

@@ -14,7 +14,7 @@ from bench.cells.shared import after_training
 from bench.cells.shared.after_training import SplitBatches, fitted, stored_by_first
 from bench.errors import UsageError
 from bench.processes.heartbeat import Heartbeat
-from tests.bench.cells.planned import TABLES, plan
+from tests.bench.cells.plan.planned import TABLES, plan
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 SMALL = ("backbone.width=16", "backbone.layers=1", "trainer.batch_size=3", "backbone.vocabulary=300")

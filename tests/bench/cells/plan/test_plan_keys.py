@@ -9,7 +9,7 @@ from bench.models.f2softmax import F2Softmax
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from tests.bench import logicnlg_folder
-from tests.bench.cells.planned import AMBIGUOUS, HISTALIGN, SMALL, TABLES, TRAINER, cell, keys, plan
+from tests.bench.cells.plan.planned import AMBIGUOUS, HISTALIGN, SMALL, TABLES, TRAINER, cell, keys, plan
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("sample_data")
 
 
 def test_the_lists_of_options_here_are_whole():
-    """But those that name a place: tests/bench/cells/test_start.py."""
+    """But those that name a place: tests/bench/cells/plan/test_start.py."""
     assert set(TRAINER) | {"init_from"} == {f.name for f in fields(TrainerConfig)}
     assert set(HISTALIGN) == set(cell(method="histalign").config.method_options)
     assert set(SMALL) | {"tokenizer"} == set(cell().config.backbone_options)

@@ -9,7 +9,7 @@ import pytest
 
 from bench.cells.work import about
 from tests.bench import logicnlg_folder
-from tests.bench.cells.planned import TABLES, cell, keys, plan
+from tests.bench.cells.plan.planned import TABLES, cell, keys, plan
 
 CHOOSING = ("mle.cache", "mle.knn", "mle.penalty")
 

@@ -9,7 +9,7 @@ from bench.config.arguments import RunArguments, collect
 from bench.errors import MissingError, UsageError
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from bench.tasks.logicnlg import LogicNLG
-from tests.bench.cells.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, keys, plan
+from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, keys, plan
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
