@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bench.base.ties import TIE
 from bench.leaderboards.row import TableRow
@@ -24,8 +24,12 @@ __all__ = ["tuning_remarks"]
 def tuning_remarks(table: Table) -> list[str]:
     """Say which methods were picked from how many combinations, what fewer would have given, and who had none."""
     tried = {row.method: row.tried for row in table.rows if row.tried}
-    lines = [f"{method}: picked from {n} combinations by validation loss" for method, n in tried.items()]
-    lines += play_off_lines(table.rows)
+    lines = [f"picked from {n} combinations by validation loss: {methods}" for n, methods in by_number(tried)]
+    played = {row.method: len(row.play_off_losses) for row in table.rows if row.play_off_losses}
+    lines += [
+        f"picked from {n} of these by whole trainings, since they were within {TIE} nats of the best: {methods}"
+        for n, methods in by_number(played)
+    ]
     lines += expected_best_lines(table.rows)
     lines += more_tuned_lines(table)
     untuned = sorted({row.untuned for row in table.rows if row.untuned})
@@ -37,20 +41,21 @@ def tuning_remarks(table: Table) -> list[str]:
     return lines
 
 
-def play_off_lines(rows: Sequence[TableRow]) -> list[str]:
-    """Say how many combinations of each method tied and were trained whole."""
-    played = {row.method: len(row.play_off_losses) for row in rows if row.play_off_losses}
-    return [
-        f"{method}: {n} of the combinations were within {TIE} nats of the best; trained whole, one was picked"
-        for method, n in played.items()
-    ]
+def by_number(number_of: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Yield each number with the methods that have it, the largest first.
+
+    >>> list(by_number({"mle": 3, "face": 18, "trime": 3}))
+    [(18, 'face'), (3, 'mle, trime')]
+    """
+    for number in sorted(set(number_of.values()), reverse=True):
+        yield number, ", ".join(method for method, n in number_of.items() if n == number)
 
 
 def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
     """Say the expected best of k trials of each method, and whether the order of methods changes with k."""
     lines = []
     for backbone in dict.fromkeys(row.backbone for row in rows):
-        trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and row.trial_losses}
+        trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and is_tuned(row)}
         most = max(map(len, trials.values()), default=0)
         if most < 2:
             continue
@@ -66,6 +71,11 @@ def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
         if len(trials) > 1:
             lines.append(order_line(where, budget_orders(trials)))
     return lines
+
+
+def is_tuned(row: TableRow) -> bool:
+    """Return whether its settings were tried and make a difference: those of a bigram do not."""
+    return len(row.trial_losses) == 1 or len(set(row.trial_losses)) > 1
 
 
 def order_line(where: str, orders: Sequence[tuple[str, ...]]) -> str:

@@ -31,13 +31,15 @@ def one(root: Path) -> Table:
 
 
 def test_expected_best_and_where_the_order_changes(tmp_path: Path) -> None:
-    scored(searched(trained(tmp_path, "mle"), [2.0, 2.0]), {"bleu-3": 20.0})
+    scored(searched(trained(tmp_path, "mle"), [2.0, 2.1]), {"bleu-3": 20.0})
     scored(searched(trained(tmp_path, "trime"), [1.0, 4.0]), {"bleu-3": 21.0})
+    scored(searched(trained(tmp_path, "bigram"), [3.0, 3.0]), {"bleu-3": 1.0})
     lines = tuning_remarks(one(tmp_path))
-    assert "trime: picked from 2 combinations by validation loss" in lines
+    assert "picked from 2 combinations by validation loss: trime, mle, bigram" in lines
     (curves,) = [line for line in lines if line.startswith("expected best")]
     assert "1 to 2 trials on small-encdec" in curves
-    assert "mle 2.000 2.000" in curves
+    assert "mle 2.050 2.025" in curves
+    assert "bigram" not in curves, "there is nothing to tune"
     assert "trime 2.500 1.750" in curves
     assert any(
         "changes with the number of trials: from 1 on mle, trime; from 2 on trime, mle" in line for line in lines
@@ -57,9 +59,8 @@ def test_a_play_off_is_said_and_its_cells_are_no_table(tmp_path: Path) -> None:
     picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": played}, PROVENANCE)
     table = one(tmp_path)
     assert table.rows[0].play_off_losses == (2.0, 2.0)
-    assert "mle: 2 of the combinations were within 0.01 nats of the best; trained whole, one was picked" in (
-        tuning_remarks(table)
-    )
+    said = "picked from 2 of these by whole trainings, since they were within 0.01 nats of the best: mle"
+    assert said in tuning_remarks(table)
 
 
 def test_the_gain_of_selection_stands_beside_who_was_tuned_more(tmp_path: Path) -> None:

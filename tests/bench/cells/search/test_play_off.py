@@ -60,7 +60,7 @@ def played(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "results"))
     assert ended.code == 0, ended.err
-    assert "mle: 3 of the combinations were within" in ended.out
+    assert "picked from 3 of these by whole trainings" in ended.out
     return tmp_path / "results"
 
 
