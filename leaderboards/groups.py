@@ -127,9 +127,9 @@ class _Filing:
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
         """Put the values of one score, and those of what people wrote, into their rows."""
         row, of = self.row(group, score["of"]), score["of"]
-        if len(losses := losses_of(self.searched, "tried")) > row.tried:
-            row.tried, row.trial_losses = len(losses), losses
-            row.play_off_losses = losses_of(self.searched, "play_off")
+        losses, played = losses_of(self.searched, "tried"), losses_of(self.searched, "play_off")
+        if (len(losses), len(played)) > (row.tried, len(row.play_off_losses)):
+            row.tried, row.trial_losses, row.play_off_losses = len(losses), losses, played
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
             sums = None

@@ -10,6 +10,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.cells.cell import Cell, trained_key_of, with_revisions
 from bench.cells.score import Tasks
+from bench.cells.standing import has_only_numbers
 from bench.cells.wanted import Evaluation
 from bench.config.config import CellConfig, EvaluationConfig, OwnPart, TrainerConfig
 from bench.config.decoding import parse
@@ -58,8 +59,7 @@ class StoredCell:
     @property
     def is_numbers_only(self) -> bool:
         """Whether it has numbers and nothing they were made with, as one that was merged from a kept board."""
-        names = self.folder.names
-        return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
+        return has_only_numbers(self.folder)
 
     @property
     def is_trained(self) -> bool:

@@ -53,11 +53,12 @@ def check_search(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[str,
             yield from compare_loss(cell, combination, losses)
     if absent:
         yield question("search", cell.place, f"{absent} cells that were tried are not in the store, or have no rows")
-    yield from check_play_off(cell, grid)
-    with_loss = [each for each in played or tried if each["nll"] is not None]
-    if with_loss:
-        best = min(with_loss, key=lambda each: float(each["nll"]))
-        yield from check_picked(cell, best)
+    yield from check_play_off(cell, grid, by_key)
+    for part in (played, tried):
+        with_loss = [each for each in part if each["nll"] is not None]
+        if with_loss:
+            yield from check_picked(cell, min(with_loss, key=lambda each: float(each["nll"])))
+            break
 
 
 def check_trials(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]:
@@ -87,14 +88,33 @@ def check_trials(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]
             yield alarm("search", cell.place, text)
 
 
-def check_play_off(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]:
-    """Look whether the play-off of a search is between the trials that tied."""
-    if "play_off" not in grid:
+def check_play_off(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[str, StoredCell]) -> Iterator[Finding]:
+    """Look whether the play-off of a search is between whole trainings of the trials that tied."""
+    tried, played = grid["tried"], grid.get("play_off", [])
+    players = []
+    if grid.get("steps", "1") != "1":
+        players = [tried[place]["sets"] for place in tied([each["nll"] for each in tried])]
+    if players and not played:
+        text = f"{len(players)} of its trials tie, and no play-off of theirs is on record; older searches had none"
+        yield question("search", cell.place, text)
         return
-    tried = grid["tried"]
-    players = [tried[place]["sets"] for place in tied([each["nll"] for each in tried])]
-    if players != [each["sets"] for each in grid["play_off"]]:
+    if players != [each["sets"] for each in played]:
         yield alarm("search", cell.place, f"its play-off should be between {players}, the trials that tied")
+        return
+    for player, trial in zip(played, (each for each in tried if each["sets"] in players), strict=True):
+        if player["keys"].keys() != trial["keys"].keys():
+            yield alarm("search", cell.place, f"its play-off is on the seeds {', '.join(player['keys'])}")
+        for key in player["keys"].values():
+            if key in by_key:
+                yield from check_player(cell, player, by_key[key])
+
+
+def check_player(cell: StoredCell, player: Mapping[str, Any], whole: StoredCell) -> Iterator[Finding]:
+    """Look whether a cell is the whole training that a play-off says it is."""
+    yield from check_picked(whole, player)
+    names = ("steps", "epochs")
+    if [whole.config["trainer"][name] for name in names] != [cell.config["trainer"][name] for name in names]:
+        yield alarm("search", whole.place, f"a play-off of {cell.place} should have its number of steps")
 
 
 def values_of(combination: Mapping[str, Any]) -> dict[str, str]:
@@ -164,13 +184,12 @@ def validation_loss(cell: StoredCell, number: int | None) -> float | None:
         cell: that was tried.
         number: of rows that the search scored it on, at most; None for the whole split.
     """
-    for rows in cell.rows:
-        content = rows.content
-        if content["kind"] != "likelihood" or content["split"] != "valid":
-            continue
-        if content["whole_split"] or content["ids"]["n"] == number:
-            return float(sum(row["nll_sum"] for row in rows.rows) / sum(row["n_tokens"] for row in rows.rows))
-    return None
+    valid = [rows for rows in cell.rows if (rows.content["kind"], rows.content["split"]) == ("likelihood", "valid")]
+    scored = [rows for rows in valid if rows.content["ids"]["n"] == number]
+    scored += [rows for rows in valid if rows.content["whole_split"]]
+    if not scored:
+        return None
+    return float(sum(row["nll_sum"] for row in scored[0].rows) / sum(row["n_tokens"] for row in scored[0].rows))
 
 
 def check_settings(cells: Iterable[StoredCell]) -> Iterator[Finding]:

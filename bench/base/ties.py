@@ -16,7 +16,7 @@ MOST = 3
 def tied(losses: Sequence[float | None]) -> list[int]:
     """Return the places of the losses within a tie of the lowest, in their own order; none where one has won clearly.
 
-    Of losses that are exactly equal the first stands for all: their setting changes nothing.
+    Of losses that are exactly equal the first stands for all: as far as they went, their setting has changed nothing.
 
     Args:
         losses: nats per target token; None for a setting that has none, as after a diverged training.

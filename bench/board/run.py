@@ -72,7 +72,8 @@ def run(
         quiet: say nothing but warnings; by default where stderr is no terminal.
         trials: tune every method over its own space with so many trials, as `--trials` takes them: 3, or
             "3,mle=18"; the best by validation loss is kept.
-        trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3"; the whole for None.
+        trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3", where ties are trained whole; the
+            whole for None.
         trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.
         logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `tensorboard`, `csv`,
             `module:Name`, `file.py:Name`, or several. It changes no number (docs/loggers.md).

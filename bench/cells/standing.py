@@ -13,7 +13,7 @@ from bench.cells.cell import Cell
 from bench.metrics import find_metric
 from bench.store.store import CellFolder
 
-__all__ = ["is_merged", "lacking_evaluations", "wanted_families"]
+__all__ = ["has_only_numbers", "is_merged", "lacking_evaluations", "merged_in_the_way", "wanted_families"]
 
 
 def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
@@ -48,6 +48,26 @@ def is_merged(folder: CellFolder) -> bool:
         StoreError: its record is damaged.
     """
     return not _has_weights(folder) and not folder.names("rows-*.jsonl.gz")
+
+
+def has_only_numbers(folder: CellFolder) -> bool:
+    """Return whether a cell has numbers and nothing they were made with; a baseline, too, which could make it again."""
+    names = folder.names
+    return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
+
+
+def merged_in_the_way(cell: Cell) -> list[CellFolder]:
+    """Return the merged cells without whose weights a cell cannot be made: itself, or those it is trained behind."""
+    if is_merged(cell.folder):
+        return [cell.folder] if lacking_evaluations(cell) else []
+    if cell.folder.trained() is not None:
+        return []
+    starts = [folder for folder in (cell.donor, *(needed.folder for needed in cell.needed)) if folder is not None]
+    found = [folder for folder in starts if is_merged(folder)]
+    for needed in cell.needed:
+        if not is_merged(needed.folder):
+            found += merged_in_the_way(needed)
+    return found
 
 
 def _has_weights(folder: CellFolder) -> bool:

@@ -43,14 +43,14 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("--audit-steps and --audit-rows go with --audit")
     from bench.cells.score import cells_of
     from bench.cells.scores_check import CheckedScores, checked_scores
-    from bench.cells.standing import is_merged
+    from bench.cells.standing import has_only_numbers
     from bench.cells.sums_check import SumsCheck
     from bench.commands.score import exit_code
 
     tasks, kept, by_rows = tasks_of(given), SumsCheck(), False
     found = CheckedScores()
     for cell in cells_of(cell_folders(given)):
-        if isinstance(cell.files, KeptBoard) or is_merged(cell):
+        if isinstance(cell.files, KeptBoard) or has_only_numbers(cell):
             kept.add(cell)
             continue
         by_rows = True

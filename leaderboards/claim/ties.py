@@ -30,7 +30,7 @@ def tie(verdict: Verdict) -> str:
 def margin(row: TableRow) -> float | None:
     """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried.
 
-    Settings with exactly the same loss are one: what they differ in changes nothing.
+    Settings with exactly the same loss count as one.
     """
     losses = sorted({loss for loss in row.play_off_losses or row.trial_losses if loss is not None})
     if len(losses) < 2:

@@ -10,7 +10,11 @@ from bench.cells.plan import Plan, PlanBuilder
 from bench.cells.search.search import Search, Tried, Tuned
 from bench.cells.search.validation_loss import validation_loss
 
-__all__ = ["best", "place_tried", "tried_of"]
+__all__ = ["Placed", "best", "place_tried", "tried_of"]
+
+
+Placed = list[tuple[tuple[str, ...], list[Cell]]]
+"""Cells by the combination that they are of."""
 
 
 def place_tried(
@@ -19,7 +23,7 @@ def place_tried(
     search: Search,
     builder: PlanBuilder,
     combinations: Sequence[tuple[str, ...]] | None = None,
-) -> list[tuple[tuple[str, ...], list[Cell]]]:
+) -> Placed:
     """Add the cells of every combination of a method to a plan; return them by combination.
 
     Nothing where the method does not fit; the plan of what was picked says why.

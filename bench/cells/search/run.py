@@ -11,7 +11,7 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
-from bench.cells.search.place import best, place_tried, tried_of
+from bench.cells.search.place import Placed, best, place_tried, tried_of
 from bench.cells.search.play_off import play_off
 from bench.cells.search.search import Execute, Name, Search, Tuned
 from bench.config.arguments import RunArguments
@@ -49,7 +49,7 @@ def run_search(
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
     while waiting:
         ready = [name for name in waiting if not blocked(name, waiting, search)]
-        plan, cells = Plan(arguments.preset), dict[Name, list[tuple[tuple[str, ...], list[Cell]]]]()
+        plan, cells = Plan(arguments.preset), dict[Name, Placed]()
         for name in ready:
             done[name] = waiting.pop(name)
             done[name].sets = inherited(name, done, search)

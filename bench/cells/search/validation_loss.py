@@ -56,18 +56,19 @@ def _of_rows(cell: Cell) -> float | None:
 def _recorded(cells: Sequence[Cell]) -> float | None:
     """Return what a stored search of the method has found for these cells; None where none has tried them."""
     wanted = {str(cell.config.seed): cell.key for cell in cells}
-    for tried in _tried(cells[0].folder.path.parent):
+    for tried in _tried(cells[0].folder.path.parent, cells[0].config.evaluation.rows):
         if tried["keys"] == wanted and tried["nll"] is not None:
             return float(tried["nll"])
     return None
 
 
-def _tried(method: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield every combination that the stored searches of a method have tried, and those of their play-offs."""
+def _tried(method: Path, rows: int | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what the stored searches of a method that were scored on as many rows have tried, and their play-offs."""
     for folder in cells_below(method):
         for grid in folder.grids():
-            yield from grid["tried"]
-            yield from grid.get("play_off", ())
+            if grid.get("rows") == rows:
+                yield from grid["tried"]
+                yield from grid.get("play_off", ())
 
 
 def _of_perplexity(cell: Cell) -> float | None:

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,8 +57,35 @@ def test_an_audit_says_once_that_nothing_can_be_made_again(bench: Callable[..., 
     ended = bench("verify", "--audit", str(kept))
     assert ended.code == 0, ended.out
     assert "alarm ·" not in ended.out
-    (line,) = [line for line in ended.out.splitlines() if "only their sums were checked" in line]
-    assert line.startswith("question · not checked · 3 cells")
+    (line,) = [line for line in ended.out.splitlines() if "neither weights nor rows" in line]
+    assert line.startswith("question · not checked · ambiguous_template/trime: 3 cells have")
+
+
+def test_an_audit_of_numbers_knows_a_forged_one(bench: Callable[..., Ended], kept: Path) -> None:
+    """Sums are removed and numbers made up; or the record says other steps than its key."""
+    from tests.bench.audit.store_tools import edit_record
+
+    def made_up(content: dict[str, Any]) -> None:
+        content.pop("items", None)
+        content.pop("sums", None)
+        content["values"] = [{**value, "value": 0.001} for value in content["values"]]
+
+    def longer(content: dict[str, Any]) -> None:
+        content["config"]["trainer"]["steps"] = 999
+
+    cell = picked(kept)
+    shutil.copytree(cell.path, cell.path.with_name("0" * 16))
+    for name in cell.names("scores-*"):
+        edit_record(cell.path / name, made_up)
+    other = next(one for one in Store(kept).cells() if not one.grids())
+    edit_record(other.path / "trained.json", longer)
+    ended = bench("verify", "--audit", str(kept))
+    assert ended.code == 1
+    assert f"alarm · key · ambiguous_template/trime/{other.path.name}" in ended.out
+    forged = [
+        line for line in ended.out.splitlines() if f"alarm · scores · ambiguous_template/trime/{cell.path.name}" in line
+    ]
+    assert any("ppl/token" in line and "should have sums, as in other cells" in line for line in forged)
 
 
 def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:

@@ -93,7 +93,9 @@ def test_the_round_that_is_played_to_the_end_decides(
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     monkeypatch.setattr(place, "validation_loss", loss)
     assert bench(*SEARCH, "--results", str(tmp_path)).code == 0
-    for cell in picked(tmp_path):
+    cells = picked(tmp_path)
+    assert len(cells) == 2
+    for cell in cells:
         (grid,) = cell.grids()
         rates = [float(one["sets"][0].rpartition("=")[2]) for one in grid["tried"]]
         assert records(tmp_path)[cell.path.name]["config"]["trainer"]["lr"] == max(rates)
@@ -119,23 +121,100 @@ def test_a_kept_play_off_is_gone_on_from(bench: Bench, played: Path, tmp_path: P
     assert [cell.grids() for cell in picked(tmp_path / "again")] == [cell.grids() for cell in picked(played)]
 
 
+def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setting that was picked is a whole training already, without validation rows and without weights."""
+    monkeypatch.setattr(ties, "TIE", 0.0)
+    assert bench(*SEARCH, "--results", str(tmp_path / "a")).code == 0
+    keep(tmp_path / "a", tmp_path / "kept.jsonl")
+    merge(tmp_path / "kept.jsonl", tmp_path / "b")
+    before = [cell.grids() for cell in picked(tmp_path / "b")]
+    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    ended = bench(*SEARCH, "--results", str(tmp_path / "b"), "--json")
+    assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
+    assert "takes weights that merged cells lack; the best trial is picked" in ended.err
+    assert [cell.grids() for cell in picked(tmp_path / "b")] == before
+
+
+def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.cells.search import place
+
+    def loss(cells: list[Any]) -> float | None:
+        trainer = cells[0].config.trainer
+        if trainer.steps == 1:
+            return float(trainer.lr)
+        return None if trainer.lr == min(rates) else 1.0
+
+    rates = [0.000978, 0.00131, 0.00283]
+    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    monkeypatch.setattr(place, "validation_loss", loss)
+    ended = bench(*SEARCH, "--results", str(tmp_path))
+    assert "a whole training of its play-off has failed; the best trial is picked" in ended.err
+    for cell in picked(tmp_path):
+        (grid,) = cell.grids()
+        assert "play_off" not in grid
+        assert records(tmp_path)[cell.path.name]["config"]["trainer"]["lr"] == min(rates)
+
+
 def findings(results: Path) -> list[str]:
     """What an audit finds of the searches of a store."""
     cells = [read(cell) for cell in Store(results).cells()]
     return [str(finding) for finding in check_searches([cell for cell in cells if cell is not None])]
 
 
-def test_an_audit_looks_at_it(played: Path) -> None:
+Content = dict[str, Any]
+
+
+def shorter(content: Content) -> None:
+    """One of the players is left out."""
+    content["play_off"].pop()
+
+
+def better(content: Content) -> None:
+    """A loss is another one than the rows say."""
+    content["play_off"][0]["nll"] += 1
+
+
+def left_out(content: Content) -> None:
+    """The whole round is left out."""
+    del content["play_off"]
+
+
+def of_trials(content: Content) -> None:
+    """The players are the shortened trials."""
+    for player, trial in zip(content["play_off"], content["tried"], strict=True):
+        player |= {"keys": trial["keys"], "nll": trial["nll"]}
+
+
+def without_losses(content: Content) -> None:
+    """No player has a loss or a cell; the cell has another rate than the best trial."""
+    for player in content["play_off"]:
+        player |= {"keys": {"0": "0" * 16}, "nll": None}
+    for trial in content["tried"]:
+        trial["nll"] = 9.0 + (trial["keys"] in [each["keys"] for each in content["play_off"]])
+
+
+def of_a_whole_search(content: Content) -> None:
+    """A round that a search of whole trainings does not have."""
+    content["steps"] = "1"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (shorter, "alarm · search · {}: its play-off should be between"),
+        (better, "the validation rows of what was tried say"),
+        (left_out, "question · search · {}: 3 of its trials tie, and no play-off of theirs is on record"),
+        (of_trials, "should have its number of steps"),
+        (of_a_whole_search, "its play-off should be between []"),
+        (without_losses, "the validation rows of what was tried say"),
+    ],
+)
+def test_an_audit_looks_at_it(played: Path, change: Callable[[Content], None], said: str) -> None:
     assert findings(played) == []
-    first, other = picked(played)
-    for cell, part in ((first, "its play-off should be between"), (other, "the validation rows of what was tried say")):
-        (name,) = cell.names("grid-*.json")
-
-        def cheat(content: dict[str, Any], part: str = part) -> None:
-            if "between" in part:
-                content["play_off"].pop()
-            else:
-                content["play_off"][0]["nll"] += 1
-
-        edit_record(cell.path / name, cheat)
-        assert any(part in text for text in findings(played))
+    cell = picked(played)[0]
+    (name,) = cell.names("grid-*.json")
+    edit_record(cell.path / name, change)
+    place = f"ambiguous_template/mle/{cell.path.name} (seed 0)"
+    assert any(said.format(place) in text for text in findings(played)), findings(played)
