@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 PAGE = ROOT / "leaderboards" / "index.html"
 TERMINAL = FOLDER / "terminal.svg"
-COMMAND = ("report", "--task", "gigaword", "--results", "leaderboards/runs/headlines.jsonl")
+METHODS = "seq2seq,adadec,adadec.swapped,lead"
+COMMAND = ("report", "--task", "gigaword", "--method", METHODS, "--results", "leaderboards/runs/grid.jsonl")
 SCREENS = ((1280, 640), (400, 960))
 """Width and height in CSS pixels."""
 SCHEMES = ("light", "dark")
