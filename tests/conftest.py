@@ -148,6 +148,27 @@ def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "results"
 
 
+@pytest.fixture(autouse=True)
+def tiny_store_stays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test changes the store that all share: it would be another one's failure."""
+    if not {"tiny_store", "store_copy"} & set(request.fixturenames):
+        yield
+        return
+    store = request.getfixturevalue("tiny_store")
+    before = files_of(store)
+    yield
+    assert files_of(store) == before, "this test has changed `tiny_store`; `store_copy` is for that"
+
+
+def files_of(folder: Path) -> dict[Path, tuple[int, int]]:
+    """When the files of a folder were written, and their sizes, but for what readers leave behind."""
+    found = {}
+    for path in folder.glob("*/*/*/*"):
+        state = path.stat()
+        found[path] = (state.st_mtime_ns, state.st_size)
+    return found
+
+
 @pytest.fixture
 def store_copy(tiny_store: Path, tmp_path: Path) -> Path:
     """A copy of `tiny_store` to damage."""

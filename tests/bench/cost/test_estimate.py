@@ -145,15 +145,15 @@ def test_hours_are_measured_where_cells_were_trained_on_such_a_device(tiny_store
     assert elsewhere.mfu_from == "assumed"
 
 
-def test_a_control_without_training_says_nothing_of_hours(tiny_store, monkeypatch):
+def test_a_control_without_training_says_nothing_of_hours(store_copy, monkeypatch):
     """It may have chosen its settings for long: its operations are none all the same."""
     monkeypatch.setattr("bench.cost.hours.SHORTEST_S", 0.0)
-    for path in tiny_store.rglob("trained.json"):
+    for path in store_copy.rglob("trained.json"):
         cell = CellFolder(path.parent)
         content, circumstances = cell.trained(), cell.provenance()
         path.unlink()
         cell.write_trained({**content, "train": {**content["train"], "steps": 0}}, circumstances)
-    (cost,) = costs_of_plan(stored_plan(tiny_store, "--seeds", "7"), device_asked("cpu", None, 1)).cells
+    (cost,) = costs_of_plan(stored_plan(store_copy, "--seeds", "7"), device_asked("cpu", None, 1)).cells
     assert cost.mfu_from == "assumed"
 
 
