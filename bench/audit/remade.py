@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class StoredCell:
         """For people."""
         return f"{self.config['task']}/{self.config['method']}/{self.folder.path.name} (seed {self.config['seed']})"
 
-    @property
+    @cached_property
     def is_numbers_only(self) -> bool:
         """Whether it has numbers and nothing they were made with, as one that was merged from a kept board."""
         return has_only_numbers(self.folder)

@@ -91,9 +91,10 @@ def check_trials(cell: StoredCell, grid: Mapping[str, Any]) -> Iterator[Finding]
 def check_play_off(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[str, StoredCell]) -> Iterator[Finding]:
     """Look whether the play-off of a search is between whole trainings of the trials that tied."""
     tried, played = grid["tried"], grid.get("play_off", [])
-    players = []
+    trials = []
     if grid.get("steps", "1") != "1":
-        players = [tried[place]["sets"] for place in tied([each["nll"] for each in tried])]
+        trials = [tried[place] for place in tied([each["nll"] for each in tried])]
+    players = [trial["sets"] for trial in trials]
     if players and not played:
         text = f"{len(players)} of its trials tie, and no play-off of theirs is on record; older searches had none"
         yield question("search", cell.place, text)
@@ -101,7 +102,7 @@ def check_play_off(cell: StoredCell, grid: Mapping[str, Any], by_key: Mapping[st
     if players != [each["sets"] for each in played]:
         yield alarm("search", cell.place, f"its play-off should be between {players}, the trials that tied")
         return
-    for player, trial in zip(played, (each for each in tried if each["sets"] in players), strict=True):
+    for player, trial in zip(played, trials, strict=True):
         if player["keys"].keys() != trial["keys"].keys():
             yield alarm("search", cell.place, f"its play-off is on the seeds {', '.join(player['keys'])}")
         for key in player["keys"].values():

@@ -28,11 +28,8 @@ def tie(verdict: Verdict) -> str:
 
 
 def margin(row: TableRow) -> float | None:
-    """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried.
-
-    Settings with exactly the same loss count as one.
-    """
-    losses = sorted({loss for loss in row.play_off_losses or row.trial_losses if loss is not None})
+    """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried."""
+    losses = sorted(loss for loss in row.play_off_losses or row.trial_losses if loss is not None)
     if len(losses) < 2:
         return None
     return losses[1] - losses[0]
