@@ -51,7 +51,9 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--state-every", type=seconds, default=300.0, metavar="SECONDS", help="keep a state; default 300"
     )
-    group.add_argument("--keep", type=Path, metavar="FILE", help="keep the store as this board (NAME.jsonl), too")
+    group.add_argument(
+        "--keep", type=Path, metavar="FILE", help="keep the store as this board (NAME.jsonl), too; go on from it"
+    )
     yes_option(group)
     group.add_argument("--quiet", action="store_true", help="say nothing but warnings and failures")
     data_dir_option(group)
@@ -70,10 +72,13 @@ def run(given: argparse.Namespace) -> int:
     from bench.cells.progress import Progress
     from bench.ladder.climb import climb, n_to_do
     from bench.ladder.decision import decided
+    from bench.ladder.kept import restore
     from bench.ladder.text import decision_text
 
     asked = asked_of(given)
     with stopped_after(60 * given.minutes), Progress(given.quiet) as progress:
+        if given.keep and not given.estimate:
+            restore(asked, given.keep, progress)
         decision = decided(asked, progress, estimate=given.estimate)
         write_styled(decision_text(asked, decision) + "\n")
         if given.estimate:

@@ -137,7 +137,7 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
 
     device = device_asked(given.device, given.memory, threads_of(plan.preset, arguments))
     costs = costs_of_plan(plan, device, arguments.devices, How.of(arguments))
-    left_out = not_counted(arguments, options)
+    left_out = not_counted(arguments, options, search_of(given))
     if given.json:
         return json.dumps({**plan_content(plan), "cost": {**costs.content(), "not_counted": left_out}}, indent=1)
     if not costs.cells:
@@ -160,13 +160,15 @@ def ways_to_save_memory(arguments: RunArguments) -> list[str]:
     return found
 
 
-def not_counted(arguments: RunArguments, options: SlurmOptions | None) -> list[str]:
-    """Return the options of a run that its costs leave out, as they were typed."""
+def not_counted(arguments: RunArguments, options: SlurmOptions | None, search: Search | None) -> list[str]:
+    """Return what the costs of a run leave out: options as they were typed, and what nobody knows beforehand."""
     found = []
     if arguments.micro_batch not in ("", AUTO):  # `auto` begins with the micro-batch that costs are stated for
         found.append(f"--micro-batch {arguments.micro_batch}")
     if options is not None and options.nodes > 1:
         found.append(f"--nodes {options.nodes}")
+    if search is not None and search.whole() is not None:
+        found.append("whole trainings of trials that tie")
     return found
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from bench.board.run import executed
 from bench.cells.plan_checks import is_to_do
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome
-from bench.cells.search.run import run_search
 from bench.errors import MissingError
 from bench.ladder.asked import Asked
+from bench.ladder.batches import batches
 from bench.ladder.costs import cells_by_method
 from bench.ladder.decision import Decision
-from bench.ladder.files import keep_files
 from bench.ladder.forecasts import forecast_rung
-from bench.ladder.rungs import PlannedRung
+from bench.ladder.kept import keep_ladder
+from bench.ladder.run_rung import run_rung, say_failed
 from bench.ladder.stored_cells import StoredCells, stored_cells
 from bench.ladder.wholeness import Expected, found_of
-from bench.store.keep import keep
 from bench.store.store import Store
 
 __all__ = ["climb", "n_to_do"]
@@ -37,7 +32,7 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
         asked: the ladder.
         decision: what it runs.
         progress: told what happens.
-        kept: a board that the store is kept as behind each rung, and when a signal ends the work; None for none.
+        kept: a board that the store is kept as behind each batch of methods and however the work ends; None for none.
 
     Raises:
         KeyboardInterrupt: a signal came.
@@ -46,15 +41,16 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
         for number, rung in enumerate(decision.rungs):
             if number:
                 forecast_rung(asked, rung, decision.methods, progress)
-            outcome = run_rung(asked, rung, decision.methods, progress)
-            if outcome.failed:
-                say_failed(outcome)
-                return outcome.exit_code
+                keep_ladder(asked, kept)
+            for methods in batches(decision.methods, asked.jobs):
+                outcome = run_rung(asked, rung, methods, progress)
+                if outcome.failed:
+                    say_failed(outcome)
+                    return outcome.exit_code
+                keep_ladder(asked, kept)
             progress.say(f"rung {rung.size.name}: whole")
-            keep_board(asked, kept)
-    except KeyboardInterrupt:
-        keep_board(asked, kept)
-        raise
+    finally:
+        keep_ladder(asked, kept)
     return 0
 
 
@@ -85,23 +81,3 @@ def n_to_do(asked: Asked, decision: Decision, progress: Progress) -> int:
                 if is_to_do(cell) and (is_new_trial or method in lacking):
                     to_do.add(cell.folder.path)
     return len(to_do)
-
-
-def run_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> Outcome:
-    """Try the learning rates of every method and run what was picked on all seeds."""
-    _, outcome = run_search(rung.search, rung.arguments(asked, methods), progress, executed)
-    return outcome
-
-
-def say_failed(outcome: Outcome) -> None:
-    """Name the cells that failed, and why."""
-    for label, why in outcome.failed.items():
-        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
-
-
-def keep_board(asked: Asked, kept: Path | None) -> None:
-    """Keep the store as a board with its plan and its forecasts, if one is wanted and there is a store."""
-    results = Path(asked.results)
-    if kept is not None and results.is_dir():
-        keep(results, kept)
-        keep_files(results, kept)

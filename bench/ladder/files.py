@@ -8,7 +8,7 @@ from bench.base.files import write_atomic
 from bench.errors import StoreError
 from bench.store.kept_board import is_kept_board
 
-__all__ = ["FOLDER", "forecast_paths", "keep_files", "plan_paths"]
+__all__ = ["FOLDER", "forecast_paths", "keep_files", "kept_path", "plan_paths", "restore_files"]
 
 FOLDER = "ladder"
 """In a store, beside its tasks."""
@@ -38,19 +38,35 @@ def keep_files(results: Path, board: Path) -> None:
         board: the file of records.
 
     Raises:
-        StoreError: there is another forecast in the place of one, or a file cannot be written.
+        StoreError: there is another one in the place of one, or a file cannot be written.
     """
-    for path in _paths(results, ".plan.json"):
-        write_atomic(_kept(path, board), path.read_bytes(), replace=True)
-    for path in forecast_paths(results):
-        kept, content = _kept(path, board), path.read_bytes()
-        if not write_atomic(kept, content) and kept.read_bytes() != content:
-            raise StoreError(
-                f"'{kept}' should hold the forecast of '{path}'; it holds another one, and a forecast is never "
-                f"written over. Move it away, or keep the store under another name"
-            )
+    for path in _all_paths(results):
+        _copy(path, kept_path(path, board))
 
 
-def _kept(path: Path, board: Path) -> Path:
-    """Return where a file of a ladder is kept."""
+def restore_files(board: Path, results: Path) -> None:
+    """Copy plans and forecasts beside a kept board into a store.
+
+    Raises:
+        StoreError: as `keep_files`.
+    """
+    for path in _all_paths(board):
+        _copy(path, results / FOLDER / path.name.removeprefix(f"{board.stem}."))
+
+
+def kept_path(path: Path, board: Path) -> Path:
+    """Return where a file of a ladder is kept beside a board."""
     return board.with_name(f"{board.stem}.{path.name}")
+
+
+def _all_paths(results: Path) -> list[Path]:
+    return [*_paths(results, ".plan.json"), *forecast_paths(results)]
+
+
+def _copy(path: Path, target: Path) -> None:
+    content = path.read_bytes()
+    if not write_atomic(target, content) and target.read_bytes() != content:
+        raise StoreError(
+            f"'{target}' should be a copy of '{path}'; it is another plan or forecast, and neither is ever written "
+            f"over. Move it away, or keep the store under another name"
+        )

@@ -12,6 +12,7 @@ from bench.ladder.decision import place_of
 from bench.ladder.reading import stored_ladder
 from bench.ladder.rungs import PlannedRung
 from bench.ladder.sizes import BACKBONE, Size
+from bench.ladder.stored_cells import stored_cells
 from bench.leaderboards.ladder.forecast_files import forecast_to
 from bench.store.reading import read_cells
 from bench.store.store import Store
@@ -20,13 +21,20 @@ __all__ = ["forecast_rung"]
 
 
 def forecast_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> None:
-    """Write the forecast of an upper rung where there is none, and say so; warn where there can be none.
+    """Write the forecast of an upper rung where there is none, and say so.
+
+    There can be none behind methods that diverged on every rung below: a warning. Any other reason ends the ladder,
+    since a forecast cannot be made up for.
 
     Args:
         asked: the ladder.
         rung: that is run next.
         methods: of the ladder.
         progress: is told.
+
+    Raises:
+        MissingError: there is no whole rung.
+        UsageError: those there are say nothing of it.
     """
     name = rung.size.name
     path = place_of(asked, f"forecast-{name}")
@@ -38,7 +46,9 @@ def forecast_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progr
         return
     try:
         digest = write(path, asked, rung.size, methods)
-    except (MissingError, UsageError) as error:  # such as methods that diverged on every rung below
+    except (MissingError, UsageError) as error:
+        if not any_diverged(asked, methods):
+            raise
         progress.warn(f"rung {name}: no forecast is written: {error}")
         return
     progress.say(f"rung {name}: its forecast is in {path}, SHA-256 {digest}")
@@ -54,6 +64,12 @@ def write(path: Path, asked: Asked, size: Size, methods: Sequence[str]) -> str:
     stored = stored_ladder(Store(Path(asked.results)), asked.task)
     rung = (size.name, size.parameters)
     return forecast_to(path, stored.ladder, rung, seeds=asked.seeds, methods=methods, claims=stored.claims)
+
+
+def any_diverged(asked: Asked, methods: Sequence[str]) -> bool:
+    """Return whether a method has diverged on a rung below."""
+    cells = stored_cells(Store(Path(asked.results)), asked.task)
+    return any(cells.has_diverged(shape, method) for shape in cells.rows for method in methods)
 
 
 def is_begun(asked: Asked, rung: PlannedRung) -> bool:

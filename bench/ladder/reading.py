@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.errors import DataError, MissingError
+from bench.config.resolve import find_method
+from bench.errors import DataError, MissingError, UsageError
 from bench.ladder.files import forecast_paths
 from bench.ladder.sizes import parameters_of, rung_name
 from bench.ladder.stored_cells import Shape, StoredCells, stored_cells
@@ -17,11 +18,14 @@ from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.ladder.transfer import Question
-from bench.leaderboards.row import TableRow
+from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.store.store import Store
 
 __all__ = ["StoredForecasts", "StoredLadder", "stored_forecasts", "stored_ladder"]
+
+PERPLEXITY = "perplexity|"
+"""How the signature of what is made of likelihoods alone begins."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,18 @@ class StoredLadder:
         ladder: its whole rungs.
         notes: what is left out, and why, for people.
         rates: the learning rates that were picked, by rung and method.
+        decodings: by method.
     """
 
     ladder: Ladder
     notes: Sequence[str] = ()
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    decodings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def claims(self) -> list[Question]:
         """What papers say of its methods."""
-        return claim_questions(map(read, names()), self.ladder)
+        return claim_questions(map(read, names()), self.ladder, self.decodings)
 
 
 def stored_ladder(store: Store, task: str) -> StoredLadder:
@@ -73,7 +79,8 @@ def stored_ladder(store: Store, task: str) -> StoredLadder:
     if not rungs:
         said = "; ".join(["", *notes])
         raise MissingError(f"'{store.root}' has no whole rung of a ladder of {task}{said}; bench ladder runs them")
-    return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(cells)), notes, rates)
+    decodings = {method: row.decoding for rows in cells.rows.values() for method, row in rows.items()}
+    return StoredLadder(Ladder(task, BASELINE, tuple(rungs), directions(cells)), notes, rates, decodings)
 
 
 @dataclass(frozen=True)
@@ -125,13 +132,35 @@ def rung_of(shape: Shape, cells: StoredCells, seeds: Mapping[str, Set[int]]) -> 
 
 
 def values_of(column: str, rows: Mapping[str, TableRow], seeds: Mapping[str, Set[int]]) -> dict[str, dict[int, float]]:
-    """Return the values of a column by method and seed, of the methods that have it on every seed."""
+    """Return the values of a column by method and seed, of the methods that have it on every seed.
+
+    Left out are values that are no measure of a method: see `is_comparable`.
+    """
     found = {}
     for method, own in seeds.items():
         value = rows[method].values.get(column)
-        if value is not None and not value.conflict and set(value.by_seed) >= own:
+        if value is None or not is_comparable(method, value, rows, column):
+            continue
+        if not value.conflict and set(value.by_seed) >= own:
             found[method] = {seed: value.by_seed[seed] for seed in sorted(own)}
     return found
+
+
+def is_comparable(method: str, value: Value, rows: Mapping[str, TableRow], column: str) -> bool:
+    """Return whether a value says something of its method, beside other methods.
+
+    The perplexity of a control that only decodes another method's cell is that one's own, a second time. That of
+    smoothed likelihoods depends on what probabilities are raised by.
+    """
+    read = rows[method].config["method"]
+    if read != method and read in rows and rows[read].values.get(column) is value:
+        return False
+    if not value.signature.startswith(PERPLEXITY):
+        return True
+    try:
+        return not getattr(find_method(method).kind, "smoothed_likelihood", False)
+    except UsageError:  # a method that this program does not know
+        return True
 
 
 def directions(cells: StoredCells) -> dict[str, bool]:

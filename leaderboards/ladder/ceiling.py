@@ -19,25 +19,33 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from itertools import combinations
 
-from bench.leaderboards.ladder.pairs import differences
+from bench.leaderboards.ladder.pairs import Pair, differences
 from bench.leaderboards.ladder.scores import Rung
 
 __all__ = ["reseeding_ceiling", "stepped_up"]
 
 
-def reseeding_ceiling(rung: Rung, metric: str) -> float | None:
+def reseeding_ceiling(rung: Rung, metric: str, pairs: Iterable[Pair] | None = None) -> float | None:
     """Return the share of pairs that a second draw of as many seeds would order alike, from 1/2 to 1.
 
     None where no pair of methods has 2 seeds in common.
+
+    Args:
+        rung: with the seeds.
+        metric: by which methods are ordered.
+        pairs: those that accuracy is a share of; None for all pairs of its methods.
 
     >>> rung = Rung("1M", 10**6, 1.0, {"bleu": {"mle": {0: 3.0, 1: 3.1}, "trime": {0: 5.0, 1: 4.0}}})
     >>> reseeding_ceiling(rung, "bleu")
     1.0
     """
     agreements, seeds = [], []
-    for pair in combinations(sorted(rung.of(metric)), 2):
+    if pairs is None:
+        pairs = combinations(sorted(rung.of(metric)), 2)
+    for pair in pairs:
         found = list(differences(rung, metric, 1, pair).values())
         if len(found) > 1:
             agreements.append(statistics.fmean(_alike(one, two) for one, two in combinations(found, 2)))

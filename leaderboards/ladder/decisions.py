@@ -115,7 +115,7 @@ def decide_between(
         accuracy=_accuracy(told_apart, before, after),
         established=len(known),
         accuracy_established=_accuracy(known, before, after),
-        ceiling=reseeding_ceiling(upper, target),
+        ceiling=reseeding_ceiling(upper, target, told_apart),
         tau=tau,
         regret=_regret(before, after, upper.of(target)),
     )

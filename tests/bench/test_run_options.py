@@ -127,6 +127,8 @@ def test_a_script_has_no_costs(bench: Bench, asked: list[str], option: tuple[str
         (("--micro-batch", "2"), ["--micro-batch 2"]),
         (("--activation-checkpointing", *SHARES, "--devices", "2"), []),
         ((*SHARES, *SLURM, "--nodes", "2"), ["--nodes 2"]),
+        (("--trials", "2"), []),
+        (("--trials", "2", "--trial-steps", "1/2"), ["whole trainings of trials that tie"]),
     ],
 )
 def test_costs_say_what_they_leave_out(bench: Bench, asked: list[str], more: tuple[str, ...], said: list[str]) -> None:

@@ -22,7 +22,7 @@ def test_every_forecast_is_kept_and_none_is_written_over(tmp_path: Path) -> None
     assert [path.name for path in plan_paths(board, "text")] == ["kept.text-1.plan.json", "kept.text-2.plan.json"]
     assert [path.name for path in plan_paths(results, "text")] == ["text-1.plan.json", "text-2.plan.json"]
     (results / "ladder" / "text-2.forecast-1M.json").write_bytes(b"another")
-    with pytest.raises(StoreError, match="it holds another one, and a forecast is never written over"):
+    with pytest.raises(StoreError, match="it is another plan or forecast, and neither is ever written over"):
         keep_files(results, board)
     assert forecast_paths(board)[1].read_bytes() == b"text-2.forecast-1M"
 

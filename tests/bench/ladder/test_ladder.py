@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -23,10 +22,9 @@ from bench.leaderboards.ladder.cells import number
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.store.store import CellFolder, Store
 from bench.tasks.text import Text
+from tests.bench.ladder.tiny_ladder import SETS, SIZES, write_text
 from tests.conftest import call, forget_data
 
-SIZES = (0.013, 0.05)
-SETS = ("backbone.vocabulary=300", "backbone.context=160", "trainer.batch_size=8", "evaluation.batch_size=8")
 SIGUSR1 = 10
 
 
@@ -48,16 +46,6 @@ class Run:
     def store(self) -> Store:
         """The store."""
         return Store(self.results)
-
-
-def write_text(folder: Path) -> None:
-    """Write a small text with all three splits, 40 words a line."""
-    draws = random.Random(0)
-    words = ["sea", "ship", "wind", "sail", "star", "gull", "rope", "mast", "wave", "port"]
-    folder.mkdir(parents=True)
-    for split, lines in {"train": 48, "valid": 8, "test": 8}.items():
-        rows = [" ".join(draws.choices(words, k=40)) for _ in range(lines)]
-        (folder / f"{split}.txt").write_text("\n".join(rows), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

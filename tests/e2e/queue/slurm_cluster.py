@@ -132,9 +132,14 @@ class SlurmCluster:
         )
         return ended.stdout.strip()
 
-    def states(self) -> list[str]:
-        """Those of all tasks that are not over, with the times that each was started again."""
-        return self.ask("squeue", "-h", "--array", "-o", "%T").split()
+    def states(self, only: str = "") -> list[str]:
+        """Those of all tasks that are not over; with the name of a state, of all tasks that are in it."""
+        which = ("-t", only) if only else ()
+        return self.ask("squeue", "-h", "--array", "-o", "%T", *which).split()
+
+    def has_workers(self) -> bool:
+        """Whether anything but its daemon lives on a node."""
+        return any(len(self.of_node(node)) > 1 for node in NODES)
 
     def lose(self, node: str) -> None:
         """Kill everything of a node at once, as a power cut would."""

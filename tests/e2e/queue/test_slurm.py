@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -138,9 +137,8 @@ def test_what_is_cancelled_stays_away_and_a_lost_node_is_replaced(
     assert ended(command, log) == 130, children.read(log)
     assert cluster.states() == ["RUNNING", "RUNNING"]
     cluster.ask("scancel", "--user", "root")
-    wait_for(lambda: not cluster.states(), log, cluster)
-    time.sleep(7)  # a task that is sent back would be there again after 6 s
-    assert cluster.states() == []
+    wait_for(lambda: not cluster.states() and not cluster.has_workers(), log, cluster)  # nobody is left to send it back
+    assert cluster.states("CANCELLED") == ["CANCELLED", "CANCELLED"]
     command = engine(*asked)
     wait_for(lambda: len(first_steps(tmp_path)) == 4, log, cluster)
     assert min(first_steps(tmp_path)[2:]) > 1, "cancelled workers have kept what they had"

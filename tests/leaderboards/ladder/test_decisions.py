@@ -137,6 +137,12 @@ def test_without_true_differences_the_ceiling_is_near_chance_and_needs_two_seeds
     assert stepped_up(1.0, 3) == 1.0
 
 
+def test_methods_that_share_one_model_do_not_lower_the_ceiling():
+    """Accuracy leaves out a pair that is equal above, so the ceiling does."""
+    found = between(ladder_of({"bleu": [[1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 2.0, 3.0]]}))
+    assert (found.pairs, found.accuracy, found.ceiling, found.share) == (5, 1.0, 1.0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("rungs", "expected"),
     [

@@ -102,3 +102,18 @@ def test_claims_are_asked_where_methods_and_metric_are_there():
         ("paper/3", "mle", "emo"),  # the worse value is claimed for emo
     ]
     assert (found[0].quote, found[0].where, found[0].says) == ("so it is", "section 4", "emo and mle")
+
+
+@pytest.mark.parametrize(("of_mle", "asked"), [("topk=3+max_new_tokens=64", 1), ("topk=20", 0), (None, 1)])
+def test_a_claim_on_another_decoding_than_the_ladders_is_not_asked(of_mle, asked):
+    sides = Side("emo", "topk=3"), Side("mle", "topk=3")
+
+    class File:
+        short = "paper"
+        claims = (Claim("t", "s", "bleu", "higher", *sides, quote="q", estimand="sign"),)
+
+    decodings = {"emo": "topk=3+max_new_tokens=64"}
+    if of_mle:
+        decodings["mle"] = of_mle
+    ladder = ladder_of({"bleu": [[1, 2]]})
+    assert len(claims.claim_questions([File], ladder, decodings)) == asked

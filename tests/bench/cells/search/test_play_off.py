@@ -137,6 +137,26 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     assert [cell.grids() for cell in picked(tmp_path / "b")] == before
 
 
+def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own players are no merged cells; what they are trained from is one."""
+    at = SEARCH.index("mle")
+    both = (*SEARCH[:at], "mle,mle.continued", *SEARCH[at + 1 :])
+    monkeypatch.setattr(ties, "TIE", 0.0)
+    assert bench(*both, "--results", str(tmp_path / "a")).code == 0
+    keep(tmp_path / "a", tmp_path / "kept.jsonl")
+    merge(tmp_path / "kept.jsonl", tmp_path / "b")
+    children = [cell for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)]
+    before = {cell.path.name: cell.grids() for cell in children}
+    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
+    assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
+    assert "mle.continued: its best trials tie, and to train them whole takes weights that merged cells lack" in ended.err
+    assert len(before) == 2
+    assert {cell.path.name: cell.grids() for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)} == before
+
+
 def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.cells.search import place
 
