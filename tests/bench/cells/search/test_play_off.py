@@ -152,9 +152,13 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
-    assert "mle.continued: its best trials tie, and to train them whole takes weights that merged cells lack" in ended.err
+    assert (
+        "mle.continued: its best trials tie, and to train them whole takes weights that merged cells lack" in ended.err
+    )
     assert len(before) == 2
-    assert {cell.path.name: cell.grids() for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)} == before
+    assert {
+        cell.path.name: cell.grids() for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)
+    } == before
 
 
 def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
