@@ -13,6 +13,9 @@ from bench.models import METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 
+OF_DATA = ("max_source", "max_target", "limit")
+"""Settings of a training that decide what a method reads and writes which trains nothing."""
+
 
 @dataclass
 class Group:
@@ -185,15 +188,14 @@ def _row(
         shown_as: the control, empty for the cell itself.
     """
     config = {**decides, "evaluation": {"batch_size": batch_size}}
+    method, backbone = shown_as or config["method"], config["backbone"]
+    if _is_baseline(method, trained):
+        config, backbone = _without_training(config), ""
     about = {"config": config, "decoding": decoding}
     if shown_as:
         about["shown_as"] = shown_as
     key = key_of(about)
     if key not in group.rows:
-        method = shown_as or config["method"]
-        backbone = config["backbone"]
-        if _is_baseline(method, trained):
-            backbone = ""
         group.rows[key] = TableRow(method, backbone, decoding, config, controls=tuple(controlled_by(method)))
     row = group.rows[key]
     row.seeds.add(trained["config"]["seed"])
@@ -237,6 +239,13 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
         if other := record.get(name):
             decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
     return decides
+
+
+def _without_training(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a method that trains nothing without the training and the model of its run."""
+    trainer = {name: config["trainer"].get(name) for name in OF_DATA}
+    rest = {name: value for name, value in config.items() if name != "backbone_options"}
+    return {**rest, "trainer": trainer}
 
 
 def own_part(record: Mapping[str, Any], part: str) -> Mapping[str, Any]:
