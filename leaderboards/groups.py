@@ -13,8 +13,8 @@ from bench.models import METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 
-OF_DATA = ("max_source", "max_target", "limit")
-"""Settings of a training that decide what a method reads and writes which trains nothing."""
+OF_TRAINING = ("trainer", "backbone", "backbone_options")
+"""The parts of a configuration that a cell without a model has and does not use."""
 
 
 @dataclass
@@ -190,7 +190,9 @@ def _row(
     config = {**decides, "evaluation": {"batch_size": batch_size}}
     method, backbone = shown_as or config["method"], config["backbone"]
     if _is_baseline(method, trained):
-        config, backbone = _without_training(config), ""
+        backbone = ""
+    if is_without_model(trained):
+        config = _without_training(config)
     about = {"config": config, "decoding": decoding}
     if shown_as:
         about["shown_as"] = shown_as
@@ -241,11 +243,17 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     return decides
 
 
+def is_without_model(record: Mapping[str, Any]) -> bool:
+    """Return whether a cell has no model, as a baseline that copies words: its texts depend on the data alone."""
+    return "model" not in record and not is_imported(record)
+
+
 def _without_training(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of a method that trains nothing without the training and the model of its run."""
-    trainer = {name: config["trainer"].get(name) for name in OF_DATA}
-    rest = {name: value for name, value in config.items() if name != "backbone_options"}
-    return {**rest, "trainer": trainer}
+    """Return what decides a cell without its run's training and model."""
+    found = {name: value for name, value in config.items() if name not in OF_TRAINING}
+    if "own" in found:
+        found["own"] = {part: own for part, own in found["own"].items() if part != "backbone"}
+    return found
 
 
 def own_part(record: Mapping[str, Any], part: str) -> Mapping[str, Any]:

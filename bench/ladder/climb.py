@@ -40,7 +40,7 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
     try:
         for number, rung in enumerate(decision.rungs):
             if number:
-                forecast_rung(asked, rung, decision.methods, progress)
+                forecast_rung(asked, decision, number, progress)
                 keep_ladder(asked, kept)
             for methods in batches(decision.methods, asked.jobs):
                 outcome = run_rung(asked, rung, methods, progress)

@@ -69,7 +69,8 @@ def read_decision(path: Path) -> Decision:
         return decision_of(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"'{path}' should hold what a ladder runs; it cannot be read ({error}). Remove it, and it is made again"
+            f"'{path}' should hold what a ladder runs; it cannot be read ({error}). Remove it, and its copy beside a "
+            f"kept board, and it is made again"
         ) from error
 
 

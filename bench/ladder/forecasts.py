@@ -8,11 +8,11 @@ from pathlib import Path
 from bench.cells.progress import Progress
 from bench.errors import MissingError, UsageError
 from bench.ladder.asked import Asked
-from bench.ladder.decision import place_of
+from bench.ladder.decision import Decision, place_of
 from bench.ladder.reading import stored_ladder
 from bench.ladder.rungs import PlannedRung
 from bench.ladder.sizes import BACKBONE, Size
-from bench.ladder.stored_cells import stored_cells
+from bench.ladder.stored_cells import Shape, StoredCells, stored_cells
 from bench.leaderboards.ladder.forecast_files import forecast_to
 from bench.store.reading import read_cells
 from bench.store.store import Store
@@ -20,22 +20,23 @@ from bench.store.store import Store
 __all__ = ["forecast_rung"]
 
 
-def forecast_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progress: Progress) -> None:
+def forecast_rung(asked: Asked, decision: Decision, number: int, progress: Progress) -> None:
     """Write the forecast of an upper rung where there is none, and say so.
 
-    There can be none behind methods that diverged on every rung below: a warning. Any other reason ends the ladder,
-    since a forecast cannot be made up for.
+    There can be none where methods diverged on every rung below: a warning. Any other reason ends the ladder, since a
+    forecast cannot be made up for.
 
     Args:
         asked: the ladder.
-        rung: that is run next.
-        methods: of the ladder.
+        decision: what it runs.
+        number: of the rung that is run next, from 0.
         progress: is told.
 
     Raises:
         MissingError: there is no whole rung.
         UsageError: those there are say nothing of it.
     """
+    rung = decision.rungs[number]
     name = rung.size.name
     path = place_of(asked, f"forecast-{name}")
     if path.exists():
@@ -45,11 +46,12 @@ def forecast_rung(asked: Asked, rung: PlannedRung, methods: Sequence[str], progr
         progress.warn(f"rung {name}: no forecast is written, since cells of this size are trained already")
         return
     try:
-        digest = write(path, asked, rung.size, methods)
+        digest = write(path, asked, rung.size, decision.methods)
     except (MissingError, UsageError) as error:
-        if not any_diverged(asked, methods):
+        gone = diverged_below(asked, decision.rungs[:number], decision.methods)
+        if not gone:
             raise
-        progress.warn(f"rung {name}: no forecast is written: {error}")
+        progress.warn(f"rung {name}: no forecast is written: {error} ({', '.join(gone)} diverged below)")
         return
     progress.say(f"rung {name}: its forecast is in {path}, SHA-256 {digest}")
 
@@ -66,10 +68,23 @@ def write(path: Path, asked: Asked, size: Size, methods: Sequence[str]) -> str:
     return forecast_to(path, stored.ladder, rung, seeds=asked.seeds, methods=methods, claims=stored.claims)
 
 
-def any_diverged(asked: Asked, methods: Sequence[str]) -> bool:
-    """Return whether a method has diverged on a rung below."""
-    cells = stored_cells(Store(Path(asked.results)), asked.task)
-    return any(cells.has_diverged(shape, method) for shape in cells.rows for method in methods)
+def diverged_below(asked: Asked, rungs: Sequence[PlannedRung], methods: Sequence[str]) -> list[str]:
+    """Return the methods that diverged on every one of some rungs; all of them where no cell is left of any.
+
+    Raises:
+        UsageError: a rung has two rows of one method, so that nobody can tell.
+    """
+    try:
+        cells = stored_cells(Store(Path(asked.results)), asked.task)
+    except MissingError:
+        return list(methods)
+    shapes = [(rung.size.width, rung.size.layers) for rung in rungs]
+    return [method for method in methods if all(has_diverged(cells, shape, method) for shape in shapes)]
+
+
+def has_diverged(cells: StoredCells, shape: Shape, method: str) -> bool:
+    """Return whether a method diverged on a rung, also on one where all of them did."""
+    return shape not in cells.rows or cells.has_diverged(shape, method)
 
 
 def is_begun(asked: Asked, rung: PlannedRung) -> bool:

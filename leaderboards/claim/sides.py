@@ -16,7 +16,7 @@ QUANTITY = re.compile(r"(\w+\.\w+)(?: ([+-]) (\d+))?")
 """A setting and a number to add or subtract."""
 
 OF_TRAINING = ("trainer.", "backbone.")
-"""How the names of settings begin that a method which trains nothing does not have."""
+"""How the names of settings begin that a row without a model does not have."""
 
 Settings = Mapping[str, Any]
 """By `section.name`, as in --set, the value of a setting."""
@@ -57,7 +57,7 @@ class Side:
     def _is_meant(self, row: TableRow, settings: Settings) -> bool:
         if row.method != self.method or not self.decodes(row.decoding):
             return False
-        if not row.backbone:  # nothing is trained for it, so no setting of a training is its own
+        if "trainer" not in row.config:  # it has no model, so no setting of a training is its own
             settings = {name: value for name, value in settings.items() if not name.startswith(OF_TRAINING)}
         return all(setting_of(row.config, name) == value for name, value in settings.items())
 

@@ -1,8 +1,8 @@
 """The ceiling of decision accuracy: how often a second draw of seeds at the upper rung would agree with the first.
 
 No smaller rung can be asked for more than the upper rung says of itself. Were all methods of the upper rung trained
-again with as many new seeds, some pairs would change places; the ceiling is the share that would not, over all pairs
-and over both draws.
+again with as many new seeds, some pairs would change places; the ceiling is the share that would not, over both draws
+and over the pairs that accuracy is a share of: those that the upper rung tells apart.
 
 It is estimated from the seeds at hand by leaving seeds out. Two single seeds are two independent draws of one seed, so
 the share of pairs that two of them order alike is without bias what reseeding allows with one seed. From one seed to n:

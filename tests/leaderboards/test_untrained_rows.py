@@ -1,4 +1,4 @@
-"""Rows of what trains nothing: one for each text it writes, whatever training stands beside it."""
+"""Rows of what has no model: one for each text it writes, whatever training stands beside it."""
 
 from pathlib import Path
 
@@ -7,18 +7,28 @@ from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import scored, trained
 
+OTHERS = {"trainer__steps": 20, "backbone": "bilstm", "backbone_options": {"width": 256}}
+
 
 def test_no_setting_of_a_training_parts_them_and_claims_find_them(tmp_path: Path) -> None:
-    """Longer targets are another matter: a lead is cut to them."""
-    changes = ({}, {"trainer__steps": 20, "backbone_options": {"width": 256}})
-    for seed, others in enumerate(changes):
-        scored(trained(tmp_path, "lead", seed, **others), {"bleu-1": 30.0})
-        scored(trained(tmp_path, "mle", seed, **others), {"bleu-1": 30.0})
-    scored(trained(tmp_path, "lead", 0, trainer__max_target=9), {"bleu-1": 31.0})
+    """`bigram` is a baseline too, but counts what is read in its steps."""
+    for seed, changes in enumerate(({}, OTHERS)):
+        scored(trained(tmp_path, "lead", seed, with_model=False, **changes), {"bleu-1": 30.0})
+        for method in ("mle", "bigram"):
+            scored(trained(tmp_path, method, seed, **changes), {"bleu-1": 30.0 + seed})
+    scored(trained(tmp_path, "lead", 0, with_model=False, task_options={"style": "other"}), {"bleu-1": 31.0})
     (table,), _ = tables(Store(tmp_path))
     found = sorted((row.method, row.values["bleu-1"].mean, sorted(row.seeds)) for row in table.rows)
-    assert found == [("lead", 30.0, [0, 1]), ("lead", 31.0, [0]), ("mle", 30.0, [0]), ("mle", 30.0, [1])]
-    steps = {"trainer.steps": 20, "task.style": "compact"}
-    assert len(Side("lead", "greedy").rows(table.rows, steps)) == 2
-    assert len(Side("mle", "greedy").rows(table.rows, steps)) == 1
-    assert Side("lead", "greedy").rows(table.rows, {"task.style": "other"}) == []
+    assert found == [
+        ("bigram", 30.0, [0]),
+        ("bigram", 31.0, [1]),
+        ("lead", 30.0, [0, 1]),
+        ("lead", 31.0, [0]),
+        ("mle", 30.0, [0]),
+        ("mle", 31.0, [1]),
+    ]
+    steps = {"trainer.steps": 20, "backbone.width": 256, "task.style": "compact"}
+    assert [row.values["bleu-1"].mean for row in Side("lead", "greedy").rows(table.rows, steps)] == [30.0]
+    for method in ("mle", "bigram"):
+        found_rows = Side(method, "greedy").rows(table.rows, {"trainer.steps": 20})
+        assert [row.values["bleu-1"].mean for row in found_rows] == [31.0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from bench.base.signals import Stopped
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
 from bench.errors import UsageError
-from bench.ladder import decision, forecasts, run_rung, timing
+from bench.ladder import decision, forecasts, kept, run_rung, timing
 from bench.ladder.asked import Asked
 from bench.ladder.reading import stored_ladder, values_of
 from bench.ladder.sizes import size_near
@@ -130,15 +129,55 @@ def test_what_was_run_before_a_failure_is_kept_and_nothing_is_picked_without_all
 
 
 def test_a_board_of_another_store_is_not_written_over(folder: Path) -> None:
+    """Neither at once nor when the same is tried again."""
     mine = folder / "other"
     shutil.copytree(folder / "whole", mine)
+    shutil.rmtree(mine / "results" / "text" / "trime")
     (plan,) = mine.glob("kept.*.plan.json")
     plan.write_text(plan.read_text(encoding="utf-8") + " ", encoding="utf-8")
     before = (mine / "kept.jsonl").read_bytes()
-    ended = call(*words(mine))
-    assert ended.code == 1
-    assert "it is another plan or forecast, and neither is ever written over" in ended.err
+    for _ in range(2):
+        ended = call(*words(mine))
+        assert ended.code == 1
+        assert "it is another plan or forecast, and neither is ever written over" in ended.err
+        assert (mine / "kept.jsonl").read_bytes() == before
+        assert not (mine / "results" / "text" / "trime").exists()
+
+
+def test_a_store_with_other_numbers_than_the_board_is_refused(folder: Path) -> None:
+    """Nothing of the board is brought, so that the same command is refused again."""
+    mine = folder / "others"
+    shutil.copytree(folder / "whole", mine)
+    shutil.rmtree(mine / "results" / "ladder")
+    cell = next(cell for cell in Store(mine / "results").cells() if cell.grids())
+    record = cell.trained()
+    assert record is not None
+    (cell.path / "trained.json").unlink()
+    cell.write_trained({**record, "remarks": ["another"]}, {})
+    before = (mine / "kept.jsonl").read_bytes()
+    for _ in range(2):
+        ended = call(*words(mine))
+        assert ended.code == 1
+        assert "or none; 1 of its files are others" in ended.err
+        assert (mine / "kept.jsonl").read_bytes() == before
+
+
+def test_no_cell_leaves_the_board(folder: Path) -> None:
+    """A store that has fewer, such as one that was kept elsewhere meanwhile."""
+    mine = folder / "fewer"
+    shutil.copytree(folder / "whole", mine)
+    shutil.rmtree(mine / "results" / "text" / "trime")
+    before = (mine / "kept.jsonl").read_bytes()
+    kept.keep_ladder(asked_in(mine), mine / "kept.jsonl")
     assert (mine / "kept.jsonl").read_bytes() == before
+    assert call(*words(mine)).code == 0
+    assert (mine / "kept.jsonl").read_bytes() == before
+
+
+def asked_in(folder: Path) -> Asked:
+    """Something that is asked of the store of a folder."""
+    sizes = (size_near(SIZES[0]), size_near(SIZES[1]))
+    return Asked("text", ("mle",), sizes, (0.5, 0.34), 2, results=str(folder / "results"))
 
 
 def test_the_perplexity_of_a_control_that_only_decodes_is_no_second_one(folder: Path) -> None:
@@ -160,23 +199,23 @@ def test_smoothed_likelihoods_are_not_ranked(method: str, column: str, ranked: b
     assert found == ({method: {0: 1.0, 1: 2.0}} if ranked else {})
 
 
-@pytest.mark.parametrize("diverged", [True, False])
+@pytest.mark.parametrize("where", ["below", "above", "nowhere"])
 def test_without_a_forecast_an_upper_rung_is_run_only_behind_methods_that_diverged(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, diverged: bool
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     def nothing(*given: Any) -> str:
-        raise UsageError("two rows of trime")
+        raise UsageError("too few methods")
 
     monkeypatch.setattr(forecasts, "write", nothing)
-    monkeypatch.setattr(StoredCells, "has_diverged", lambda *given: diverged)
     shutil.copytree(folder / "lower", tmp_path / "lower")
     (plan,) = (tmp_path / "lower" / "results" / "ladder").glob("*.plan.json")
-    asked = Asked("text", ("mle",), (size_near(SIZES[0]), size_near(SIZES[1])), (0.5, 0.34), 2)
-    asked = replace(asked, results=str(tmp_path / "lower" / "results"))
-    decided = decision.read_decision(plan)
+    found = decision.read_decision(plan)
+    sizes = {"below": found.rungs[0].size, "above": found.rungs[1].size}
+    shape = (sizes[where].width, sizes[where].layers) if where in sizes else None
+    monkeypatch.setattr(StoredCells, "has_diverged", lambda self, asked, method: (asked, method) == (shape, "trime"))
     with Progress(quiet=True) as progress:
-        if diverged:
-            forecasts.forecast_rung(asked, decided.rungs[1], decided.methods, progress)
+        if where == "below":
+            forecasts.forecast_rung(asked_in(tmp_path / "lower"), found, 1, progress)
             return
-        with pytest.raises(UsageError, match="two rows of trime"):
-            forecasts.forecast_rung(asked, decided.rungs[1], decided.methods, progress)
+        with pytest.raises(UsageError, match="too few methods"):
+            forecasts.forecast_rung(asked_in(tmp_path / "lower"), found, 1, progress)

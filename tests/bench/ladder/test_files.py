@@ -8,7 +8,7 @@ import pytest
 
 from bench.base.files import write_atomic
 from bench.errors import StoreError
-from bench.ladder.files import forecast_paths, keep_files, plan_paths
+from bench.ladder.files import forecast_paths, keep_files, plan_paths, restore_files
 
 
 def test_every_forecast_is_kept_and_none_is_written_over(tmp_path: Path) -> None:
@@ -31,3 +31,15 @@ def test_a_forecast_that_was_kept_without_a_key_is_still_found(tmp_path: Path) -
     for name in ("kept.jsonl", "kept.forecast-1M.json", "others.forecast-1M.json"):
         write_atomic(tmp_path / name, b"")
     assert [path.name for path in forecast_paths(tmp_path / "kept.jsonl")] == ["kept.forecast-1M.json"]
+
+
+def test_files_of_a_board_with_a_longer_name_are_its_own(tmp_path: Path) -> None:
+    for name in (
+        "a[1].jsonl",
+        "a[1].text-1.plan.json",
+        "a[1].big.text-2.plan.json",
+        "a[1].big.text-2.forecast-1M.json",
+    ):
+        write_atomic(tmp_path / name, b"")
+    restore_files(tmp_path / "a[1].jsonl", tmp_path / "results")
+    assert [path.name for path in (tmp_path / "results" / "ladder").iterdir()] == ["text-1.plan.json"]
