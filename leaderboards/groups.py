@@ -191,7 +191,7 @@ def _row(
     method, backbone = shown_as or config["method"], config["backbone"]
     if _is_baseline(method, trained):
         backbone = ""
-    if is_without_model(trained):
+    if _is_without_model(trained):
         config = _without_training(config)
     about = {"config": config, "decoding": decoding}
     if shown_as:
@@ -243,7 +243,7 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     return decides
 
 
-def is_without_model(record: Mapping[str, Any]) -> bool:
+def _is_without_model(record: Mapping[str, Any]) -> bool:
     """Return whether a cell has no model, as a baseline that copies words: its texts depend on the data alone."""
     return "model" not in record and not is_imported(record)
 

@@ -41,13 +41,12 @@ def climb(asked: Asked, decision: Decision, progress: Progress, kept: Path | Non
         for number, rung in enumerate(decision.rungs):
             if number:
                 forecast_rung(asked, decision, number, progress)
-                keep_ladder(asked, kept)
             for methods in batches(decision.methods, asked.jobs):
+                keep_ladder(asked, kept)  # the forecast, and the batch before it
                 outcome = run_rung(asked, rung, methods, progress)
                 if outcome.failed:
                     say_failed(outcome)
                     return outcome.exit_code
-                keep_ladder(asked, kept)
             progress.say(f"rung {rung.size.name}: whole")
     finally:
         keep_ladder(asked, kept)
