@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +95,11 @@ def test_a_damaged_file_is_read_or_refused(
 def test_a_large_file_is_read_in_little_memory(row_group: int, tmp_path: Path) -> None:
     path = tmp_path / "large.parquet"
     write_large(path, row_group)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:  # what other tests have left in memory is not its own
-        number, most = pool.apply(read_large, (path,))
-    assert number == LARGE - 2
-    assert most < 40, "MiB more than after the first row; the text has 150"
-
-
-def read_large(path: Path) -> tuple[int, float]:
-    """Read all rows; return the place of the last behind the first, and the most MiB beyond those of the first."""
     rows = rows_of(path, {"a": "text"}, "rows")
     next(rows)
     before, most = resident(), 0.0
     for number, _ in enumerate(rows):
         if number % 500 == 0:
             most = max(most, resident() - before)
-    return number, most
+    assert number == LARGE - 2
+    assert most < 40, "MiB more than after the first row; the text has 150"
