@@ -1,7 +1,7 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tests.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
-                                                     catalogue
+                                                     ladder.md, catalogue
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
     python -m tests.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from tests import pictures
 
 if TYPE_CHECKING:
+    from bench.ladder.reading import StoredLadder
     from bench.leaderboards.quality_diversity.section import Section
     from bench.leaderboards.table import Table
     from bench.store.store import Store
@@ -46,6 +47,9 @@ KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE = "bench claims --results leaderboards/runs/grid.jsonl --markdown"
 LADDER = RUNS / "ladder.jsonl"
+LADDER_PAGE = ROOT / "leaderboards" / "ladder.md"
+LADDER_TASK = "text"
+LADDER_REPORT = f"bench ladder --task {LADDER_TASK} --results leaderboards/runs/ladder.jsonl --report --output"
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
 CURVE_TASK = "text"
@@ -189,8 +193,9 @@ def page() -> str:
     if CURVES.exists():
         extras["decoding"] = decoding_content(curve_sections(CURVES))
     words: dict[str, str] = {}
-    if LADDER.exists():
-        extras["ladder"], words = ladders()
+    ladder = kept_ladder()
+    if ladder is not None:
+        extras["ladder"], words = ladder_content(ladder)
     extras["claims"] = claims_content(words)
     return written(board(leaderboards, extras))
 
@@ -222,20 +227,31 @@ def decoding_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
     return page_content(sections)
 
 
-def ladders() -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return what the page shows of the kept ladders, and what they say of each claim."""
+def kept_ladder() -> StoredLadder | None:
+    """Return the kept ladder; nothing while none of its rungs is whole."""
+    from bench.errors import MissingError
     from bench.ladder.reading import stored_ladder
-    from bench.leaderboards.ladder.page_content import claim_words, page_content
-    from bench.leaderboards.table import tables
     from bench.store.store import Store
 
-    contents, words = [], {}
-    store = Store(LADDER)
-    for task in dict.fromkeys(table.task for table in tables(store)[0]):
-        stored = stored_ladder(store, task)
-        contents.append(page_content(stored.ladder, stored.claims))
-        words |= claim_words(stored.ladder, stored.claims)
-    return contents, words
+    if not LADDER.exists():
+        return None
+    try:
+        return stored_ladder(Store(LADDER), LADDER_TASK)
+    except MissingError:
+        return None
+
+
+def ladder_content(stored: StoredLadder) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return what the page shows of a ladder, and what it says of each claim."""
+    from bench.leaderboards.ladder.page_content import claim_words, page_content
+
+    return [page_content(stored.ladder, stored.claims)], claim_words(stored.ladder, stored.claims)
+
+
+def write_ladder(target: Path) -> None:
+    """Write the page of the kept ladder, and its picture beside it; nothing while no rung is whole."""
+    if kept_ladder() is not None:
+        printed(f"{LADDER_REPORT} {target}")
 
 
 def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -251,7 +267,7 @@ def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:
     """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
-    from bench.leaderboards.render.html import inflated, unpacked
+    from bench.leaderboards.render.page_data import inflated, unpacked
 
     board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
     return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)
@@ -297,6 +313,7 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
+    write_ladder(LADDER_PAGE)
     if CURVES.exists():
         write_article()
     write_pages()  # verdicts are on the pages of methods

@@ -21,6 +21,7 @@ from tests.regenerate import (
     CLAIMS,
     CURVES,
     FRONTS,
+    LADDER_PAGE,
     PAGE,
     ROOT,
     RUNS,
@@ -32,6 +33,7 @@ from tests.regenerate import (
     opened,
     page,
     survivals,
+    write_ladder,
 )
 from tests.site.pages import pages
 
@@ -95,9 +97,21 @@ def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pyte
         assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
 
 
+def test_the_committed_ladder_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    made = tmp_path / LADDER_PAGE.name
+    write_ladder(made)
+    assert LADDER_PAGE.exists() == made.exists(), "leaderboards/ladder.md is behind: make boards"
+    if made.exists():
+        for suffix in (".md", ".svg"):
+            kept = LADDER_PAGE.with_suffix(suffix).read_text(encoding="utf-8")
+            assert kept == made.with_suffix(suffix).read_text(encoding="utf-8"), f"ladder{suffix}: make boards"
+
+
 def test_records_hold_no_weights_and_no_texts() -> None:
     boards = sorted(RUNS.glob("*.jsonl"))
-    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards)])
+    beside = [path for path in RUNS.glob("ladder.*.json") if re.search(r"\.(plan|forecast-\w+)\.json$", path.name)]
+    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards), *beside])
     for board in boards:
         lines = board.read_text(encoding="utf-8").splitlines()
         kept = {json.loads(line)["path"].rpartition("/")[2].partition("-")[0] for line in lines[:-1]}

@@ -14,14 +14,15 @@ from bench.leaderboards.render.markdown_table import escaped, markdown_table
 __all__ = ["report_text", "write_report"]
 
 
-def report_text(stored: StoredLadder, forecasts: StoredForecasts) -> str:
+def report_text(stored: StoredLadder, forecasts: StoredForecasts, picture: str = "") -> str:
     """Return the page of a ladder, as Markdown.
 
     Args:
         stored: the ladder.
         forecasts: of its rungs.
+        picture: where its drawing is, seen from the page; none by default.
     """
-    lines = [markdown(stored.ladder, stored.claims, forecasts.forecasts), *rate_lines(stored)]
+    lines = [markdown(stored.ladder, stored.claims, forecasts.forecasts, picture), *rate_lines(stored)]
     left_out = [*stored.notes, *(f"forecast {escaped(name)} cannot be read" for name in forecasts.unreadable)]
     if left_out:
         lines += ["## Left out", "", *(f"- {note}" for note in left_out), ""]
@@ -49,5 +50,6 @@ def write_report(stored: StoredLadder, forecasts: StoredForecasts, path: Path) -
     Raises:
         StoreError: a file cannot be written.
     """
-    write_atomic(path, report_text(stored, forecasts).encode(), replace=True)
-    return draw_ladder(stored.ladder).save(path.with_suffix(".svg"))
+    picture = draw_ladder(stored.ladder).save(path.with_suffix(".svg"))
+    write_atomic(path, report_text(stored, forecasts, picture.name).encode(), replace=True)
+    return picture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from bench.leaderboards.claim.checks import Check
 from bench.leaderboards.claim.claim_files import Claim, Compared, RegressionCheck
@@ -139,7 +140,7 @@ def _effect_line(verdict: Verdict) -> str:
     assert evidence.effect is not None
     if verdict.gap_is_open:
         return f"{_subject(claim)}: a share of the gap is {OPEN_GAP} (n={len(evidence.by_seed)}), {evidence.n:,} rows"
-    details = [f"n={len(evidence.by_seed)}: {_seeds(claim, evidence)}"]
+    details = [_by_seed(claim, evidence)]
     if verdict.effect is not None:
         details.append(f"{verdict.effect.degrees:.1f} degrees")
     interval = ""
@@ -178,8 +179,23 @@ def _control_line(label: str, share: Interval, effect: Interval | None) -> str:
     return f"control {label} has {value} of it, {' to '.join(ends)}"
 
 
-def _seeds(compared: Compared, evidence: Evidence) -> str:
-    return ", ".join(f"seed {seed} {shown(compared, effect)}" for seed, effect in evidence.by_seed.items())
+def _by_seed(compared: Compared, evidence: Evidence) -> str:
+    """Return the effect of each seed, behind the seeds."""
+    effects = ", ".join(shown(compared, effect) for effect in evidence.by_seed.values())
+    return f"{seeds_text(list(evidence.by_seed))}: {effects}"
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Return seeds in few words.
+
+    >>> seeds_text([0, 1, 2]), seeds_text([0, 3]), seeds_text([4])
+    ('seeds 0 to 2', 'seeds 0, 3', 'seed 4')
+    """
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {', '.join(map(str, seeds))}"
 
 
 def _corrected_lines(verdict: Verdict) -> list[str]:
@@ -205,7 +221,7 @@ def check_line(check: Check) -> str:
         limit = ""
         if threshold(check.check):
             limit = f"; threshold of ours: {threshold(check.check)}"
-        seeds = f"n={len(check.evidence.by_seed)}: {_seeds(check.check, check.evidence)}"
+        seeds = _by_seed(check.check, check.evidence)
         parts.append(f"{_subject(check.check)}: {check.evidence.effect:+.2f} ({seeds}{limit})")
     if check.evidence.why:
         parts.append(check.evidence.why)

@@ -61,13 +61,16 @@ CLAIMS_SAID = (
 )
 
 
-def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = ()) -> str:
+def markdown(
+    ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = (), picture: str = ""
+) -> str:
     """Return the page of a ladder.
 
     Args:
         ladder: with a rung or more.
         claims: of papers, that get transfer cards of their own; those of other metrics are left out.
         forecasts: of its rungs; those that have been run are scored, or it is said why they cannot be.
+        picture: where its drawing is, seen from the page; none by default.
 
     Raises:
         UsageError: a ladder without rungs.
@@ -78,7 +81,10 @@ def markdown(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequenc
     compared = baseline_questions(ladder)
     claimed = [claim for claim in claims if claim.metric in ladder.metrics]
     cards = transfer_cards(ladder, effects, [*compared, *claimed])
-    lines = [f"# Ladder of {escaped(ladder.task)}", "", *_rungs(ladder), *_scores(ladder)]
+    lines = [f"# Ladder of {escaped(ladder.task)}", "", *_rungs(ladder)]
+    if picture:
+        lines += [f"![scores by parameters, a panel for each metric]({picture})", ""]
+    lines += _scores(ladder)
     if len(ladder.rungs) > 1:
         lines += _decisions(decisions_of(ladder, effects))
     lines += _signal(ladder)

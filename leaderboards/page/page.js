@@ -25,7 +25,7 @@ function sectionNode(table) {
       el("small", {}, table.title.replace(`${table.task} · `, ""))),
     el("div", { class: "tools" }, choice)),
     table.watermark && el("p", { class: "mark" }, `Not comparable with published numbers: ${table.watermark}`),
-    table.legend.length ? el("p", { class: "legend-line" }, table.legend.join(" · ")) : null,
+    table.legend ? el("p", { class: "legend-line" }, table.legend) : null,
     scroll,
     canFold(table) && foldButton(table),
     el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs, isNarrow() && copyButtons(table)),

@@ -13,29 +13,44 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Values by column, of which html.packed() wrote a list for each field.
+// Values by column, as page_data.packed() wrote them: for each field a list of rows, and in it of columns. Legend and
+// remarks are read in the static tables, which are in the same order.
 function prepared(board) {
-  for (const table of board.tables) {
-    const signatures = new Map(); // of the rows above, by column
-    for (const row of [...table.methods, ...table.human]) row.values = valuesOf(row, signatures);
+  const statics = document.querySelectorAll("#tables > .board");
+  for (const [at, table] of board.tables.entries()) {
+    table.legend = statics[at].querySelector(".legend-line")?.textContent ?? "";
+    table.remarks = [...statics[at].querySelectorAll(".remarks li")].map((remark) => remark.textContent);
+    const above = new Map(); // signatures of the rows above, by column
+    [...table.methods, ...table.human].forEach((row, place) => { row.values = valuesOf(row, table.fields, place, above); });
+    if (table.wins) bothWays(table.wins.matrix);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
 }
 
-// What html.packed() left out follows from the mean, the half and the rows above; seeds are in the order of the row's.
-function valuesOf(row, signatures) {
-  const { column, ...fields } = row.values;
-  return new Map(column.map((name, i) => {
-    const value = Object.fromEntries(Object.entries(fields).map(([field, all]) => [field, all[i]]));
+// What was left out follows from the mean, the half and the rows above; values by seed are in the order of the row's seeds.
+function valuesOf(row, fields, place, above) {
+  return new Map(fields.column[place].map((name, i) => {
+    const value = Object.fromEntries(Object.entries(fields).map(([field, rows]) => [field, rows[place][i]]));
     value.text ??= number(value.mean);
     value.interval ??= number(value.half);
-    value.by_seed ??= { [row.seeds[0]]: value.mean };
-    value.signature ??= signatures.get(name);
-    signatures.set(name, value.signature);
+    value.signature ??= above.get(name);
+    above.set(name, value.signature);
+    value.by_seed ??= [value.mean];
+    if (Array.isArray(value.by_seed)) {
+      const known = row.seeds.map((seed, at) => [seed, value.by_seed[at]]).filter(([, found]) => found !== null);
+      value.by_seed = Object.fromEntries(known);
+    }
     value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
     return [name, value];
   }));
+}
+
+// What one row wins the other loses.
+function bothWays(matrix) {
+  for (const [row, others] of Object.entries(matrix)) {
+    for (const [other, counts] of Object.entries(others)) matrix[other][row] = [...counts].reverse();
+  }
 }
 
 // A number as the grid shows it (grid.number): two decimals, half to even, large whole numbers without.

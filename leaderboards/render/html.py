@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -16,11 +14,10 @@ from typing import Any
 from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
-from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.page_budget import with_short_curves, within_budget, without_hidden_seeds
-from bench.leaderboards.sections.around_tables import NOT_FOR_SCRIPTS, around_tables
+from bench.leaderboards.render.page_data import deflated, packed
+from bench.leaderboards.sections.around_tables import around_tables
 from bench.leaderboards.sections.markup import table_anchor
-from bench.leaderboards.statistics.value_statistics import ALPHA
 
 STYLES = ("page.css", "sections.css")
 SCRIPTS = (
@@ -37,13 +34,6 @@ SCRIPTS = (
     "page.js",
 )
 """In the order they are joined: one function scope, `page.js` starts it. `loader.js` brings them in."""
-
-DECIMALS = {"mean": 3, "half": 3}
-"""Of numbers of which two are shown."""
-DIGITS, OTHER_DIGITS = {"mean": 5, "difference": 5, "p": 3, "points": 3, "validation": 3}, 4
-"""Significant ones of numbers in the page, more where `DECIMALS` gives more. The JSON report has all."""
-
-FOR_HTML, FROM_HTML = str.maketrans("<>&", ",:."), str.maketrans(",:.", "<>&")
 
 WAYS = {True: " ↑", False: " ↓", None: ""}
 
@@ -62,7 +52,7 @@ def page(board: Mapping[str, Any]) -> str:
     nodes of it only, and the page's policy lets nothing but its own scripts and style run and nothing be loaded. The
     scripts are deflated as the board is; `loader.js` inflates them, and the policy names what must come out.
     """
-    style, script = "".join(_bare(_part(name)) for name in STYLES), _script()
+    style, script = "".join(_tight(_part(name)) for name in STYLES), _script()
     loader = _bare(_part("loader.js"))
     before, behind = around_tables(board)
     policy = [
@@ -84,111 +74,6 @@ def page(board: Mapping[str, Any]) -> str:
         "loader": loader,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], _part("page.html"))
-
-
-def packed(board: Mapping[str, Any]) -> str:
-    """Return a board as text for the page: its JSON, rounded, deflated.
-
-    So rows cost little, and a page with samples and curves stays one that can be sent.
-    """
-    for_scripts = {name: part for name, part in board.items() if name not in NOT_FOR_SCRIPTS}
-    return deflated(json.dumps(_compact(_rounded(for_scripts)), allow_nan=False, separators=(",", ":")))
-
-
-def deflated(text: str) -> str:
-    """Return a text deflated (RFC 1950), in base85 on one line; `loader.js` has the inverse.
-
-    It is the alphabet of RFC 1924, 6 % shorter than base64, with others for the three that HTML reads.
-    """
-    return base64.b85encode(zlib.compress(text.encode(), 9)).decode().translate(FOR_HTML)
-
-
-def inflated(text: str) -> str:
-    """Return the text of `deflated`.
-
-    >>> inflated(deflated("let a = 1;"))
-    'let a = 1;'
-    """
-    return zlib.decompress(base64.b85decode(text.translate(FROM_HTML))).decode()
-
-
-def unpacked(text: str) -> dict[str, Any]:
-    """Return the board of `packed`.
-
-    >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
-    {'tables': [], 'mean': 0.33333}
-    """
-    board = dict(json.loads(inflated(text)))
-    for table in board.get("tables", ()):
-        signatures: dict[str, str] = {}
-        for row in [*table["methods"], *table["human"]]:
-            fields = row["values"]
-            columns = fields.pop("column")
-            row["values"] = {}
-            for place, column in enumerate(columns):
-                value = {name: fields[name][place] for name in fields}
-                derived = _derived(value, row["seeds"], signatures.get(column))
-                row["values"][column] = value | {name: derived[name] for name in derived if value[name] is None}
-                signatures[column] = row["values"][column]["signature"]
-    return board
-
-
-def _compact(board: dict[str, Any]) -> dict[str, Any]:
-    """Write the values of a row as one list for each of their fields, which deflates to half; None for derived ones."""
-    for table in board.get("tables", ()):
-        signatures: dict[str, str] = {}
-        for row in [*table["methods"], *table["human"]]:
-            values = row["values"]
-            row["values"] = {"column": list(values)}
-            for column, value in values.items():
-                derived = _derived(value, row["seeds"], signatures.get(column))
-                signatures[column] = value["signature"]
-                for name, content in value.items():
-                    if name in derived and content == derived[name]:
-                        content = None
-                    row["values"].setdefault(name, []).append(content)
-    return board
-
-
-def _derived(value: Mapping[str, Any], seeds: Sequence[int], signature: str | None) -> dict[str, Any]:
-    """Return the fields of a value that nearly always follow from others; `state.js` does the same.
-
-    Args:
-        value: its `mean` and `half` are there.
-        seeds: of its row; where it is one, the value by seed is the mean.
-        signature: of the nearest row above it that has this column; None for the first.
-    """
-    derived: dict[str, Any] = {"text": number(value["mean"]), "interval": number(value["half"])}
-    if signature is not None:
-        derived["signature"] = signature
-    if len(seeds) == 1 and value["mean"] is not None:
-        derived["by_seed"] = {str(seeds[0]): _short(value["mean"], "by_seed")}
-    return derived
-
-
-def _rounded(content: Any, name: str = "") -> Any:
-    """Return a copy with as many digits as `DIGITS` says; what papers print stays as printed."""
-    if name == "published":
-        return content
-    if isinstance(content, float):
-        return _short(content, name)
-    if isinstance(content, Mapping):
-        return {key: _rounded(value, key) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_rounded(value, name) for value in content]
-    return content
-
-
-def _short(value: float, name: str) -> float:
-    short = float(f"{value:.{DIGITS.get(name, OTHER_DIGITS)}g}")
-    if name in DECIMALS:
-        finer = round(value, DECIMALS[name])
-        short = min(short, finer, key=lambda rounded: abs(rounded - value))
-    if name == "p" and (short <= ALPHA) != (value <= ALPHA):  # a dagger is of the number as it is
-        return value
-    if short.is_integer():
-        return int(short)
-    return short
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -281,6 +166,18 @@ def _bare(text: str) -> str:
     """Return a script or style without indents and lines of comment; no string in them goes over a line."""
     lines = (line.strip() for line in text.splitlines())
     return "".join(line + "\n" for line in lines if line and not line.startswith("//"))
+
+
+def _tight(text: str) -> str:
+    """Return a style without comments and white space that means nothing; no string in it holds a brace or the like.
+
+    >>> _tight("td { color: red; margin: 0 1px }\\n@media print { a, b { top: 0; } }")
+    'td{color:red;margin:0 1px}@media print{a,b{top:0}}'
+    """
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", text)
+    text = re.sub(r" ?([{};,]) ?", r"\1", text)
+    return re.sub(r"([\w-]): ", r"\1:", text).replace(";}", "}").strip()
 
 
 def _digest(text: str) -> str:

@@ -11,7 +11,7 @@ __all__ = ["CHARACTERS", "POINTS", "with_short_curves", "within_budget", "withou
 
 CHARACTERS = 60_000
 """Of all samples of a page together. Deflated and in base85 they take about half as many bytes."""
-POINTS = 16
+POINTS = 12
 """Of a curve."""
 
 

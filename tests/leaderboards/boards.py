@@ -87,7 +87,7 @@ def example() -> dict[str, Any]:
              "values": {"bleu-1": 56.27}, "texts": {"bleu-1": "56.27"}, "deltas": {},
              "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
-    wins = {a: {b: [2, 1, 0] for b in ids if b != a} for a in ids}
+    wins = {a: {b: [2, 1, 0] if a < b else [0, 1, 2] for b in ids if b != a} for a in ids}
     samples = [
         {"id": f"test/{i}", "prompt": f"the old mill number {i} stood by the river", "reference": "It stood.",
          "texts": {name: f"the old mill by the sea by the sea {name} {i}" for name in ids}}
@@ -184,7 +184,7 @@ def hostile() -> dict[str, Any]:
                "note": text} for text in ATTACKS]  # fmt: skip
     samples = [{"id": text, "prompt": text, "reference": text, "texts": dict.fromkeys(ATTACKS, text)}
                for text in ATTACKS]  # fmt: skip
-    wins = {"columns": list(ATTACKS), "matrix": {a: {b: [1, 0, 2] for b in ATTACKS if a != b} for a in ATTACKS}}
+    wins = {"columns": list(ATTACKS), "matrix": {a: {b: [1, 0, 1] for b in ATTACKS if a != b} for a in ATTACKS}}
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     bad = "".join(ATTACKS)
     made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,

@@ -44,7 +44,7 @@ def test_a_claim_with_its_verdict_and_evidence(tmp_path: Path, lead: float, kind
     assert "HistAlign beats the model trained without a cache in BLEU-3 on LogicNLG (section 6.4, Table 7)" in ended.out
     assert 'paper: +0.62; "In the meantime, HISTALIGN obtains the best BLEU scores."' in ended.out
     assert "bleu-3: +3.20, " in ended.out
-    assert "(n=3: seed 0 +3.00, seed 1 +3.20, seed 2 +3.40; 2.0 degrees)" in ended.out
+    assert "(seeds 0 to 2: +3.00, +3.20, +3.40; 2.0 degrees)" in ended.out
     assert why in ended.out
     assert "\n  on logicnlg · test split, 3 rows · preset small\n" in ended.out
     assert "not for a small run: LLaMA2" in ended.out

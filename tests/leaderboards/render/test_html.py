@@ -11,8 +11,9 @@ import pytest
 
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
-from bench.leaderboards.render.html import SCRIPTS, inflated, packed, page, static_table, unpacked, write_page
+from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_page
 from bench.leaderboards.render.page_budget import with_short_curves, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page_data import inflated, packed, unpacked
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"
@@ -146,7 +147,7 @@ def test_the_board_in_the_page_is_the_board_but_for_digits(made):
     assert found["tables"][0]["published"] == content["tables"][0]["published"]  # as printed
     assert found["tables"][0]["methods"][0]["values"]["bleu-1"] == {
         **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
-        "mean": 33.333, "half": 33.333, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
+        "mean": 33.33, "half": 33.33, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
     }  # fmt: skip
     assert unpacked(script) == unpacked(
         packed(within_budget(with_short_curves(without_hidden_seeds(boards.example()))))
@@ -181,16 +182,38 @@ def test_what_follows_from_the_mean_is_not_written():
     first["values"]["rep"] = boards.value(0.125, 1, None)
     first["seeds"] = [7]
     first["values"]["rep"]["by_seed"] = {"7": 0.125}
-    written = json.loads(inflated(packed(content)))["tables"][0]["methods"][0]["values"]
+    fields = json.loads(inflated(packed(content)))["tables"][0]["fields"]
+    written = {name: rows[0] for name, rows in fields.items()}
     place = written["column"].index
     texts, halves, by_seed = written["text"], written["interval"], written["by_seed"]
     assert (texts[place("bleu-1")], halves[place("bleu-1")]) == (None, None)
     assert (texts[place("bleu-2")], halves[place("bleu-2")]) == ("20.01", "9.99")  # another text than the mean's
     assert by_seed[place("rep")] is None
-    assert by_seed[place("bleu-1")] == {"0": 32.79, "1": 33.12, "2": 33.46}
+    assert by_seed[place("bleu-1")] == {"0": 32.79, "1": 33.12, "2": 33.46}  # of other seeds than the row's
     found = unpacked(packed(content))["tables"][0]["methods"][0]["values"]
     assert found["rep"] == first["values"]["rep"]
     assert (found["bleu-1"]["text"], found["bleu-2"]["text"]) == ("33.12", "20.01")
+
+
+def test_values_by_seed_are_in_the_order_of_the_rows_seeds():
+    content = boards.example()
+    first = content["tables"][0]["methods"][0]
+    first["seeds"] = [0, 2, 7]
+    first["values"]["bleu-1"]["by_seed"] = {"0": 1.5, "7": 3.5}
+    fields = json.loads(inflated(packed(content)))["tables"][0]["fields"]
+    assert fields["by_seed"][0][fields["column"][0].index("bleu-1")] == [1.5, None, 3.5]
+    found = unpacked(packed(content))["tables"][0]["methods"][0]["values"]["bleu-1"]
+    assert found["by_seed"] == {"0": 1.5, "7": 3.5}
+
+
+def test_wins_of_two_rows_are_written_once():
+    content = boards.example()
+    matrix = content["tables"][0]["wins"]["matrix"]
+    before = json.dumps(content)
+    written = json.loads(inflated(packed(content)))["tables"][0]["wins"]["matrix"]
+    assert [len(others) for others in written.values()] == [2, 1, 0]
+    assert unpacked(packed(content))["tables"][0]["wins"]["matrix"] == matrix
+    assert json.dumps(content) == before
 
 
 @pytest.mark.parametrize(("p", "kept"), [(0.05004, 0.05004), (0.04996, 0.05), (0.05, 0.05), (0.012345, 0.0123)])
