@@ -1,18 +1,17 @@
-"""Parquet: the text columns of a downloaded file as rows, read by `datasets` a batch at a time.
+"""Parquet: the text columns of a downloaded file as rows, read by `pyarrow` a batch at a time.
 
-The library holds a whole row group of the file; those of the hub have about a thousand rows. What decides the rows of
+A row group of the file is held whole; those of the hub have about a thousand rows. What decides the rows of
 a task, which column is text and what it is called, stays by hand.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.errors import BenchError, DataError
-from bench.tasks.fetch.library import library, said
+from bench.tasks.fetch.library import said
 
 __all__ = ["BATCH", "rows_of"]
 
@@ -32,13 +31,10 @@ def rows_of(path: Path, columns: Mapping[str, str], where: str) -> Iterator[dict
     Raises:
         DataError: it is no parquet file, is damaged, lacks a column, or a column holds something else.
     """
-    import pyarrow
-
     wanted = {field: column.removesuffix("[]") for field, column in columns.items()}
     tops = list(dict.fromkeys(column.partition(".")[0] for column in wanted.values()))
     try:
         for batch in _batches(path, columns, tops, where):
-            pyarrow.default_memory_pool().release_unused()
             for row in batch.to_pylist():
                 yield _renamed(row, wanted)
     except BenchError:
@@ -50,32 +46,16 @@ def rows_of(path: Path, columns: Mapping[str, str], where: str) -> Iterator[dict
 
 
 def _batches(path: Path, columns: Mapping[str, str], tops: Sequence[str], where: str) -> Iterator[Any]:
-    """Yield Arrow tables of `BATCH` rows, with the columns that are wanted."""
-    import pyarrow.dataset
+    """Yield Arrow batches of at most `BATCH` rows, with the columns that are wanted.
 
-    # Read in small steps: the library's own way reads ahead and takes twice the memory.
-    options = pyarrow.dataset.ParquetFragmentScanOptions(
-        use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False
-    )
-    with tempfile.TemporaryDirectory() as locks, library() as datasets:
-        opened = datasets.load_dataset(
-            "parquet",
-            data_files={"train": [str(path)]},
-            split="train",
-            streaming=True,
-            cache_dir=locks,
-            batch_size=BATCH,
-            fragment_scan_options=options,
-        )
+    One thread reads, in small steps: several read ahead of a caller that takes its time, eight row groups and more.
+    """
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as opened:
         for column in columns.values():
-            _check(opened.features.arrow_schema, column, where)
-    batches = opened.select_columns(tops).with_format("arrow").iter(batch_size=BATCH)
-    while True:
-        with library():  # never while the caller has the rows: it may not come back for more
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
+            _check(opened.schema_arrow, column, where)
+        yield from opened.iter_batches(batch_size=BATCH, columns=list(tops), use_threads=False)
 
 
 def _check(schema: Any, column: str, where: str) -> None:
