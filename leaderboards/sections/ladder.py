@@ -13,7 +13,7 @@ __all__ = ["ladder_section"]
 SAID = (
     "<p class=soft>A difference is positive where the method is better than {baseline}, or than what its row names; "
     "with 95 % intervals over seeds, in bold where its direction is established over the whole ladder. Tenfold: its "
-    "change where parameters are ten times as many.</p>"
+    "change where parameters are ten times as many; –: not known within these sizes.</p>"
 )
 
 
@@ -29,32 +29,42 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
     plain = [card for card in ladder["cards"] if not card["claim"]]
     claimed = [card for card in ladder["cards"] if card["claim"]]
     sizes = ", ".join(f"{rung['name']}: {rung['parameters']:,}" for rung in ladder["rungs"])
-    by_metric: dict[str, list[Mapping[str, Any]]] = {}
-    for card in plain:
-        by_metric.setdefault(card["metric"], []).append(card)
     parts = [f"<h3>{escaped(task_title(ladder['task']))}</h3>"]
     parts.append(f"<p class=soft>Parameters without embeddings: {escaped(sizes)}</p>")
-    for metric in sorted(by_metric, key=lambda metric: metric != ladder["primary"]):
-        parts.append(_metric(ladder, metric, by_metric[metric]))
+    primary = [card for card in plain if card["metric"] == ladder["primary"]]
+    if primary:
+        table = _table(f"{ladder['primary']} as models grow", ladder, _by_method(ladder, primary), "Method")
+        parts.append(f"<p><b>{escaped(_directed(primary[0]))}</b></p>{table}")
+    others = [card for card in plain if card["metric"] != ladder["primary"]]
+    if others:
+        known = sum(card["known"] for card in others)
+        title = f"Other metrics: {known} of {len(others)} differences change with size in a known way"
+        parts.append(folded(title, _words(ladder, others)))
     if claimed:
         said = [(f"{card['says']} ({card['claim']}, {card['metric']})", card) for card in claimed]
         parts.append(folded(f"{len(claimed)} claims of papers", _table("Claims as models grow", ladder, said, "Claim")))
     return "".join(parts)
 
 
-def _metric(ladder: Mapping[str, Any], metric: str, cards: Sequence[Mapping[str, Any]]) -> str:
-    """Return the cards of a metric: all of the primary one, of others those of which something is known, folded."""
-    way = "lower is better"
-    if cards[0]["higher_is_better"]:
-        way = "higher is better"
-    if metric == ladder["primary"]:
-        table = _table(f"{metric} as models grow", ladder, _by_method(ladder, cards), "Method")
-        return f"<p><b>{escaped(metric)}</b> ({way})</p>{table}"
-    known = [card for card in cards if card["known"]]
-    title = f"{escaped(metric)} ({way}): {len(known)} of {len(cards)} differences change with size in a known way"
-    if not known:
-        return f"<p class=soft>{title}</p>"
-    return folded(title, _table(f"{metric} as models grow", ladder, _by_method(ladder, known), "Method"))
+def _directed(card: Mapping[str, Any]) -> str:
+    """Return the metric of a card with an arrow to where it is better."""
+    if card["higher_is_better"]:
+        return f"{card['metric']} ↑"
+    return f"{card['metric']} ↓"
+
+
+def _words(ladder: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> str:
+    """Return what becomes of every difference in a word, a row a method and a column a metric."""
+    metrics = list(dict.fromkeys(map(_directed, cards)))
+    words: dict[str, dict[str, str]] = {}
+    for subject, card in _by_method(ladder, cards):
+        words.setdefault(subject, {})[_directed(card)] = card["word"] if card["known"] else "–"
+    head = "".join(f"<th scope=col>{escaped(name)}" for name in ("Method", *metrics))
+    lines = []
+    for subject, found in words.items():
+        cells = "".join(f"<td>{escaped(found.get(metric, ''))}" for metric in metrics)
+        lines.append(f"<tr><th scope=row>{escaped(subject)}{cells}")
+    return wide_table("Other metrics as models grow", "heat", head, "".join(lines))
 
 
 def _by_method(ladder: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -26,17 +26,23 @@ def test_the_primary_metric_is_shown_and_others_are_folded(ladder):
     assert (made["primary"], [rung["name"] for rung in made["rungs"]]) == ("kld", ["0.1M", "1M", "10M"])
     markup = ladder_section([made])
     shown = markup.split("<details")[0]
-    assert "<p><b>kld</b> (lower is better)</p>" in shown
-    assert "bleu (higher is better): 2 of 2 differences change with size in a known way</summary>" in markup
+    assert "<p><b>kld ↓</b></p>" in shown
+    assert "Other metrics: 2 of 2 differences change with size in a known way</summary>" in markup
+    others = markup.split("Other metrics: ")[1].split("</table>")[0]
+    assert "<th scope=col>Method<th scope=col>bleu ↑<tbody>" in others
+    assert others.count("<td>") == 2
+    assert "kld" not in others
     assert "EMO beats GEM (paper/1, bleu)" in markup
     assert "10M: 10,000,000" in shown
 
 
 def test_effects_words_and_bold_are_those_of_the_cards(ladder):
-    markup = ladder_section([page_content(ladder)])
+    markup = ladder_section([page_content(ladder_of({"bleu": TRUE["bleu"]}, noise=0.1))])
     (line,) = [line for line in markup.split("<tr>") if line.startswith("<th scope=row>gem") and "<b>" in line]
     assert line.count("<b>+") == 3
     assert "<td>growing" in line
+    others = ladder_section([page_content(ladder)]).split("Other metrics: ")[1]
+    assert "<tr><th scope=row>gem<td>growing" in others
     assert claim_words(ladder, [CLAIM]) == {"paper/1": "crossing, 0.1M to 1M"}
 
 
