@@ -22,8 +22,16 @@ KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|te
 """Parts of a page in which white space counts."""
 BLOCK = re.compile(r" ?(</?(?:article|div|h[1-6]|header|li|main|nav|ol|p|section|t[bdhr][a-z]*|table|ul)\b[^>]*>) ?")
 """Tags beside which it does not."""
-NEEDLESS = ' xmlns="http://www.w3.org/2000/svg"'
-"""Of each icon, five on every page: HTML knows what `svg` is."""
+NEEDLESS = re.compile(
+    r' xmlns="http://www\.w3\.org/2000/svg"'  # HTML knows what `svg` is
+    r'| fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" stroke-width="2"(?= class="lucide)'
+    r"|</(?:td|th|tr|li)>"  # ends that HTML adds by itself
+)
+"""Of each icon, five on every page, whose lines `docs/assets/site.css` draws; and of each table and list."""
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+"""Of code: names, punctuation and white space, which have the colour of text without it, too."""
+NOT_SEARCHED = ("CHANGELOG.html", "leaderboards/claims.html", "leaderboards/ladder.html")
+"""Pages of figures: they would be most of what a search finds."""
 TAG = re.compile(r"</?[a-z][^>]*>")
 ONLY_FROM_FILES = 'location.protocol==="file:"?'
 """How the generator's script chooses between its two indices: data over http, a script from the file system."""
@@ -42,7 +50,7 @@ def make_whole(site: Path) -> None:
         if path.relative_to(site) != BOARD:
             text = with_own_worker(path.read_text(encoding="utf-8"), len(path.relative_to(site).parts) - 1)
             refuse_requests(text, path)
-            path.write_text(without_indentation(text), encoding="utf-8")
+            path.write_text(without_needless(text), encoding="utf-8")
     keep_one_index(site)
     shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that is not used
 
@@ -65,15 +73,19 @@ def refuse_requests(text: str, path: Path) -> None:
         raise SystemExit(f"{path} asks another host for something: {around!r}; bring it into docs/")
 
 
-def without_indentation(text: str) -> str:
-    """Return a page without the indentation of the generator's templates, which is a quarter of it."""
+def without_needless(text: str) -> str:
+    """Return a page without the indentation of the generator's templates, which is a quarter of it, and other idle bytes."""
     parts = KEPT.split(text)  # loose, kept, loose, kept, ..., loose
-    parts[::2] = [BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)).replace(NEEDLESS, "") for part in parts[::2]]
+    for place, part in enumerate(parts):
+        if place % 2:
+            parts[place] = PLAIN.sub(r"\1", part)
+        else:
+            parts[place] = NEEDLESS.sub("", BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)))
     return "".join(parts)
 
 
 def keep_one_index(site: Path) -> None:
-    """Let the search read its index as a script everywhere, and keep words only, since it shows no more than these."""
+    """Let the search read its index as a script everywhere, and keep the words of pages that are read, not looked up."""
     (bundle,) = site.glob("assets/javascripts/bundle.*.js")
     code = bundle.read_text(encoding="utf-8")
     if code.count(ONLY_FROM_FILES) != 1:
@@ -82,6 +94,7 @@ def keep_one_index(site: Path) -> None:
     index = site / "search.js"
     beginning, content = index.read_text(encoding="utf-8").split("{", maxsplit=1)
     found = json.loads("{" + content.rstrip(";\n"))
+    found["items"] = [item for item in found["items"] if item["location"].partition("#")[0] not in NOT_SEARCHED]
     for item in found["items"]:
         item["text"] = " ".join(TAG.sub(" ", item["text"]).split())
     index.write_text(f"{beginning}{json.dumps(found, ensure_ascii=False, separators=(',', ':'))};", encoding="utf-8")

@@ -12,7 +12,7 @@ import yaml
 
 from bench.models import METHODS
 from tests.site.mathematics import typeset
-from tests.site.offline import refuse_requests, with_own_worker, without_indentation
+from tests.site.offline import refuse_requests, with_own_worker, without_needless
 from tests.site.pages import ROOT, Page, anchor_of, page, pages
 from tests.site.staging import ASSETS, CONFIGURATION, expanded, linked_files
 
@@ -151,9 +151,11 @@ def test_equations_become_mathml() -> None:
 def test_a_page_is_made_whole() -> None:
     assert with_own_worker('"https://unpkg.com/iframe-worker/shim"', 2) == '"../../docs/assets/iframe-worker/shim.js"'
     code = "<pre>a\n  b</pre>"
-    assert without_indentation(f"<div>\n   <p>x\n <b>y</b> <i>z</i></p>\n{code}\n</div>") == (
+    assert without_needless(f"<div>\n   <p>x\n <b>y</b> <i>z</i></p>\n{code}\n</div>") == (
         f"<div><p>x <b>y</b> <i>z</i></p>{code}</div>"
     )
+    marked = '<pre><span class="k">if</span><span class="w"> </span><span class="n">a</span></pre>'
+    assert without_needless(f"<ul>\n<li>b</li></ul>{marked}") == '<ul><li>b</ul><pre><span class="k">if</span> a</pre>'
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 in_a_browser = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
 
-MOST_SECONDS, MOST_BYTES = 15, 4 * 2**20
+MOST_SECONDS, MOST_BYTES = 15, 4_000_000
 PATIENCE_S = 30
 FOUND = "document.activeElement.shadowRoot?.textContent ?? ''"
 """What the search shows, in a tree of its own."""
