@@ -24,7 +24,7 @@ BLOCK = re.compile(r" ?(</?(?:article|div|h[1-6]|header|li|main|nav|ol|p|section
 """Tags beside which it does not."""
 NEEDLESS = re.compile(
     r' xmlns="http://www\.w3\.org/2000/svg"'  # HTML knows what `svg` is
-    r'| fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" stroke-width="2"(?= class="lucide)'
+    r'| fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" stroke-width="2"'  # of lines
     r"|</(?:td|th|tr|li)>"  # ends that HTML adds by itself
 )
 """Of each icon, five on every page, whose lines `docs/assets/site.css` draws; and of each table and list."""
@@ -74,7 +74,7 @@ def refuse_requests(text: str, path: Path) -> None:
 
 
 def without_needless(text: str) -> str:
-    """Return a page without the indentation of the generator's templates, which is a quarter of it, and other idle bytes."""
+    """Return a page without the indentation of the generator's templates, which is a quarter of it, and the like."""
     parts = KEPT.split(text)  # loose, kept, loose, kept, ..., loose
     for place, part in enumerate(parts):
         if place % 2:
@@ -85,7 +85,7 @@ def without_needless(text: str) -> str:
 
 
 def keep_one_index(site: Path) -> None:
-    """Let the search read its index as a script everywhere, and keep the words of pages that are read, not looked up."""
+    """Let the search read its index as a script everywhere, and keep the words of pages that are read."""
     (bundle,) = site.glob("assets/javascripts/bundle.*.js")
     code = bundle.read_text(encoding="utf-8")
     if code.count(ONLY_FROM_FILES) != 1:
