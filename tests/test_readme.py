@@ -82,6 +82,7 @@ def test_what_survives_what_is_what_was_measured() -> None:
 def test_the_committed_page_is_made_of_the_committed_records() -> None:
     kept, made = (opened(text) for text in (PAGE.read_text(encoding="utf-8"), page()))
     assert kept == made, "leaderboards/index.html is behind: make boards"
+    assert PAGE.stat().st_size <= 250_000
 
 
 def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:

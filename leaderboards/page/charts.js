@@ -126,7 +126,7 @@ function curvesNode(table) {
   }
   const validated = curves.some((curve) => curve.validation) ? " Dots: loss on the validation split, the kept step larger." : "";
   const legend = el("div", { class: "legend" }, ids.map((id, at) => legendButton(table, drawn, id, at)));
-  return el("div", {}, el("p", { class: "soft" }, "Training loss by step; a line a seed. Losses of different objectives are not on one scale." + validated),
+  return el("div", {}, el("p", { class: "soft" }, "Training loss by step; a line a seed, of a row's first three. Losses of different objectives are not on one scale." + validated),
     drawn, legend);
 }
 

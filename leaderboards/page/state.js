@@ -17,10 +17,10 @@ function el(tag, attributes = {}, ...children) {
 // remarks are read in the static tables, which are in the same order.
 function prepared(board) {
   const statics = document.querySelectorAll("#tables > .board");
+  const above = new Map(); // signatures of the rows above, by column
   for (const [at, table] of board.tables.entries()) {
     table.legend = statics[at].querySelector(".legend-line")?.textContent ?? "";
     table.remarks = [...statics[at].querySelectorAll(".remarks li")].map((remark) => remark.textContent);
-    const above = new Map(); // signatures of the rows above, by column
     [...table.methods, ...table.human].forEach((row, place) => { row.values = valuesOf(row, table.fields, place, above); });
     if (table.wins) bothWays(table.wins.matrix);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));

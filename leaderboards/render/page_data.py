@@ -41,10 +41,10 @@ def unpacked(text: str) -> dict[str, Any]:
     {'tables': [], 'mean': 0.3333}
     """
     board = dict(json.loads(inflated(text)))
+    above: dict[str, str] = {}
     for table in board.get("tables", ()):
         fields = table.pop("fields")
         columns = fields.pop("column")
-        above: dict[str, str] = {}
         for place, row in enumerate(_rows(table)):
             row["values"] = {}
             for where, column in enumerate(columns[place]):
@@ -78,11 +78,11 @@ def _compact(board: dict[str, Any]) -> dict[str, Any]:
 
     Fields that follow from others are None. Of two rows with each other, wins are written once.
     """
+    above: dict[str, str] = {}
     for table in board.get("tables", ()):
         for name in FROM_STATIC:
             table.pop(name)
         fields: dict[str, list[list[Any]]] = {}
-        above: dict[str, str] = {}
         rows = _rows(table)
         for place, row in enumerate(rows):
             for column, value in row.pop("values").items():
@@ -130,7 +130,7 @@ def _derived(value: Mapping[str, Any], seeds: Sequence[int], above: str | None) 
     Args:
         value: its `mean` and `half` are there.
         seeds: of its row; where it is one, the value by seed is the mean.
-        above: signature of the nearest row above it that has this column; None for the first.
+        above: signature of the nearest row above it, of any table, that has this column; None for the first.
     """
     derived: dict[str, Any] = {"text": number(value["mean"]), "interval": number(value["half"])}
     if above is not None:

@@ -73,7 +73,7 @@ def _claim(claim: Mapping[str, Any], with_size: bool, notes: Sequence[str]) -> s
     lines += [line for line in _evidence(claim) if line not in notes]
     numbers = [str(notes.index(line) + 1) for line in _evidence(claim) if line in notes]
     if numbers:
-        lines.append(f"notes {', '.join(numbers)} below the table")
+        lines.append(f"notes {', '.join(numbers)} below")
     cells = [
         f"<b>{escaped(claim['verdict'])}</b>",
         SIGNS.get(claim["direction"], escaped(claim["direction"])),

@@ -12,7 +12,7 @@ import pytest
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
 from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_page
-from bench.leaderboards.render.page_budget import with_short_curves, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page_budget import POINTS, with_few_curves, within_budget, without_hidden_seeds
 from bench.leaderboards.render.page_data import inflated, packed, unpacked
 from tests.leaderboards import boards
 
@@ -149,9 +149,19 @@ def test_the_board_in_the_page_is_the_board_but_for_digits(made):
         **boards.example()["tables"][0]["methods"][0]["values"]["bleu-1"],
         "mean": 33.33, "half": 33.33, "p": 0, "by_seed": {"0": 32.79, "1": 33.12, "2": 33.46},
     }  # fmt: skip
-    assert unpacked(script) == unpacked(
-        packed(within_budget(with_short_curves(without_hidden_seeds(boards.example()))))
-    )
+    assert unpacked(script) == unpacked(packed(within_budget(with_few_curves(without_hidden_seeds(boards.example())))))
+
+
+def test_a_row_has_the_curves_of_its_first_seeds():
+    content = boards.example()
+    table = content["tables"][0]
+    names = list(dict.fromkeys(curve["id"] for curve in table["curves"]))
+    points = [[step, 1.0] for step in range(100)]
+    table["curves"] = [{"id": name, "seed": seed, "points": points} for name in names for seed in (4, 0, 2, 7)]
+    (found, *_) = with_few_curves(content)["tables"]
+    assert [(curve["id"], curve["seed"]) for curve in found["curves"]] == [(n, s) for n in names for s in (0, 2, 4)]
+    assert {len(curve["points"]) for curve in found["curves"]} == {POINTS}
+    assert len(table["curves"]) == 4 * len(names)
 
 
 def test_hidden_columns_have_no_values_by_seed_and_signatures_stand_once():
