@@ -14,13 +14,19 @@ from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 
 __all__ = ["draw_ladder"]
 
-WIDTH, PANEL, LEFT, RIGHT = 760, 240, 70, 180
-TOP, BETWEEN = 50, 70
+COLUMNS, ACROSS, LEFT, RIGHT = 3, 320, 60, 10
+"""Panels beside each other at most, and in pixels their width, and of it what is left of and right of the lines."""
+HEAD, DOWN, PANEL = 50, 270, 200
+"""In pixels, above everything, from a panel to the one below, and what a panel has from its title to its axis."""
+NAMES, NAME = 6, 160
+"""Names of methods in a line, and pixels for each."""
 DASHES = ("", "6 3", "2 2")
 """Styles of lines, one after another where colours are used up."""
 FAR = 4.0
 """A metric whose median is so many times as large on one rung as on another gets a logarithmic axis."""
-BESIDE = 4.0
+VERY_FAR = 10.0
+"""So does one whose methods' means are so far apart."""
+BESIDE = 3.0
 """Pixels between the marks of two methods on one rung, so that intervals do not cover each other."""
 
 
@@ -37,15 +43,18 @@ class Upwards:
     logarithmic: bool
 
     @staticmethod
-    def around(ends: Sequence[float], medians: Sequence[float], start: float, end: float) -> Upwards:
-        """Return an axis of a metric: logarithmic where all is above 0 and the rungs are far apart.
+    def around(ends: Sequence[float], means: Sequence[Sequence[float]], start: float, end: float) -> Upwards:
+        """Return an axis of a metric: logarithmic where all is above 0 and rungs or methods are far apart.
 
         Args:
-            ends: all values and ends of intervals.
-            medians: of each rung.
+            ends: all ends of intervals.
+            means: of the methods on each rung.
             start, end: places of the lowest and the highest in pixels.
         """
-        if min(ends) > 0 and max(medians) >= FAR * min(medians):
+        medians = list(map(statistics.median, means))
+        every = [mean for of_rung in means for mean in of_rung]
+        far = max(medians) >= FAR * min(medians) or max(every) >= VERY_FAR * min(every)
+        if min(ends) > 0 and far:
             return Upwards(Axis.around([math.log10(value) for value in ends], start, end), True)
         return Upwards(Axis.around(ends, start, end), False)
 
@@ -94,32 +103,36 @@ def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
             raise UsageError(f"the ladder has no values of '{metric}'{did_you_mean(metric, ladder.metrics)}")
     if not wanted:
         raise UsageError("expected a ladder with values to draw, got none; run its smallest rung first")
-    canvas = Canvas(WIDTH, TOP + (PANEL + BETWEEN) * len(wanted))
+    top = HEAD + 20 * math.ceil(len(ladder.methods) / NAMES)
+    lines = math.ceil(len(wanted) / COLUMNS)
+    canvas = Canvas(max(ACROSS * min(COLUMNS, len(wanted)), NAME * min(NAMES, len(ladder.methods))), top + DOWN * lines)
     canvas.text(10, 20, f"Ladder of {ladder.task}", bold=True)
     canvas.text(10, 36, "means over seeds and 95 % intervals, by parameters without embeddings", size=10)
-    for place, metric in enumerate(wanted):
-        _panel(canvas, ladder, metric, TOP + (PANEL + BETWEEN) * place)
     _legend(canvas, ladder)
+    for place, metric in enumerate(wanted):
+        line, column = divmod(place, COLUMNS)
+        _panel(canvas, ladder, metric, (ACROSS * column, top + DOWN * line))
     return canvas.drawing(f"Ladder of {ladder.task}: {', '.join(wanted)}")
 
 
-def _panel(canvas: Canvas, ladder: Ladder, metric: str, top: float) -> None:
-    """Draw one metric below a place."""
+def _panel(canvas: Canvas, ladder: Ladder, metric: str, corner: tuple[float, float]) -> None:
+    """Draw one metric right of and below a corner."""
+    left, right, top = corner[0] + LEFT, corner[0] + ACROSS - RIGHT, corner[1]
     direction = "lower is better"
     if ladder.higher_is_better[metric]:
         direction = "higher is better"
-    canvas.text(LEFT, top + 14, f"{metric} ({direction})", bold=True)
+    canvas.text(left, top + 14, f"{metric} ({direction})", bold=True)
     means = {method: _means(ladder, metric, method) for method in ladder.methods}
     ends: list[float] = []
     for by_size in means.values():
         for value in by_size.values():
             ends += [value.mean - (value.half or 0.0), value.mean + (value.half or 0.0)]
     bottom = top + PANEL
-    medians = [statistics.median(rung.means(metric).values()) for rung in ladder.rungs if rung.means(metric)]
-    upwards = Upwards.around(ends, medians, bottom, top + 25)
-    across = _across(ladder)
-    upwards.draw(canvas, LEFT)
-    canvas.line([(LEFT, bottom), (WIDTH - RIGHT, bottom)])
+    of_rungs = [list(rung.means(metric).values()) for rung in ladder.rungs if rung.means(metric)]
+    upwards = Upwards.around(ends, of_rungs, bottom, top + 25)
+    across = _across(ladder, left, right)
+    upwards.draw(canvas, left)
+    canvas.line([(left, bottom), (right, bottom)])
     for rung in ladder.rungs:
         x = across.at(math.log10(rung.parameters))
         canvas.line([(x, bottom), (x, bottom + 4)])
@@ -129,11 +142,11 @@ def _panel(canvas: Canvas, ladder: Ladder, metric: str, top: float) -> None:
         _one_method(canvas, method, means[method], (across, upwards), (place, beside))
 
 
-def _across(ladder: Ladder) -> Axis:
-    """Return the axis of the logarithm of the parameters, with room at its ends."""
+def _across(ladder: Ladder, left: float, right: float) -> Axis:
+    """Return the axis of the logarithm of the parameters between two places, with room at its ends."""
     sizes = [math.log10(rung.parameters) for rung in ladder.rungs]
     room = 0.12 * (sizes[-1] - sizes[0]) or 0.5
-    return Axis(sizes[0] - room, sizes[-1] + room, LEFT, WIDTH - RIGHT)
+    return Axis(sizes[0] - room, sizes[-1] + room, left, right)
 
 
 def _means(ladder: Ladder, metric: str, method: str) -> dict[int, SeedMean]:
@@ -153,15 +166,17 @@ def _one_method(
     across, upwards = axes
     place, beside = style
     colour = COLOURS[place % len(COLOURS)]
-    points = []
+    points: list[tuple[float, float]] = []
     for size, value in means.items():
         x, y = across.at(math.log10(size)) + beside, upwards.at(value.mean)
         points.append((x, y))
         if value.half is not None:
             canvas.line([(x, upwards.at(value.mean - value.half)), (x, upwards.at(value.mean + value.half))], colour)
-        canvas.dot(x, y, colour, f"{method} at {size:,}: {value.mean:.4g}, {value.n} seeds")
     if len(points) > 1:
         canvas.line(points, colour, 1.5, _dashes(place))
+    for (x, y), (size, value) in zip(points, means.items(), strict=True):
+        said = f"{method} at {size:,}: {value.mean:.4g}, {value.n} seeds"
+        canvas.dot(x, y, colour, said, hollow=bool(_dashes(place)))
 
 
 def _dashes(place: int) -> str:
@@ -169,8 +184,10 @@ def _dashes(place: int) -> str:
 
 
 def _legend(canvas: Canvas, ladder: Ladder) -> None:
-    x = WIDTH - RIGHT + 20
+    """Draw the methods' names in lines below the title."""
     for place, method in enumerate(ladder.methods):
-        y = TOP + 40 + 20 * place
+        line, column = divmod(place, NAMES)
+        x, y = 10 + NAME * column, HEAD + 6 + 20 * line
         canvas.line([(x, y - 4), (x + 20, y - 4)], COLOURS[place % len(COLOURS)], 2.0, _dashes(place))
+        canvas.dot(x + 10, y - 4, COLOURS[place % len(COLOURS)], method, hollow=bool(_dashes(place)))
         canvas.text(x + 26, y, method, size=11)

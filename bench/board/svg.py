@@ -61,10 +61,13 @@ class Canvas:
         style = f"stroke='{colour}' stroke-width='{width}' stroke-dasharray='{dashes}'"
         self.parts.append(f"<polyline points='{joined}' fill='none' {style}/>")
 
-    def dot(self, x: float, y: float, colour: str, title: str = "") -> None:
+    def dot(self, x: float, y: float, colour: str, title: str = "", hollow: bool = False) -> None:
         """Draw a dot; its title is shown where the pointer rests."""
         said = html.escape(plain(title))
-        self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'><title>{said}</title></circle>")
+        look = f"r='4' fill='{colour}'"
+        if hollow:
+            look = f"r='3.5' fill='white' stroke='{colour}' stroke-width='1.5'"
+        self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}><title>{said}</title></circle>")
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Fill a rectangle."""

@@ -16,11 +16,17 @@ def parts(drawing, name):
     return [part for part in ET.fromstring(str(drawing)).iter() if part.tag.endswith(name)]
 
 
+def dots_of(drawing):
+    """The dots of values; a name of the legend has one, too."""
+    return [dot for dot in parts(drawing, "circle") if " at " in dot[0].text]
+
+
 def test_every_mean_is_a_dot_and_every_method_a_line():
     drawing = draw_ladder(ladder_of(TRUE, noise=0.1, lower=["ppl"]))
-    assert len(parts(drawing, "circle")) == 2 * 3 * 3
+    assert len(dots_of(drawing)) == 2 * 3 * 3
     through_rungs = [part for part in parts(drawing, "polyline") if len(part.get("points").split()) == 3]
     assert len(through_rungs) == 2 * 3
+    assert len(parts(drawing, "circle")) == 2 * 3 * 3 + 3
     said = [part.text for part in parts(drawing, "text")]
     assert "bleu (higher is better)" in said
     assert "ppl (lower is better)" in said
@@ -28,7 +34,7 @@ def test_every_mean_is_a_dot_and_every_method_a_line():
 
 
 def test_places_are_those_of_the_values():
-    dots = parts(draw_ladder(ladder_of(TRUE), ["bleu"]), "circle")  # by method, then by rung
+    dots = dots_of(draw_ladder(ladder_of(TRUE), ["bleu"]))  # by method, then by rung
     heights, places = ([float(dot.get(name)) for dot in dots] for name in ("cy", "cx"))
     assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
     assert heights[0] - heights[1] == pytest.approx(heights[0] - heights[3], abs=0.2)  # a rung, a method: 1 each
@@ -38,7 +44,7 @@ def test_places_are_those_of_the_values():
 
 def test_values_far_apart_have_a_logarithmic_axis():
     drawing = draw_ladder(ladder_of({"ppl": [[400.0], [100.0], [25.0]]}), ["ppl"])
-    heights = [float(dot.get("cy")) for dot in parts(drawing, "circle")]
+    heights = [float(dot.get("cy")) for dot in dots_of(drawing)]
     assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.2)
     assert {"50", "100", "200"} <= {part.text for part in parts(drawing, "text")}
     alike = ladder_of({"kld": [[1.0, 9.0], [1.0, 9.0]]})  # methods are far apart, rungs are not
@@ -46,11 +52,23 @@ def test_values_far_apart_have_a_logarithmic_axis():
     assert "100" not in {part.text for part in parts(draw_ladder(ladder_of({"kld": [[-1.0], [9.0]]})), "text")}
 
 
+def test_panels_stand_beside_each_other_and_no_two_methods_look_alike():
+    methods = {metric: [[float(place) for place in range(8)]] for metric in ("a", "b", "c", "d")}
+    drawing = draw_ladder(ladder_of(methods))
+    panels = {}
+    for dot in dots_of(drawing):
+        panels.setdefault(int(float(dot.get("cx")) // 320), set()).add(int((float(dot.get("cy")) - 90) // 270))
+    assert panels == {0: {0, 1}, 1: {0}, 2: {0}}
+    twelve = Rung("r", 10, 1.0, {"a": {f"m{place}": {0: float(place)} for place in range(12)} | {"mle": {0: 1.0}}})
+    drawn = dots_of(draw_ladder(Ladder("text", "mle", (twelve,), {"a": True})))
+    assert len({(dot.get("fill"), dot.get("stroke")) for dot in drawn}) == 13
+
+
 def test_intervals_need_three_seeds_and_a_metric_can_be_asked_for():
     two = draw_ladder(ladder_of(TRUE, noise=0.1, seeds=2), ["ppl"])
     three = draw_ladder(ladder_of(TRUE, noise=0.1), ["ppl"])
     assert len(parts(three, "polyline")) - len(parts(two, "polyline")) == 9 + len_ticks(three) - len_ticks(two)
-    assert len(parts(two, "circle")) == 9
+    assert len(dots_of(two)) == 9
 
 
 def len_ticks(drawing):
@@ -61,7 +79,7 @@ def len_ticks(drawing):
 def test_one_rung_and_a_missing_method_can_be_drawn():
     rung = Rung("<b>", 10, 1.0, {"bleu": {"mle": {0: 1.0}}, "ppl": {"emo": {0: 1.0}}})
     drawing = draw_ladder(Ladder("<i>", "mle", (rung,), {"bleu": True, "ppl": False}))
-    assert len(parts(drawing, "circle")) == 2
+    assert len(dots_of(drawing)) == 2
     assert "<b>" not in str(drawing)
 
 
