@@ -267,7 +267,7 @@ def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:
     """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
-    from bench.leaderboards.render.page_data import inflated, unpacked
+    from bench.leaderboards.render.page.data import inflated, unpacked
 
     board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
     return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)

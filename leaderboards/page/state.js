@@ -13,7 +13,7 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Values by column, as page_data.packed() wrote them: for each field a list of rows, and in it of columns. Legend and
+// Values by column, as page.data.packed() wrote them: for each field a list of rows, and in it of columns. Legend and
 // remarks are read in the static tables, which are in the same order.
 function prepared(board) {
   const statics = document.querySelectorAll("#tables > .board");

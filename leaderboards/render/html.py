@@ -14,8 +14,8 @@ from typing import Any
 from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
 from bench.base.outward import plain
-from bench.leaderboards.render.page_budget import with_few_curves, within_budget, without_hidden_seeds
-from bench.leaderboards.render.page_data import deflated, packed
+from bench.leaderboards.render.page.budget import with_few_curves, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page.data import deflated, packed
 from bench.leaderboards.sections.around_tables import around_tables
 from bench.leaderboards.sections.markup import table_anchor
 

@@ -18,7 +18,7 @@ from bench.base.keys import key_of
 from bench.cells.loggers.logged_run import logged_run
 from bench.cells.loggers.logs import Logs
 from bench.cells.progress import Progress
-from bench.leaderboards.render.page_data import unpacked
+from bench.leaderboards.render.page.data import unpacked
 from bench.store.store import Store
 from tests.bench.payloads import PAYLOADS, active
 from tests.conftest import Ended

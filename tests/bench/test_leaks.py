@@ -16,7 +16,7 @@ from bench.base import credentials
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.errors import StoreError
-from bench.leaderboards.render.page_data import inflated, unpacked
+from bench.leaderboards.render.page.data import inflated, unpacked
 from tests.bench import logicnlg_folder
 from tests.bench.own import FOCAL, Own
 from tests.conftest import TINY, Ended

@@ -12,8 +12,8 @@ import pytest
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
 from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_page
-from bench.leaderboards.render.page_budget import POINTS, with_few_curves, within_budget, without_hidden_seeds
-from bench.leaderboards.render.page_data import inflated, packed, unpacked
+from bench.leaderboards.render.page.budget import POINTS, with_few_curves, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page.data import inflated, packed, unpacked
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"

@@ -1,0 +1,1 @@
+"""What goes into the page for its scripts: how much of a board, and in which form."""
