@@ -92,7 +92,9 @@ def set_option(parser: argparse._ActionsContainer, help: str) -> None:
 
 def limit_option(parser: argparse._ActionsContainer) -> None:
     """Add `--limit`, which keeps a run out of leaderboards."""
-    parser.add_argument("--limit", type=positive, metavar="N", help="first N rows of each split; for debugging")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="first N rows of each split, for debugging: no leaderboard has them"
+    )
 
 
 def json_option(parser: argparse._ActionsContainer) -> None:

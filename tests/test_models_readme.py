@@ -58,7 +58,7 @@ def test_it_begins_with_the_simplest_one() -> None:
     lines = [line for line in FILES["focal"].splitlines() if line.strip()]
     assert len(lines) <= 10
     examples = ["focal", "focal_gamma", "focal_fast", "prior", "frequency_penalty", "balance", "z_loss", "truncation"]
-    assert list(FILES) == [*examples, "self_critical", "contrastive", "focal_tuned", "tempered"]
+    assert list(FILES) == [*examples, "rdrop", "self_critical", "contrastive", "focal_tuned", "tempered"]
     assert all(len(names) == 1 for names in CLASSES.values())
 
 

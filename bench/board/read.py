@@ -58,4 +58,7 @@ def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -
     why = ""
     if notes:
         why = f" ({'; '.join(notes)})"
-    raise MissingError(f"no scores in '{results}'{why}; bench run --task logicnlg --method all makes some")
+    makes = "bench run --task logicnlg --method mle makes some"
+    if any("--limit" in note for note in notes):
+        makes = "the table of a limited run is printed by the run alone; the same command without --limit makes scores"
+    raise MissingError(f"no scores in '{results}'{why}; {makes}")

@@ -25,7 +25,7 @@ from bench.testing.distributions import (
     source_is_not_written,
     sums_to_one,
 )
-from bench.testing.learning import gradients, overfit, reload
+from bench.testing.learning import certain, gradients, overfit, reload
 from bench.testing.method_of import method_of
 from bench.testing.ranks import ranks
 from bench.testing.report import Failed, NotApplicable, Report, Result
@@ -53,6 +53,11 @@ def names(subject: Subject) -> str:
         raise Failed('a class attribute `paper`, e.g. "Lin et al. 2017"', repr(paper), "say where it comes from")
     if not (vars(kind).get("__doc__") or "").strip():
         raise Failed("a docstring of its own", "none", "say what it computes, with section and equation")
+    unknown = [
+        name for name in getattr(kind, "space", {}) if name.startswith("method.") and name[7:] not in options_of(kind)
+    ]
+    if unknown:
+        raise Failed("a `space` of settings it has", ", ".join(unknown), "name options of its constructor: method.NAME")
     if options := ", ".join(options_of(kind)):
         return f"{name}, {paper}; options: {options}"
     return f"{name}, {paper}"
@@ -75,6 +80,7 @@ CHECKS = (
     Check("no-future", "only earlier tokens are used", sees_no_future),
     Check("source", "tokens of the source do not count as written", source_is_not_written),
     Check("gradients", "loss is finite and gradients reach every parameter", gradients),
+    Check("certain", "so they are where the model is certain", certain),
     Check("padding", "padding and neighbours change nothing", padding),
     Check("batches", "order and micro-batches change nothing", batches),
     Check("fast-form", "the trained form of the loss is the plain one", fast_form),
@@ -115,6 +121,8 @@ def check_objective(
     if sets:
         methods = [method, *filter(None, [second_of(method)])]
         check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
+        for name in chosen:
+            _ = Subject(method, name, seed, tuple(sets)).config  # refuses a value that an option does not take
     with torch.random.fork_rng(devices=[]), silent():
         for result in results_of(method, chosen, seed, quick, tuple(sets)):
             results.append(result)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from safetensors.torch import load
 
+from bench.models.core.states import slices
 from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.encode.codec import Encoded
 from bench.testing.report import Failed, NotApplicable
@@ -26,7 +28,11 @@ VANISHING = 1e-9
 KNOWN = 0.1
 """Nats a token at which a target has a probability of about 0.9: even p^10 has a gradient there."""
 
+CERTAIN = 30.0
+"""Times its weights, a head finds in float32 that most tokens have a probability of 0 and one has 1."""
+
 RATE = 1e-2
+SAME = 1e-9
 SHARE = 0.3
 AGAIN = 1e-9
 
@@ -56,7 +62,56 @@ def gradients(subject: Subject) -> str:
             f"none at {some(missed)}",
             "use it in the loss, or set requires_grad=False",
         )
+    if is_likelihood(subject):
+        return f"{len(named)} parameters; in the first step likelihood alone is trained"
     return f"{len(named)} parameters"
+
+
+def is_likelihood(subject: Subject) -> bool:
+    """Whether a first step has the gradients of the method's own likelihood, so that it trains nothing else.
+
+    Of a loss that is likelihood and more this says that the rest is 0, such as what needs a dropout that is off.
+    """
+    plain, own = subject.objective(), subject.objective()
+    likelihood_loss = torch.cat([nll for _, nll in plain.nll(subject.states(plain))]).sum()
+    if not likelihood_loss.requires_grad:  # evaluation has a likelihood of its own
+        return False
+    likelihood_loss.backward()
+    own.step_loss(subject.batch(subject.rows)).total.backward()
+    for one, other in zip(plain.parameters(), own.parameters(), strict=True):
+        if one.grad is None or other.grad is None:
+            if one.grad is not other.grad:
+                return False
+        elif not torch.allclose(one.grad, other.grad, rtol=SAME, atol=SAME):
+            return False
+    return True
+
+
+def certain(subject: Subject) -> str:
+    """Where a model is certain, rightly at every other position, loss and gradients are finite in float32."""
+    if subject.method.trained_name != subject.method.name or subject.config.trainer.steps == 0:
+        raise NotApplicable("it trains nothing")
+    objective = subject.objective(torch.float32)
+    with torch.no_grad():
+        for parameter in objective.head_parameters():
+            parameter.mul_(CERTAIN)
+    states = subject.states(objective)
+    targets = states.targets.clone()
+    for rows in slices(states):
+        likeliest = objective.log_probs(rows).detach().argmax(1)
+        every_other = rows.position % 2 == 0
+        targets[(rows.start + rows.group)[every_other], rows.position[every_other]] = likeliest[every_other]
+    loss = objective.loss(replace(states, targets=targets)).total
+    loss.backward()
+    named = {name: p.grad for name, p in objective.named_parameters() if p.grad is not None}
+    bad = [name for name, gradient in named.items() if not gradient.isfinite().all()]
+    if bad or not loss.isfinite():
+        raise Failed(
+            "a finite loss and finite gradients where probabilities are 0 and 1",
+            f"a loss of {float(loss.detach())} and NaN or inf at {some(bad) if bad else 'no gradient'}",
+            "bound (clamp_min) what is divided by, raised to a power below 1 or taken a logarithm of",
+        )
+    return f"loss {float(loss.detach()):.3g}"
 
 
 def started(subject: Subject, rate: float, rows: Sequence[Encoded]) -> Trainee:

@@ -41,6 +41,8 @@ def ranks(subject: Subject) -> str:
     """Two processes that share each step's rows end with the weights, buffers and losses of one."""
     if not subject.objective().batch_invariant:
         raise NotApplicable("it says batch_invariant = False")
+    if subject.draws:
+        raise NotApplicable("its loss draws random numbers, as dropout does, and every process has its own")
     if torch.backends.mps.is_available():
         raise NotApplicable("training would run on this machine's accelerator, which has no float64")
     importable(subject.method)

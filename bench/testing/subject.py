@@ -29,13 +29,14 @@ from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
 
+DROPOUT = "backbone.dropout"
 SMALL = {
     "backbone.vocabulary": 300,
     "backbone.width": 16,
     "backbone.heads": 2,
     "backbone.layers": 1,
     "backbone.context": 64,
-    "backbone.dropout": 0.0,
+    DROPOUT: 0.0,
     "backbone.feed_forward": 32,
     "backbone.exemplar_width": 8,
     "trainer.max_source": 24,
@@ -110,8 +111,9 @@ class Subject:
 
     @property
     def given(self) -> list[Override]:
-        """The overrides of the cell."""
-        return [*(override(name, value) for name, value in SMALL.items()), *parse_sets(self.sets)]
+        """The overrides of the cell; dropout is off unless the method asks for it."""
+        small = {name: value for name, value in SMALL.items() if name != DROPOUT or name not in self.method.settings}
+        return [*(override(name, value) for name, value in small.items()), *parse_sets(self.sets)]
 
     def why_not(self) -> str | None:
         """Return why the method does not fit, or None."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.tuning import tuning_remarks
 from bench.leaderboards.statistics.seed_spread import MEANINGS
@@ -9,6 +11,9 @@ from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
 __all__ = ["remarks", "under_table"]
+
+ALIKE = 3
+"""Columns that two methods have alike before it is said."""
 
 
 def under_table(table: Table, statistics: TableStatistics) -> list[str]:
@@ -34,10 +39,25 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
     lines += one_gradient_lines(table.rows)
+    lines += _alike(table)
     lines += _without_value(table)
     lines += statistics.at_equal
     lines += statistics.closest
     return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
+
+
+def _alike(table: Table) -> list[str]:
+    """Say which methods have one and the same number in every column, to the last bit: they trained the same thing."""
+    groups: dict[tuple[Any, ...], dict[str, None]] = {}
+    for row in table.rows:
+        numbers = tuple((name, tuple(value.by_seed.items())) for name, value in row.values.items() if value.by_seed)
+        if len(numbers) >= ALIKE and not row.imported:
+            groups.setdefault((row.backbone, row.decoding, numbers), {})[row.method] = None
+    return [
+        f"the same number in every column: {', '.join(methods)}; look whether they differ in what is trained at all"
+        for methods in groups.values()
+        if len(methods) > 1
+    ]
 
 
 def _without_value(table: Table) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from bench.base.space import Space, Uniform
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.topk import TopK
 from bench.models.backbones.backbone import Batch
@@ -91,6 +92,14 @@ class InfiniteGradient(Sound):
     def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
         nll = super().row_loss(log_probs, rows, targets)
         return nll + (nll * 0).sqrt()
+
+
+class RootOfAChance(Sound):
+    """The root of the chance of any other token has an infinite slope where the model is certain."""
+
+    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+        nll = super().row_loss(log_probs, rows, targets)
+        return (1 - torch.exp(-nll)).sqrt() * nll
 
 
 class CountsFromThePadding(Sound):
@@ -305,3 +314,25 @@ def without(logits: Tensor, tokens: Tensor) -> Tensor:
     """Take 1 off the logit of each of some tokens, as often as it stands there, [n, V]; IGNORED is none."""
     punished = (tokens != IGNORED).to(logits.dtype)
     return logits.scatter_add(1, tokens.clamp_min(0), -punished)
+
+
+class TunesNothing(Sound):
+    """Its space names an option that it does not have."""
+
+    space: ClassVar[Space] = {"method.epsilon": Uniform(0, 1)}
+
+
+class TwoPassesWithoutDropout(Sound):
+    """Two passes under dropout should agree (Liang et al. 2021); where nothing is dropped, they do."""
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        first, second = self.states(batch), self.states(batch)
+        apart = (first.hidden - second.hidden).square().sum()
+        loss = self.loss(first)
+        return LossSum(loss.total + apart, loss.n_target_tokens, {**loss.terms, "apart": apart.detach()})
+
+
+class TwoPasses(TwoPassesWithoutDropout):
+    """Asks for the dropout that it needs."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"backbone.dropout": 0.2}

@@ -101,6 +101,29 @@ def test_options_are_checked_as_they_are_set() -> None:
     assert {r.check for r in report.results if r.state == "not applicable"} == {"batches", "fast-form", "source"}
     with pytest.raises(UsageError, match="^no method in this run has the option 'alpa'; did you mean 'alpha'\\?$"):
         check_objective("histalign", sets=["method.alpa=1"])
+    with pytest.raises(UsageError, match="option 'gamma' is above 0 and at most 1, not 3"):
+        check_objective("scalegrad", sets=["method.gamma=3"])
+
+
+def test_a_space_names_settings_of_the_method() -> None:
+    """The class attribute is read when a run has trials; a check says it before."""
+    subject = Subject(method_of(mutations.TunesNothing), CAUSAL)
+    found = result_of(NAMES, subject)
+    assert found.state == "failed"
+    assert "got method.epsilon; name options of its constructor" in found.detail
+
+
+def test_dropout_that_a_method_asks_for_is_on_and_what_it_trains_without_it_is_said() -> None:
+    """Two passes under dropout differ; without dropout they are likelihood alone, and every other check passes."""
+    (gradients,) = [check for check in CHECKS if check.name == "gradients"]
+    found = {}
+    for kind in (mutations.TwoPasses, mutations.TwoPassesWithoutDropout):
+        found[kind] = result_of(gradients, Subject(method_of(kind), CAUSAL))
+        assert found[kind].state == "passed", found[kind]
+    assert "likelihood alone is trained" not in found[mutations.TwoPasses].detail
+    assert "in the first step likelihood alone is trained" in found[mutations.TwoPassesWithoutDropout].detail
+    ranks = result_of(CHECKS[-1], Subject(method_of(mutations.TwoPasses), CAUSAL))
+    assert (ranks.state, "draws random numbers" in ranks.detail) == ("not applicable", True)
 
 
 # Mutations --------------------------------------------------------------------------------------------------------
@@ -115,7 +138,12 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.ReadsItsTarget, CAUSAL, {"no-future"}),
     (mutations.ReadsItsTarget, ENCDEC, {"no-future"}),
     (mutations.IdleParameter, ENCDEC, {"gradients"}),
-    (mutations.InfiniteGradient, CAUSAL, {"gradients", "fast-form", "overfit"}),  # nothing can be learned from NaN
+    (
+        mutations.InfiniteGradient,
+        CAUSAL,
+        {"gradients", "certain", "fast-form", "overfit"},
+    ),  # NaN teaches nothing
+    (mutations.RootOfAChance, ENCDEC, {"certain"}),
     (mutations.CountsFromThePadding, CAUSAL, {"padding"}),
     (mutations.SeesPadding, ENCDEC, {"padding", "batches", "cache"}),  # all are padded otherwise
     (mutations.FirstRowsCountMore, CAUSAL, {"batches"}),

@@ -144,7 +144,7 @@ def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
 
 
 def test_an_empty_report_is_an_error_that_says_what_to_do(tmp_path):
-    with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method all makes some$"):
+    with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method mle makes some$"):
         report(tmp_path, None, "json")
 
 

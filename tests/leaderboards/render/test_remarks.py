@@ -39,6 +39,17 @@ def test_why_columns_cannot_rank_and_what_to_do(tmp_path: Path, seeds: range, wh
         assert ("--seeds 0,1,2" in shown) == (len(seeds) == 1)
 
 
+@pytest.mark.parametrize(("rep", "alike"), [(5.0, True), (5.000001, False)])
+def test_methods_with_the_same_numbers_are_named(tmp_path: Path, rep: float, alike: bool) -> None:
+    """Such as a method that needs dropout where nothing is dropped."""
+    others = {"mle": {"rep": 5.0}, "histalign": {"rep": rep}, "trime": {"rep": 5.0, "bleu-1": 1.0}}
+    for method, own in others.items():
+        for seed in (0, 1):
+            scored(trained(tmp_path, method, seed), {"bleu-1": 30.0 + seed, "bleu-2": 25.0, "bleu-3": 20.0} | own)
+    shown = oneline(render(leaderboards_of(Store(tmp_path)), "markdown"))
+    assert ("the same number in every column: histalign, mle;" in shown) == alike
+
+
 def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:
     """Two seeds and two decodings of one method are one line; seeds that say something else say both."""
     for seed in (0, 1):
