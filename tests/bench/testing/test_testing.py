@@ -375,7 +375,7 @@ class TestCommand:
             "  ok      names itself and its paper, and says what it does: mle, maximum likelihood",
             "on small-causal",
         ]
-        assert shown[-1] == "mle: 13 passed, 1 not applicable, 1 not run"
+        assert shown[-1] == "mle: 14 passed, 1 not applicable, 1 not run"
         assert len(shown) == len(RULES) + 2
 
     def test_a_failure_is_1(self, bench: Bench) -> None:
