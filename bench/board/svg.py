@@ -50,7 +50,7 @@ class Canvas:
         weight = " font-weight='bold'" if bold else ""
         shown = html.escape(plain(text))
         self.parts.append(
-            f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' font-size='{size}'{weight} {FONT}>{shown}</text>"
+            f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' font-size='{size}'{weight}>{shown}</text>"
         )
 
     def line(
@@ -58,11 +58,13 @@ class Canvas:
     ) -> None:
         """Draw a line through points; dashes as in `stroke-dasharray`."""
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        style = f"stroke='{colour}' stroke-width='{width}' stroke-dasharray='{dashes}'"
+        style = f"stroke='{colour}' stroke-width='{width:g}'"
+        if dashes:
+            style += f" stroke-dasharray='{dashes}'"
         self.parts.append(f"<polyline points='{joined}' fill='none' {style}/>")
 
     def dot(self, x: float, y: float, colour: str, title: str = "", hollow: bool = False) -> None:
-        """Draw a dot; its title is shown where the pointer rests."""
+        """Draw a dot, filled or as a ring; its title is shown where the pointer rests."""
         said = html.escape(plain(title))
         look = f"r='4' fill='{colour}'"
         if hollow:
@@ -92,6 +94,6 @@ class Canvas:
         name = html.escape(plain(label), quote=True)
         return Drawing(
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width} {self.height}' "
-            f"width='{self.width}' height='{self.height}' role='img' aria-label='{name}'>"
+            f"width='{self.width}' height='{self.height}' role='img' {FONT} aria-label='{name}'>"
             f"<rect width='100%' height='100%' fill='white'/>{''.join(self.parts)}</svg>"
         )

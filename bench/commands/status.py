@@ -36,7 +36,7 @@ def status(store: Store, tasks: Sequence[str] | None, as_json: bool) -> str:
     if as_json:
         return json.dumps([*cells, *(cell for cell in running if tasks is None or cell["task"] in tasks)], indent=1)
     if not cells and not queues:
-        return f"no cells in '{store.root}' yet; bench run --task logicnlg --method all makes some"
+        return f"no cells in '{store.root}' yet; bench run --task logicnlg --method mle makes some"
     return "\n".join([*(line_of(cell) for cell in cells), *(text_of(queue) for queue in queues)])
 
 

@@ -53,9 +53,8 @@ def names(subject: Subject) -> str:
         raise Failed('a class attribute `paper`, e.g. "Lin et al. 2017"', repr(paper), "say where it comes from")
     if not (vars(kind).get("__doc__") or "").strip():
         raise Failed("a docstring of its own", "none", "say what it computes, with section and equation")
-    unknown = [
-        name for name in getattr(kind, "space", {}) if name.startswith("method.") and name[7:] not in options_of(kind)
-    ]
+    own = {f"method.{option}" for option in options_of(kind)}
+    unknown = [name for name in getattr(kind, "space", {}) if name.startswith("method.") and name not in own]
     if unknown:
         raise Failed("a `space` of settings it has", ", ".join(unknown), "name options of its constructor: method.NAME")
     if options := ", ".join(options_of(kind)):

@@ -26,6 +26,8 @@ from bench.testing.report import Failed, NotApplicable
 from bench.testing.subject import Subject
 from bench.training.training import train
 
+NO_DROPOUT = "backbone.dropout=0.0"
+"""Its masks are of each process; every other draw should be the same in all, and is compared."""
 WORLD = 2
 BATCH = 5
 """Rows of a step: not a multiple of two, so that processes have rows and tokens of different number."""
@@ -38,11 +40,9 @@ CURVE = 2e-6
 
 
 def ranks(subject: Subject) -> str:
-    """Two processes that share each step's rows end with the weights, buffers and losses of one."""
+    """Two processes that share each step's rows end with the weights, buffers and losses of one, without dropout."""
     if not subject.objective().batch_invariant:
         raise NotApplicable("it says batch_invariant = False")
-    if subject.draws:
-        raise NotApplicable("its loss draws random numbers, as dropout does, and every process has its own")
     if torch.backends.mps.is_available():
         raise NotApplicable("training would run on this machine's accelerator, which has no float64")
     importable(subject.method)
@@ -52,7 +52,7 @@ def ranks(subject: Subject) -> str:
             "method": subject.method.asked,
             "backbone": subject.backbone,
             "seed": subject.seed,
-            "sets": subject.sets,
+            "sets": [*subject.sets, NO_DROPOUT],
         }
         try:
             run_group(

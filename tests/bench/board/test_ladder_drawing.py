@@ -49,6 +49,8 @@ def test_values_far_apart_have_a_logarithmic_axis():
     assert {"50", "100", "200"} <= {part.text for part in parts(drawing, "text")}
     alike = ladder_of({"kld": [[1.0, 9.0], [1.0, 9.0]]})  # methods are far apart, rungs are not
     assert "6" in {part.text for part in parts(draw_ladder(alike), "text")}
+    far = ladder_of({"ppl": [[1.0, 12.0], [1.0, 12.0]]})  # ten times as large and more
+    assert {"2", "5", "10"} <= {part.text for part in parts(draw_ladder(far), "text")}
     assert "100" not in {part.text for part in parts(draw_ladder(ladder_of({"kld": [[-1.0], [9.0]]})), "text")}
 
 

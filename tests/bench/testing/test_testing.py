@@ -122,8 +122,14 @@ def test_dropout_that_a_method_asks_for_is_on_and_what_it_trains_without_it_is_s
         assert found[kind].state == "passed", found[kind]
     assert "likelihood alone is trained" not in found[mutations.TwoPasses].detail
     assert "in the first step likelihood alone is trained" in found[mutations.TwoPassesWithoutDropout].detail
-    ranks = result_of(CHECKS[-1], Subject(method_of(mutations.TwoPasses), CAUSAL))
-    assert (ranks.state, "draws random numbers" in ranks.detail) == ("not applicable", True)
+
+
+@pytest.mark.ddp
+@pytest.mark.usefixtures("forked")
+@pytest.mark.parametrize(("kind", "state"), [(mutations.TwoPasses, "passed"), (mutations.DrawsOnEachRank, "failed")])
+def test_processes_are_compared_without_dropout_and_with_every_other_draw(kind: type[Objective], state: str) -> None:
+    found = result_of(CHECKS[-1], Subject(method_of(kind), CAUSAL))
+    assert found.state == state, found
 
 
 # Mutations --------------------------------------------------------------------------------------------------------
@@ -138,11 +144,7 @@ MUTATIONS: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.ReadsItsTarget, CAUSAL, {"no-future"}),
     (mutations.ReadsItsTarget, ENCDEC, {"no-future"}),
     (mutations.IdleParameter, ENCDEC, {"gradients"}),
-    (
-        mutations.InfiniteGradient,
-        CAUSAL,
-        {"gradients", "certain", "fast-form", "overfit"},
-    ),  # NaN teaches nothing
+    (mutations.InfiniteGradient, CAUSAL, {"gradients", "certain", "fast-form", "overfit"}),  # NaN teaches nothing
     (mutations.RootOfAChance, ENCDEC, {"certain"}),
     (mutations.CountsFromThePadding, CAUSAL, {"padding"}),
     (mutations.SeesPadding, ENCDEC, {"padding", "batches", "cache"}),  # all are padded otherwise
