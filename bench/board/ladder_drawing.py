@@ -167,11 +167,13 @@ def _one_method(
     place, beside = style
     colour = COLOURS[place % len(COLOURS)]
     points: list[tuple[float, float]] = []
+    intervals: list[tuple[float, float, float]] = []
     for size, value in means.items():
         x, y = across.at(math.log10(size)) + beside, upwards.at(value.mean)
         points.append((x, y))
         if value.half is not None:
-            canvas.line([(x, upwards.at(value.mean - value.half)), (x, upwards.at(value.mean + value.half))], colour)
+            intervals.append((x, upwards.at(value.mean - value.half), upwards.at(value.mean + value.half)))
+    canvas.upright(intervals, colour)
     if len(points) > 1:
         canvas.line(points, colour, 1.5, _dashes(place))
     for (x, y), (size, value) in zip(points, means.items(), strict=True):

@@ -58,10 +58,20 @@ class Canvas:
     ) -> None:
         """Draw a line through points; dashes as in `stroke-dasharray`."""
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        style = f"stroke='{colour}' stroke-width='{width:g}'"
+        style = f"stroke='{colour}'"
+        if len(points) > 2:
+            style += " fill='none'"  # two points have no inside
+        if width != 1:
+            style += f" stroke-width='{width:g}'"
         if dashes:
             style += f" stroke-dasharray='{dashes}'"
-        self.parts.append(f"<polyline points='{joined}' fill='none' {style}/>")
+        self.parts.append(f"<polyline points='{joined}' {style}/>")
+
+    def upright(self, lines: Sequence[tuple[float, float, float]], colour: str) -> None:
+        """Draw lines from below to above, of one method's intervals: each is (x, y, other y)."""
+        if lines:
+            joined = "".join(f"M{x:.1f} {y:.1f}V{other:.1f}" for x, y, other in lines)
+            self.parts.append(f"<path d='{joined}' stroke='{colour}'/>")
 
     def dot(self, x: float, y: float, colour: str, title: str = "", hollow: bool = False) -> None:
         """Draw a dot, filled or as a ring; its title is shown where the pointer rests."""

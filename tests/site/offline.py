@@ -33,6 +33,9 @@ PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 NOT_SEARCHED = ("CHANGELOG.html", "leaderboards/claims.html", "leaderboards/ladder.html")
 """Pages of figures: they would be most of what a search finds."""
 TAG = re.compile(r"</?[a-z][^>]*>")
+SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+SHARED = "assets/javascripts/shared-{}.js"
+"""Where a script goes that every page had."""
 ONLY_FROM_FILES = 'location.protocol==="file:"?'
 """How the generator's script chooses between its two indices: data over http, a script from the file system."""
 
@@ -51,6 +54,7 @@ def make_whole(site: Path) -> None:
             text = with_own_worker(path.read_text(encoding="utf-8"), len(path.relative_to(site).parts) - 1)
             refuse_requests(text, path)
             path.write_text(without_needless(text), encoding="utf-8")
+    share_scripts(site)
     keep_one_index(site)
     shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that is not used
 
@@ -82,6 +86,21 @@ def without_needless(text: str) -> str:
         else:
             parts[place] = NEEDLESS.sub("", BLOCK.sub(r"\1", re.sub(r"\s+", " ", part)))
     return "".join(parts)
+
+
+def share_scripts(site: Path) -> None:
+    """Keep the scripts that every page of the generator has once, in files of their own."""
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))}
+    del pages[site / BOARD]
+    on_all = set.intersection(*(set(SCRIPT.findall(text)) for text in pages.values()))
+    for number, code in enumerate(sorted(on_all)):
+        name = SHARED.format(number)
+        (site / name).write_text(code, encoding="utf-8")
+        for path in pages:
+            up = "../" * (len(path.relative_to(site).parts) - 1)
+            pages[path] = pages[path].replace(f"<script>{code}</script>", f'<script src="{up}{name}"></script>')
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
 
 
 def keep_one_index(site: Path) -> None:
