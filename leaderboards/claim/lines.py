@@ -15,8 +15,10 @@ from bench.leaderboards.statistics.tradeoff import render
 
 __all__ = [
     "check_line",
+    "effect_text",
     "evidence_lines",
     "paper_line",
+    "published_text",
     "share_text",
     "shown",
     "sweep_lines",
@@ -67,16 +69,16 @@ def share_text(share: float) -> str:
 
 def paper_line(claim: Claim) -> str:
     """Return what the paper has: its number and its words."""
-    parts = []
-    if claim.published is not None:
-        parts.append(_published(claim))
+    parts = [published_text(claim)]
     if claim.quote:
         parts.append(f'"{claim.quote}"')
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
-def _published(claim: Claim) -> str:
-    assert claim.published is not None
+def published_text(claim: Claim) -> str:
+    """Return the paper's number; nothing where it has words alone."""
+    if claim.published is None:
+        return ""
     if claim.estimand == "ratio":
         return f"{claim.published:g} times"
     if claim.estimand == "share":
@@ -143,20 +145,35 @@ def _effect_line(verdict: Verdict) -> str:
     details = [_by_seed(claim, evidence)]
     if verdict.effect is not None:
         details.append(f"{verdict.effect.degrees:.1f} degrees")
-    interval = ""
-    if verdict.interval is not None and verdict.interval.low is not None and verdict.interval.high is not None:
-        ends = [shown(claim, verdict.interval.low), shown(claim, verdict.interval.high)]
-        if claim.estimand == "ratio" and claim.sign < 0:
-            ends.reverse()
-        interval = f", {ends[0]} to {ends[1]} at {level_of_a_look():.1%}"
     tests = []
     if verdict.p is not None:
         tests.append(f"p {_p(verdict.p)} over looks and claims")
     if evidence.test is not None:
         tests.append(f"p {_p(evidence.test.p)} over {evidence.test.n:,} items")
     after = "".join(f"; {test}" for test in tests)
-    mean = f"{_subject(claim)}: {shown(claim, evidence.effect)}"
-    return f"{mean}{interval} ({'; '.join(details)}){after}, {evidence.n:,} rows"
+    mean = f"{_subject(claim)}: {effect_text(verdict)}"
+    if _has_interval(verdict):
+        mean = f"{mean} at {level_of_a_look():.1%}"
+    return f"{mean} ({'; '.join(details)}){after}, {evidence.n:,} rows"
+
+
+def effect_text(verdict: Verdict) -> str:
+    """Return the effect over seeds, with its interval where there is one; nothing where no effect is known."""
+    claim, interval = verdict.claim, verdict.interval
+    if verdict.evidence.effect is None or verdict.gap_is_open:
+        return ""
+    effect = shown(claim, verdict.evidence.effect)
+    if interval is None or interval.low is None or interval.high is None:
+        return effect
+    ends = [shown(claim, interval.low), shown(claim, interval.high)]
+    if claim.estimand == "ratio" and claim.sign < 0:
+        ends.reverse()
+    return f"{effect}, {ends[0]} to {ends[1]}"
+
+
+def _has_interval(verdict: Verdict) -> bool:
+    interval = verdict.interval
+    return interval is not None and interval.low is not None and interval.high is not None
 
 
 def _control_line(label: str, share: Interval, effect: Interval | None) -> str:

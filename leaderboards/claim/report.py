@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from bench.leaderboards.claim.claim_files import Claim
 from bench.leaderboards.claim.counts import check_states, check_summary, counted, share_stopped, summary
-from bench.leaderboards.claim.lines import check_line, evidence_lines, paper_line, sweep_lines, verdict_line
+from bench.leaderboards.claim.lines import (
+    check_line,
+    effect_text,
+    evidence_lines,
+    paper_line,
+    published_text,
+    sweep_lines,
+    verdict_line,
+)
 from bench.leaderboards.claim.verdicts import KINDS, Paper
 from bench.leaderboards.render.markdown_table import markdown_table
 
@@ -64,7 +72,7 @@ def _not_run(papers: Sequence[Paper]) -> list[str]:
 
 
 def markdown(papers: Sequence[Paper]) -> str:
-    """Return the report as Markdown: a paragraph and a table for each paper, and the counts at its end."""
+    """Return the report as Markdown: for each paper a table of verdicts and their evidence; the counts at the end."""
     return "\n\n".join([EXPLAINED, *map(_markdown_paper, papers), _markdown_counts(papers)])
 
 
@@ -74,11 +82,14 @@ def _markdown_paper(paper: Paper) -> str:
     if paper.file.rebuttal:
         lines += ["", f"**Rebuttal.** {_escaped(paper.file.rebuttal)}"]
     rows = []
-    for verdict in paper.verdicts:
-        claim = verdict.claim
-        evidence = "; ".join(evidence_lines(verdict))
-        rows.append([*claim_cells(claim), *_row([paper_line(claim), f"**{verdict_line(verdict)}**", evidence])])
-    lines += ["", *markdown_table(["claim", "where", "the paper", "verdict", "evidence"], rows)]
+    for number, verdict in enumerate(paper.verdicts, start=1):
+        facts = [published_text(verdict.claim), effect_text(verdict), f"**{verdict_line(verdict)}**"]
+        rows.append([str(number), *claim_cells(verdict.claim), *_row(fact or "–" for fact in facts)])
+    lines += ["", *markdown_table(["", "claim", "where", "the paper", "here", "verdict"], rows)]
+    lines += ["", "What the paper says and what is here, by number:", ""]
+    for number, verdict in enumerate(paper.verdicts, start=1):
+        lines.append(f"{number}. {_escaped(_words(verdict.claim))}")
+        lines += [f"    - {_escaped(line)}" for line in evidence_lines(verdict)]
     if paper.file.untested:
         lines += ["", "Not for a small run:", ""]
     lines += [f"- {untested.says} ({untested.paper}): {untested.why}" for untested in paper.file.untested]
@@ -106,8 +117,15 @@ def _markdown_counts(papers: Sequence[Paper]) -> str:
     return "\n".join(lines)
 
 
+def _words(claim: Claim) -> str:
+    """Return the paper's sentence, or where its number stands."""
+    if claim.quote:
+        return f'"{claim.quote}" ({claim.paper})'
+    return f"a number, no sentence ({claim.paper})"
+
+
 def claim_cells(claim: Claim) -> list[str]:
-    """Return the first two cells of a claim's line, which no other claim has."""
+    """Return the cells of a claim's line behind its number: what it says and where, which no other claim has both."""
     return _row([claim.says, claim.paper])
 
 

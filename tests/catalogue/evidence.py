@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["claim_rows", "measured_rows", "planned_rows", "published_rows", "published_time_rows"]
 
 UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
-CLAIM_COLUMNS = 5
-"""Of a table of claims."""
+CLAIM_COLUMNS = 6
+"""Of a table of claims: number, claim, where, the paper's number, ours, verdict."""
 PLANNED_TASKS = ("gigaword", "text")
 """Of each architecture one whose recipe most methods run on."""
 PLANNED_KIND = "cuda"
@@ -56,12 +56,12 @@ def claim_rows(method: str) -> list[list[str]]:
 
 @cache
 def verdicts() -> dict[tuple[str, ...], str]:
-    """Return the verdict of each line of the page of claims, by its first two cells."""
+    """Return the verdict of each line of the page of claims, by claim and place."""
     found = {}
     for line in (DOCS / CLAIMS).read_text(encoding="utf-8").splitlines():
         cells = [text.strip() for text in UNESCAPED_BAR.split(line)[1:-1]]
         if len(cells) == CLAIM_COLUMNS:
-            found[tuple(cells[:2])] = cells[3].strip("*")
+            found[tuple(cells[1:3])] = cells[5].strip("*")
     return found
 
 

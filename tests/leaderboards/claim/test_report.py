@@ -54,7 +54,7 @@ def test_a_claim_with_its_verdict_and_evidence(tmp_path: Path, lead: float, kind
 def test_a_report_in_other_forms(tmp_path: Path) -> None:
     store(tmp_path)
     written = call("claims", "histalign", "--markdown", "--results", str(tmp_path)).out
-    assert "| claim | where | the paper | verdict | evidence |" in written
+    assert "|  | claim | where | the paper | here | verdict |" in written
     assert "### HistAlign\n\n15 claims of the paper are put to the test: " in written
     assert "### Counts" in written
     assert all(f"\n- {kind}: {meaning}" in written for kind, meaning in KINDS.items())
