@@ -10,15 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.cli_options import METHOD, TASK, json_option, positive, results_option, say_damaged
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
-from bench.leaderboards.quality_diversity.decoders import SETTINGS, asked
+from bench.leaderboards.quality_diversity.decoders import SETTINGS, WHOLE, asked
 from bench.leaderboards.table import tables
 from bench.processes.process import run_program
 from bench.store.store import Store
+
+if TYPE_CHECKING:
+    from bench.models.baselines import Baseline
+    from bench.models.core.objective import Objective
 
 METRIC = "sample_perplexity"
 """The family of the quality column, which tasks do not ask for by themselves."""
@@ -82,16 +88,19 @@ def run(given: argparse.Namespace) -> int:
 def evaluate(given: argparse.Namespace) -> int:
     """Run `bench run` on the stored cells with every setting; return its exit code."""
     methods = stored_methods(Path(given.results), given.task)
-    command = arguments(given, methods)
+    commands = [arguments(given, alike, typed) for typed, alike in by_typed(methods).items()]
     n_cells = len(methods) * len(given.seeds.split(","))
     n_tokens = n_cells * len(SETTINGS) * given.rows * given.max_new_tokens
     hours = PASSES * n_tokens / TOKENS_A_SECOND / 3600
     say(f"{n_cells} cells, {len(SETTINGS)} settings, {given.rows} texts: about {hours:.1f} hours of one core")
-    say(f"bench {' '.join(command)}")
+    for command in commands:
+        say(f"bench {' '.join(command)}")
     if given.dry_run:
         return 0
     before = n_trained(Path(given.results))
-    code = run_program("bench", *command, output=sys.stderr).returncode
+    code = 0
+    for command in commands:
+        code = code or abs(run_program("bench", *command, output=sys.stderr).returncode)
     if trained := n_trained(Path(given.results)) - before:
         say(f"{trained} cells were trained: type the options of the run that made the store behind --")
     return code
@@ -117,17 +126,47 @@ def stored_methods(results: Path, task: str) -> list[str]:
     return list(methods)
 
 
-def arguments(given: argparse.Namespace, methods: list[str]) -> list[str]:
-    """Return the command line of the evaluation."""
+def by_typed(methods: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
+    """Return methods by what is typed for the settings: one command each.
+
+    Where a method's own distribution has no such cut, as F2-Softmax's has none for min-p, it writes by its whole one.
+    """
+    from bench.config.resolve import find_method
+
+    found: dict[tuple[str, ...], list[str]] = {}
+    for method in methods:
+        kind = find_method(method).kind
+        typed = tuple(setting if decodes(kind, setting) else WHOLE + setting for setting in SETTINGS)
+        found.setdefault(typed, []).append(method)
+    return found
+
+
+def decodes(kind: type[Objective] | type[Baseline], setting: str) -> bool:
+    """Return whether a method's own distribution has a setting."""
+    from bench.config.decoding import parse
+    from bench.models.core.objective import Objective
+
+    if not issubclass(kind, Objective):
+        return True
+    try:
+        kind.resolved(parse(setting)[0])
+    except UsageError:
+        return False
+    return True
+
+
+def arguments(given: argparse.Namespace, methods: Sequence[str], typed: Sequence[str]) -> list[str]:
+    """Return the command line of the evaluation of methods that have the same typed settings."""
     return [
         "run",
         *("--task", given.task),
         *("--method", ",".join(methods)),
         *("--seeds", given.seeds),
-        *("--decode", asked(given.max_new_tokens)),
+        *("--decode", asked(given.max_new_tokens, typed)),
         *("--metrics", METRIC),
         *("--set", f"task.eval_rows={given.rows}"),
         *("--results", given.results),
+        "--yes",  # cells and hours were said
         *given.more,
     ]
 

@@ -8,7 +8,8 @@ Two questions, each for some pairs of columns:
   likelihood has the objective's quality, what has it gained there, with nothing trained? The ratio is the share. Where
   all of the front is of better quality, its nearest point gains at the least what decoders do: the share is a bound.
 
-The share favours decoders a little: one point of the objective meets the best of all settings. The fronts do not.
+The share favours decoders: one point of the objective meets the best of all settings, chosen on the same texts. An
+objective on its baseline's front can have a share well above 100 %. The fronts do not favour either.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ COMPARED = (
 )
 """Where fronts are compared: quality at equal diversity, diversity and repetition at equal quality.
 
-Each pair is one that decoders trade for each other. How near texts are to human ones is no such column: it rises with
-diversity and falls again.
+Each pair is one that decoders trade for each other. Repetition at equal diversity is none: freer texts have less of
+both. How near texts are to human ones is none, either: it rises with diversity and falls again.
 """
 
 CLAIMED = (Axes("sample-ppl", "self-bleu-2"), Axes("sample-ppl", "seq-rep-4"))

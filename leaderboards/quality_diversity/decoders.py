@@ -7,9 +7,9 @@ contrastive search without an alpha has 0.6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["FAMILIES", "REFERENCE", "SETTINGS", "asked", "length_of", "setting_of"]
+__all__ = ["FAMILIES", "REFERENCE", "SETTINGS", "WHOLE", "asked", "length_of", "setting_of"]
 
 REFERENCE = "topk=3"
 """The setting under which an objective's gain is measured: what the tasks of open-ended text decode with."""
@@ -20,7 +20,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "nucleus": ("nucleus=0.5", "nucleus=0.8", "nucleus=0.95"),
     "min_p": ("min_p=0.3", "min_p=0.1", "min_p=0.03"),
     "typical": ("typical=0.2", "typical=0.5", "typical=0.9"),
-    "eta": ("eta=0.03", "eta=0.005", "eta=0.0006"),
+    "eta": ("eta=0.002", "eta=0.0009", "eta=0.0003"),
     "contrastive_search": (
         "contrastive_search=4+alpha=0.2",
         "contrastive_search=4+alpha=0.4",
@@ -36,10 +36,13 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 
 SETTINGS: tuple[str, ...] = sum(FAMILIES.values(), ())
 
+WHOLE = "posterior:"
+"""Before a decoding: a method with a distribution of its own, such as F2-Softmax, writes by its whole one."""
+
 LENGTH = "+max_new_tokens="
 
 
-def asked(max_new_tokens: int, settings: tuple[str, ...] = SETTINGS) -> str:
+def asked(max_new_tokens: int, settings: Sequence[str] = SETTINGS) -> str:
     """Return settings as they are typed after --decode.
 
     >>> asked(64, ("topk=3", "sample"))
@@ -49,12 +52,12 @@ def asked(max_new_tokens: int, settings: tuple[str, ...] = SETTINGS) -> str:
 
 
 def setting_of(decoding: str) -> str:
-    """Return the setting of a stored decoding, without the length of its texts.
+    """Return the setting of a stored decoding, without the length of its texts and whose distribution it cuts.
 
-    >>> setting_of("topk=3+max_new_tokens=64"), setting_of("sample")
-    ('topk=3', 'sample')
+    >>> setting_of("topk=3+max_new_tokens=64"), setting_of("sample"), setting_of("posterior:min_p=0.1")
+    ('topk=3', 'sample', 'min_p=0.1')
     """
-    parts = decoding.split("+")
+    parts = decoding.removeprefix(WHOLE).split("+")
     return "+".join(part for part in parts if not f"+{part}".startswith(LENGTH))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bench.leaderboards.quality_diversity.curves import Axes, Model, columns_of
+from bench.leaderboards.quality_diversity.decoders import WHOLE
 from bench.leaderboards.row import TableRow
 
 __all__ = ["gaps"]
@@ -29,6 +30,10 @@ def gaps(ours: Model, theirs: Model, axes: Axes) -> list[str]:
 def _gaps_of(model: Model, columns: Axes) -> tuple[list[str], set[int]]:
     """Return what one model lacks, and the seeds that all its settings have."""
     notes, by_setting = [], {}
+    if whole := [setting for setting, row in model.rows.items() if row.decoding.startswith(WHOLE)]:
+        notes.append(
+            f"{model.method} writes by its whole distribution under {', '.join(whole)}: its own has no such cut"
+        )
     for setting, row in model.rows.items():
         why = _why_no_point(row, (columns.at, columns.column))
         if why:

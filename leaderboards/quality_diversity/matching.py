@@ -11,7 +11,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.conditions import Conditions, conditions_of
 from bench.leaderboards.quality_diversity.curves import Model
-from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS, setting_of
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS, WHOLE, setting_of
 from bench.leaderboards.row import TableRow
 
 __all__ = ["Match", "by_start", "match", "models_of", "n_whole_families"]
@@ -38,17 +38,20 @@ def models_of(rows: Sequence[TableRow]) -> list[Model]:
     """Return the models of a leaderboard's rows: objectives, their baselines and maximum likelihood.
 
     Rows that differ in more than their decoding are of several models, and so are texts of several lengths. Rows of a
-    decoding that is not in `FAMILIES` are passed over.
+    decoding that is not in `FAMILIES` are passed over, and so are those by a method's whole distribution where its own
+    has the setting, too.
     """
     methods = {"mle", *rivals_of_decoders(), *map(trained_as_long, rivals_of_decoders())}
     found: dict[tuple[str, str, Conditions], dict[str, TableRow]] = defaultdict(dict)
     for row in rows:
         setting = setting_of(row.decoding)
         if row.method in methods and setting in SETTINGS:
-            found[row.method, key_of(row.config), conditions_of(row)][setting] = row
+            by_setting = found[row.method, key_of(row.config), conditions_of(row)]
+            if setting not in by_setting or not row.decoding.startswith(WHOLE):
+                by_setting[setting] = row
     models = []
-    for (method, _, conditions), by_setting in found.items():
-        ordered = {setting: by_setting[setting] for setting in SETTINGS if setting in by_setting}
+    for (method, _, conditions), of_model in found.items():
+        ordered = {setting: of_model[setting] for setting in SETTINGS if setting in of_model}
         models.append(Model(method, ordered, conditions))
     return models
 

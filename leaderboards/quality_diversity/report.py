@@ -31,18 +31,19 @@ RULES = (
     f"(Smyth 2004). **explained**: the interval is above {EXPLAINED:.0%}. **training adds**: it is below. "
     "**no gain**: the mean gain is not above 0. **not comparable**: the baseline's decoders do not reach the "
     "objective's quality in every seed, or the share is a bound that explains nothing (all that they reach is of "
-    "better quality, and gains at the least so much). **open**: none of these. The share favours decoders a little, "
-    "since one point meets the best of all settings; the fronts do not.",
+    "better quality, and gains at the least so much). **open**: none of these. The share favours decoders, since one "
+    "point meets the best of all settings, chosen on the same texts: an objective on its baseline's front can have "
+    "well above 100 %. The fronts favour neither.",
     "Fronts: of each model the settings that no other one beats in both columns, by means over seeds; straight lines "
     "between them, nothing beyond. The difference is the objective less its baseline, mean over the range that both "
     "reach, with Student's 95 % interval over seeds; where the fronts of one seed do not overlap, **not comparable**. "
     "**ahead** and **behind** say on which side of 0 it is, ahead where the objective is better. No interval is "
-    "corrected for the number of lines.",
+    "corrected for the number of lines: without any effect about one in twenty is ahead or behind.",
 )
 COLUMNS = {
     "self-bleu-2": "how much the texts say the same, lower is more diverse",
-    "sample-ppl": "perplexity of the texts under a bigram model of human text, lower is more fluent; curves "
-    "have its logarithm",
+    "sample-ppl": "perplexity of the texts under a bigram model of the human texts of the same rows, lower is more "
+    "like them; loops of common pairs have a low one, too; curves have its logarithm",
     "seq-rep-4": "share of repeated 4-grams within a text, lower is less",
 }
 
@@ -123,7 +124,7 @@ def _share_cells(objective: Objective, share: Share) -> list[str]:
     gain, ratio = "-", share.gains.why or "-"
     by_seed = share.gains.objective
     if by_seed:
-        gain = f"{sum(by_seed.values()) / len(by_seed):+.2f} (n={len(by_seed)})"
+        gain = f"{sum(by_seed.values()) / len(by_seed):+.3f} (n={len(by_seed)})"
     if share.share is not None:
         ratio = _bound(share) + _percent(share.share)
     return [objective.method, objective.baseline, share.axes.at, share.axes.column, gain, ratio, f"**{share.verdict}**"]
@@ -168,7 +169,7 @@ def _settings() -> Iterable[str]:
 
 def _percent(share: Interval) -> str:
     if share.low is None or share.high is None:
-        return f"{share.value:.0%}, no interval"
+        return "no interval"
     return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 

@@ -41,7 +41,6 @@ def test_stored_cells_write_under_the_decoders_and_nothing_is_trained(
     train = ("run", "--task", "text", "--method", "mle,ul_token", "--decode", "topk=3+max_new_tokens=4", "--quiet")
     assert bench(*train, "--set", "task.eval_rows=4", *TINY, "--results", str(results)).code == 0
     monkeypatch.setattr(tradeoff, "SETTINGS", FEW)
-    monkeypatch.setattr(tradeoff, "asked", lambda tokens: ",".join(f"{name}+max_new_tokens={tokens}" for name in FEW))
     where = ("--results", str(results), "--seeds", "0", "--rows", "4", "--max-new-tokens", "4")
     ended = bench("tradeoff", "--run", "--json", *where, "--", "--quiet", "--set", *TINY)
     assert (ended.code, len(here)) == (0, 1)
@@ -73,7 +72,22 @@ def test_a_dry_run_says_the_command_and_the_hours_and_does_nothing(bench: Bench,
     hours, command = ended.complaints
     assert hours.startswith("bench: 6 cells, 24 settings, 200 texts: about ")
     assert "--method mle,ul_token --seeds 0,1,2 --decode sample+temperature=0.5+max_new_tokens=64," in command
-    assert command.endswith("--trials 3 --jobs 2")
+    assert command.endswith("--yes --trials 3 --jobs 2")
+
+
+def test_a_method_whose_own_distribution_lacks_a_cut_writes_by_its_whole_one(
+    bench: Bench, here: list[Any], stored: Path
+) -> None:
+    scored(trained(stored, "f2softmax", task="text"), {"self-bleu-2": 1.0})
+    hours, *commands = bench("tradeoff", "--run", "--dry-run", "--results", str(stored)).complaints
+    assert hours.startswith("bench: 9 cells, 24 settings")
+    assert [line.split("--method ")[1].split()[0] for line in commands] == ["mle,ul_token", "f2softmax"]
+    typed = [line.split("--decode ")[1].split()[0].split(",") for line in commands]
+    assert [setting_of(name) for name in typed[1]] == [setting_of(name) for name in typed[0]] == list(SETTINGS)
+    assert not [name for name in typed[0] if name.startswith("posterior:")]
+    whole = {setting_of(name) for name in typed[1] if name.startswith("posterior:")}
+    assert {"min_p=0.1", "typical=0.5", "eta=0.0009", "contrastive_search=4"} <= whole
+    assert not whole & {"topk=3", "nucleus=0.8"}
 
 
 def test_cells_that_were_trained_by_mistake_are_told(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.leaderboards.quality_diversity.comparison import CLAIMED
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.curves import Model
-from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
+from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS, WHOLE
 from bench.leaderboards.quality_diversity.report import report
 from bench.leaderboards.quality_diversity.section import Section, sections
 from bench.leaderboards.table import tables
@@ -48,6 +49,23 @@ def test_a_setting_in_conflict_is_missing_and_named(tmp_path: Path) -> None:
     section = section_of(tmp_path, model("ul_token", settings=FEW))
     assert "topk=20" in section.missing
     assert gaps_of(section)[0] == "ul_token under `topk=20` is left out: two numbers of one seed in self-bleu-2"
+
+
+def test_settings_by_the_whole_distribution_are_named_and_those_of_its_own_go_first(tmp_path: Path) -> None:
+    ours = model("f2softmax", settings=FEW)
+    for setting in FAMILIES["min_p"]:
+        ours.rows[setting].decoding = WHOLE + ours.rows[setting].decoding
+    twice = Model("f2softmax", {"topk=3": model("f2softmax", freer=1.0).rows["topk=3"]})
+    twice.rows["topk=3"].decoding = WHOLE + twice.rows["topk=3"].decoding
+    store_models(tmp_path, twice)
+    section = section_of(tmp_path, ours)
+    (found,) = [one for one in section.objectives if one.method == "f2softmax"]
+    assert list(found.gaps) == [
+        "f2softmax writes by its whole distribution under min_p=0.3, min_p=0.1, min_p=0.03: its own has no such cut"
+    ]
+    assert found.ours is not None
+    assert found.ours.rows["topk=3"].decoding.startswith("topk=3")
+    assert set(found.pairs[CLAIMED[0]].ours.points) == set(FEW)
 
 
 def test_the_setting_that_cut_the_seeds_is_named(tmp_path: Path) -> None:
