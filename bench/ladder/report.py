@@ -13,6 +13,11 @@ from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["report_text", "write_report"]
 
+RATES_SAID = (
+    "By the validation loss of the first seed, which all seeds are trained with then: that seed's numbers are picked, "
+    "the others' are not, and where they differ much, intervals are wide."
+)
+
 
 def report_text(stored: StoredLadder, forecasts: StoredForecasts, picture: str = "") -> str:
     """Return the page of a ladder, as Markdown.
@@ -36,7 +41,7 @@ def rate_lines(stored: StoredLadder) -> list[str]:
         rates = [number(of_rung.get(method)) for of_rung in stored.rates.values()]
         rows.append([escaped(method), *rates])
     table = markdown_table(["", *map(escaped, stored.rates)], rows, texts=1)
-    return ["## Learning rates that were picked", "", *table, ""]
+    return ["## Learning rates that were picked", "", RATES_SAID, "", *table, ""]
 
 
 def write_report(stored: StoredLadder, forecasts: StoredForecasts, path: Path) -> Path:

@@ -56,12 +56,15 @@ def signed(value: float) -> str:
 def share(value: float | None) -> str:
     """Return a share in percent.
 
-    >>> share(0.875), share(None)
-    ('88 %', '–')
+    >>> share(0.875), share(-0.1), share(-0.001), share(None)
+    ('88 %', '−10 %', '0 %', '–')
     """
     if value is None:
         return NONE
-    return f"{100 * value:.0f} %"
+    percent = round(100 * value)
+    if percent < 0:
+        return f"−{-percent} %"
+    return f"{percent} %"
 
 
 def mean_cell(value: SeedMean) -> str:

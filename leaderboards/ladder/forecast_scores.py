@@ -2,8 +2,9 @@
 
 The Brier score is the mean of (probability - outcome)^2 (Brier 1950); the outcome is 1 where the first method of a
 pair came out better, 0 where the second did, 1/2 where they are equal. The naive forecast is certain that the order of
-the rung below stays; its Brier score is the share of pairs that changed places. Pairs share methods and seeds, so they
-are fewer independent ones than their number.
+the rung below stays; its Brier score is the share of pairs that changed places. The cautious forecast says `CAUTIOUS`
+for every such order: what a forecast gains on the naive one, it may gain by not being certain alone. Pairs share
+methods and seeds, so they are fewer independent ones than their number; `without_one` says what rests on one method.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from bench.leaderboards.ladder.pairs import differences
 from bench.leaderboards.ladder.prediction import Prediction
 from bench.leaderboards.ladder.scores import Ladder
 
-__all__ = ["ForecastScore", "Outcome", "outcomes_of", "scores_of"]
+__all__ = ["CAUTIOUS", "ForecastScore", "Outcome", "outcomes_of", "scores_of", "without_one"]
+
+CAUTIOUS = 0.8
+"""Probability of every order of the rung below: about the share of decisions on data that hold from small models to
+large ones (Magnusson et al. 2025)."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class Outcome:
         return (_outcome(self.below) - _outcome(self.difference)) ** 2
 
     @property
+    def cautious(self) -> float:
+        """Squared error of the forecast that is as certain of every order of the rung below."""
+        probability = (1 - CAUTIOUS) + (2 * CAUTIOUS - 1) * _outcome(self.below)
+        return (probability - _outcome(self.difference)) ** 2
+
+    @property
     def covered(self) -> bool:
         """Whether the difference is within the interval."""
         return self.prediction.low <= self.difference <= self.prediction.high
@@ -62,6 +73,7 @@ class ForecastScore:
         missing: that have none, because the ladder lacks one of the methods.
         brier: mean Brier score; None without predictions.
         naive: that of the naive forecast.
+        cautious: that of the cautious forecast.
         coverage: share of the differences within their 80 % intervals.
     """
 
@@ -71,6 +83,7 @@ class ForecastScore:
     missing: int
     brier: float | None
     naive: float | None
+    cautious: float | None
     coverage: float | None
 
     @property
@@ -97,6 +110,21 @@ def scores_of(forecast: Forecast, ladder: Ladder) -> list[ForecastScore]:
     if claims:
         scores.append(_score("claims", False, claims))
     return [*scores, _score("all pairs", False, pairs)]
+
+
+def without_one(forecast: Forecast, ladder: Ladder) -> dict[str, ForecastScore]:
+    """Return the score of all pairs that are left without a method, by method.
+
+    Raises:
+        UsageError: as for `scores_of`.
+    """
+    pairs = {place: found for place, found in outcomes_of(forecast, ladder).items() if not place.claim}
+    methods = sorted({method for place in pairs for method in (place.better, place.than)})
+    scores = {}
+    for method in methods:
+        left = {place: found for place, found in pairs.items() if method not in (place.better, place.than)}
+        scores[method] = _score(f"without {method}", False, left)
+    return scores
 
 
 def outcomes_of(forecast: Forecast, ladder: Ladder) -> dict[Prediction, Outcome | None]:
@@ -143,7 +171,7 @@ def _score(of: str, chosen: bool, outcomes: Mapping[Prediction, Outcome | None])
     known = [outcome for outcome in outcomes.values() if outcome is not None]
     missing = len(outcomes) - len(known)
     if not known:
-        return ForecastScore(of, chosen, 0, missing, None, None, None)
+        return ForecastScore(of, chosen, 0, missing, None, None, None, None)
     return ForecastScore(
         of=of,
         chosen=chosen,
@@ -151,6 +179,7 @@ def _score(of: str, chosen: bool, outcomes: Mapping[Prediction, Outcome | None])
         missing=missing,
         brier=statistics.fmean(outcome.brier for outcome in known),
         naive=statistics.fmean(outcome.naive for outcome in known),
+        cautious=statistics.fmean(outcome.cautious for outcome in known),
         coverage=_share(known),
     )
 

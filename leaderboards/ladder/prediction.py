@@ -188,7 +188,8 @@ def _squared_steps(before: Column, after: Column) -> list[float]:
 def spread_of(column: Column) -> float:
     """Return the standard deviation S of the methods' means, from the median difference of two of them.
 
-    Two normal means differ by `NORMAL_MEDIAN` S in the median. A few methods far from all others change it little.
+    Two normal means differ by `NORMAL_MEDIAN` S in the median. A few methods far from all others change it little where
+    the others are spread; where those are close together, one can multiply it.
     """
     if not column:
         return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from bench.errors import UsageError
 from bench.leaderboards.ladder.cells import (
@@ -36,7 +37,8 @@ ORDERS_SAID = (
     "Right is the share of pairs of methods that both rungs order alike. The ceiling is how often a second draw of as "
     "many seeds would order the pairs of the upper rung alike, estimated by leaving seeds out. Established are pairs "
     "whose order at the upper rung holds after Holm over all pairs of all metrics and rungs; the next number is the "
-    "share of these that the lower rung has right. Regret is what the method that is best on the lower rung loses at "
+    "share of these that the lower rung has right. A share of the ceiling can be above 100 %, since the ceiling is an "
+    "estimate. Regret is what the method that is best on the lower rung loses at "
     "the upper one, in the metric's unit and in standard deviations of a seed."
 )
 SIGNAL_SAID = "Standard deviation of the methods' means over that of one seed."
@@ -46,18 +48,29 @@ PREDICTORS_SAID = (
 CARDS_SAID = (
     "A difference is positive where the method is better than {baseline}, or than what its row names. It is in the "
     "metric's unit, with its 95 % interval over seeds (a moderated t); in bold where its direction is established over "
-    "the whole ladder. Tenfold is its change where parameters are ten times as many. Growing and shrinking: slope and "
-    "middle of a straight line over the logarithm of the parameters are both established, with one sign or with two. "
+    "the whole ladder: another rung makes more comparisons, and can take bold away. Tenfold is its change where "
+    "parameters are ten times as many, seed by seed. Growing and shrinking: slope and middle of a straight line over "
+    "the logarithm of the parameters are both established, with one sign or with two. So what changes sides can be "
+    "growing, and a slope without an established middle is neither. "
     "Crossing: unlike directions are established on two rungs. A ladder without true differences says any of this in "
     "at most 5 %. Where epochs or tokens for each parameter differ between rungs, size and training change together: "
     "what is said of size is said of both."
+)
+SCORES_SAID = (
+    "Means over seeds with 95 % intervals. – is no value, or none that measures the method: who only decodes another "
+    "one's model has that one's perplexity, and smoothed likelihoods have none."
+)
+FALLING_SAID = (
+    "Tokens for each parameter fall as models grow, so an upper rung can be the worse model: see the perplexity. It is "
+    "another size and another training, not scale alone."
 )
 LONGER_SAID = (
     "Trained for more steps than {baseline}, with no control here that was trained as long (mle.continued): {methods}. "
     "Their differences hold these steps too."
 )
 CLAIMS_SAID = (
-    "Positive where it is as claimed. A claim is asked of this ladder's text and settings, not of the paper's."
+    "Positive where it is as claimed. A claim is asked of this ladder's text and settings, not of the paper's. That "
+    "texts are nearer to human ones is asked as the better direction of the metric, whether or not they are past them."
 )
 
 
@@ -107,12 +120,17 @@ def _rungs(ladder: Ladder) -> list[str]:
         trained = [f"{rung.epochs:.3g}", number(rung.tokens_per_parameter)]
         rows.append([escaped(rung.name), f"{rung.parameters:,}", *trained, str(len(methods)), some])
     heading = ["rung", "parameters without embeddings", "epochs", "tokens/parameter", "methods", "seeds"]
-    return [*markdown_table(heading, rows, texts=1), ""]
+    lines = [*markdown_table(heading, rows, texts=1), ""]
+    known = [rung.tokens_per_parameter for rung in ladder.rungs if rung.tokens_per_parameter is not None]
+    falls = all(one > other for one, other in pairwise(known))
+    if len(known) == len(ladder.rungs) > 1 and falls:
+        lines += [FALLING_SAID, ""]
+    return lines
 
 
 def _scores(ladder: Ladder) -> Iterator[str]:
     """Yield a table of means for each metric, a row a method."""
-    yield from ["## Scores", "", "Means over seeds with 95 % intervals.", ""]
+    yield from ["## Scores", "", SCORES_SAID, ""]
     for metric in ladder.metrics:
         rows = []
         for method in ladder.methods:

@@ -10,7 +10,7 @@ import pytest
 from bench.errors import DataError, UsageError
 from bench.leaderboards.ladder.forecast import forecast
 from bench.leaderboards.ladder.forecast_files import forecast_to, read_forecast, write_forecast
-from bench.leaderboards.ladder.forecast_scores import scores_of
+from bench.leaderboards.ladder.forecast_scores import scores_of, without_one
 from bench.leaderboards.ladder.prediction import COVERED, USUAL, WEIGHT, ColumnPredictions, predict
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.ladder.transfer import Question
@@ -170,10 +170,25 @@ def test_scores_by_hand():
     assert scores["bleu"].brier == pytest.approx(0.0625)
     assert scores["bleu"].naive == pytest.approx(1 / 3)
     assert scores["bleu"].gain == pytest.approx(1 - 0.0625 * 3)
+    assert scores["bleu"].cautious == pytest.approx((0.8**2 + 2 * 0.2**2) / 3)  # one order changed
     assert (scores["bleu"].chosen, scores["bleu"].predictions, scores["bleu"].missing) == (True, 3, 0)
     assert scores["claims"].brier == pytest.approx(0.5625)
     assert scores["claims"].coverage == 0.0
     assert scores["all pairs"].brier == scores["bleu"].brier
+
+
+def test_what_rests_on_one_method_is_seen_without_it():
+    true = {"bleu": [[0.0, 1.0, 2.0, 9.0], [0.0, 1.0, 2.0, 9.0], [0.0, 1.0, 2.0, -9.0]]}  # the last one turns round
+    ladder = ladder_of(true, noise=1e-6)
+    made = forecast(below(ladder), NEXT, 3)
+    scores = without_one(made, ladder)
+    last = ladder.methods[-1]
+    assert set(scores) == set(ladder.methods)
+    assert {method: score.naive for method, score in scores.items()} == {
+        method: 0.0 if method == last else pytest.approx(2 / 3) for method in ladder.methods
+    }
+    assert {score.predictions for score in scores.values()} == {3}
+    assert scores[last].gain is None  # the naive forecast has all of them right
 
 
 def test_a_method_that_was_not_run_is_missing():

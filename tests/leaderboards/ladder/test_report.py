@@ -73,11 +73,14 @@ def test_transfer_cards_and_claims_have_words_sentences_and_locators(page):
 
 def test_forecasts_are_named_and_scored(page, ladder):
     made = forecast(below(ladder, 1), ("1M", SIZES["1M"]), 3, claims=[CLAIM])
-    assert f"SHA-256 `{made.sha256}`. Methods are chosen by bleu." in page
+    assert f"SHA-256 `{made.sha256}`. Whoever picks methods by one metric is to take bleu." in page
+    assert "All pairs, leaving out one method at a time: gain from " in page
+    assert float(rows_of(page, " | predictions")["**bleu**"][6]) > 0  # the width
     assert rows_of(page, " | predictions")["**bleu**"][0] == "3"
     assert rows_of(page, "claim | probability")["paper/1, bleu"][2].startswith("−30")
     later = markdown(below(ladder, 1), forecasts=[made])
     assert "The rung has not been run." in later
+    assert float(rows_of(later, " | width")["bleu"][0]) > 0
     assert rows_of(markdown(below(ladder, 1), forecasts=[made]), "claim | probability")["paper/1, bleu"][2] == "–"
 
 
