@@ -1,6 +1,6 @@
 # make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, ARGS= to change it)
 # make install     the environment .venv alone
-# make test        the tests, in two processes
+# make test        the tests, in three processes
 # make test-long   long proofs too
 # make chaos       faults by the hundred: kills, stops, damages, full disks (PART=...: some of it); hours
 # make check       lint and types
