@@ -67,7 +67,7 @@ def command_of_make_run() -> list[str]:
 def test_make_run_prints_as_many_rows_as_it_says(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (said,) = re.findall(r"prints a table of (\d+)\s+rows", README)
+    (said,) = re.findall(r"prints\s+a\s+table\s+of\s+(\d+)\s+rows", README)
     monkeypatch.chdir(tmp_path)
     assert main([*command_of_make_run(), "--quiet", "--dry-run", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
