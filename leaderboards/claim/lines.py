@@ -151,29 +151,29 @@ def _effect_line(verdict: Verdict) -> str:
     if evidence.test is not None:
         tests.append(f"p {_p(evidence.test.p)} over {evidence.test.n:,} items")
     after = "".join(f"; {test}" for test in tests)
-    mean = f"{_subject(claim)}: {effect_text(verdict)}"
-    if _has_interval(verdict):
-        mean = f"{mean} at {level_of_a_look():.1%}"
+    interval = _interval_text(verdict)
+    if interval:
+        interval += f" at {level_of_a_look():.1%}"
+    mean = f"{_subject(claim)}: {shown(claim, evidence.effect)}{interval}"
     return f"{mean} ({'; '.join(details)}){after}, {evidence.n:,} rows"
 
 
 def effect_text(verdict: Verdict) -> str:
     """Return the effect over seeds, with its interval where there is one; nothing where no effect is known."""
-    claim, interval = verdict.claim, verdict.interval
     if verdict.evidence.effect is None or verdict.gap_is_open:
         return ""
-    effect = shown(claim, verdict.evidence.effect)
+    return shown(verdict.claim, verdict.evidence.effect) + _interval_text(verdict)
+
+
+def _interval_text(verdict: Verdict) -> str:
+    """Return the interval of the effect behind a comma; nothing where there is none."""
+    claim, interval = verdict.claim, verdict.interval
     if interval is None or interval.low is None or interval.high is None:
-        return effect
+        return ""
     ends = [shown(claim, interval.low), shown(claim, interval.high)]
     if claim.estimand == "ratio" and claim.sign < 0:
         ends.reverse()
-    return f"{effect}, {ends[0]} to {ends[1]}"
-
-
-def _has_interval(verdict: Verdict) -> bool:
-    interval = verdict.interval
-    return interval is not None and interval.low is not None and interval.high is not None
+    return f", {ends[0]} to {ends[1]}"
 
 
 def _control_line(label: str, share: Interval, effect: Interval | None) -> str:

@@ -38,7 +38,7 @@ RULES = (
     "between them, nothing beyond. The difference is the objective less its baseline, mean over the range that both "
     "reach, with Student's 95 % interval over seeds; where the fronts of one seed do not overlap, **not comparable**. "
     "**ahead** and **behind** say on which side of 0 it is, ahead where the objective is better. No interval is "
-    "corrected for the number of lines: without any effect about one in twenty is ahead or behind.",
+    "corrected for the number of lines.",
 )
 COLUMNS = {
     "self-bleu-2": "how much the texts say the same, lower is more diverse",
@@ -94,7 +94,7 @@ def _conclusion(objective: Objective) -> str:
 
 
 def _share_text(share: Share) -> str:
-    if share.share is None:
+    if share.share is None or share.share.low is None:
         return ""
     return f", {_bound(share)}{_percent(share.share)} by decoders"
 

@@ -98,5 +98,5 @@ def _share(share: Mapping[str, Any]) -> str:
         return escaped(share["why"] or "–")
     bound = "at least " if share["at_least"] else ""
     if ratio["low"] is None:
-        return f"{bound}{ratio['value']:.0%}"
+        return "no interval"
     return f"{bound}{ratio['value']:.0%} ({ratio['low']:.0%} to {ratio['high']:.0%})"

@@ -137,12 +137,18 @@ def column_facts(cells: Sequence[str]) -> ColumnFacts:
 
 
 def _numbers(cells: Sequence[str]) -> list[float | None]:
-    texts = [_digits(_AFTER_EQUALS, cell) for cell in cells]
+    texts = _all_digits(_AFTER_EQUALS, cells)
     if not any(texts):
-        texts = [_digits(_NUMBER, cell) for cell in cells]
+        texts = _all_digits(_NUMBER, cells)
     if any(text.count(".") > 1 for text in texts):  # 1.000.000: the dots separate, in the whole column
         texts = [text.replace(".", "") for text in texts]
     return [float(text) if text else None for text in texts]
+
+
+def _all_digits(pattern: re.Pattern[str], cells: Sequence[str]) -> list[str]:
+    """Return the number that a pattern finds in each cell; equal cells are read once."""
+    found = {cell: _digits(pattern, cell) for cell in set(cells)}
+    return [found[cell] for cell in cells]
 
 
 def _digits(pattern: re.Pattern[str], cell: str) -> str:
@@ -157,13 +163,13 @@ def _dates(cells: Sequence[str]) -> list[int]:
     """Return one number per date, or none at all unless the column is one of dates."""
     if not _MONTH.search("\n".join(cells)):
         return []
-    days = []
-    for cell in cells:
+    days: dict[str, int] = {}
+    for cell in dict.fromkeys(cells):  # equal cells are read once
         day = _day_number(cell)
         if day is None:
             return []
-        days.append(day)
-    return days
+        days[cell] = day
+    return [days[cell] for cell in cells]
 
 
 def _day_number(cell: str) -> int | None:

@@ -55,6 +55,11 @@ def test_a_report_in_other_forms(tmp_path: Path) -> None:
     store(tmp_path)
     written = call("claims", "histalign", "--markdown", "--results", str(tmp_path)).out
     assert "|  | claim | where | the paper | here | verdict |" in written
+    numbered = [line for line in written.splitlines() if line.partition(".")[0].isdigit()]
+    assert len(numbered) == 15
+    assert all("(section" in line or "(Table" in line or "(appendix" in line.lower() for line in numbered), numbered
+    assert '1. "' in written
+    assert "    - bleu-3: +3.20, " in written
     assert "### HistAlign\n\n15 claims of the paper are put to the test: " in written
     assert "### Counts" in written
     assert all(f"\n- {kind}: {meaning}" in written for kind, meaning in KINDS.items())

@@ -67,6 +67,18 @@ def test_its_front_is_ahead_by_what_it_repeats_less_and_the_other_way_round_behi
         assert front_difference(pair_of(MLE, better, axes), axes).verdict == "behind", axes
 
 
+def test_an_objective_on_a_bent_front_of_its_baseline_has_a_share_above_1() -> None:
+    """The front's straight lines lie above a curve that is steeper where texts are freer."""
+    ours, theirs = model("hotter", freer=0.2), model("mle")
+    for each in (ours, theirs):
+        for one in each.rows.values():
+            value = one.values["self-bleu-2"]
+            value.by_seed = {seed: 60 - ((60 - bleu) / 40) ** 2 * 40 for seed, bleu in value.by_seed.items()}
+    share = share_of(gains_of(pair_of(ours, theirs, CLAIMED[0])), CLAIMED[0])
+    assert share.share is not None
+    assert share.share.value == pytest.approx(1.5, abs=0.05)
+
+
 def test_an_objective_that_gains_nothing_has_no_share() -> None:
     share = share_of(gains_of(pair_of(model("worse", fewer=-5), MLE, CLAIMED[0])), CLAIMED[0])
     assert (share.verdict, share.share, share.families) == ("no gain", None, {})

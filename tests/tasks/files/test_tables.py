@@ -317,13 +317,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("style", ["plog", "compact"])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_huge_table_takes_no_minutes(name, style):
-    """It takes a second of a processor; what is quadratic in the text takes minutes of any."""
+def test_a_huge_table_takes_less_than_two_seconds(name, style):
     text = HOSTILE[name]()
     start = time.process_time()
     table = read_table(text, "huge")
     written, dropped = linearise(table, "huge", style=style, cost=words, budget=500, entities=("7",))
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 2
     assert words(written) <= 500
     assert dropped > 0
 
