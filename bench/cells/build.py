@@ -224,4 +224,4 @@ def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
 
 def target_counts(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Count how often each token is a training target, [V]; frequency classes are made of it."""
-    return torch.from_numpy(cell.task.encoded("train", codec).target_counts(vocabulary_size))
+    return torch.tensor(cell.task.target_counts(codec, vocabulary_size))

@@ -99,7 +99,7 @@ def groups_of(task: Task, codec: Codec) -> Integers:
     """Return the frequency group of every token id in the training text, [V]."""
     from bench.metrics.diversity.frequency_groups import group_of_tokens
 
-    return group_of_tokens(task.encoded("train", codec).target_counts(len(codec.tokenizer)))
+    return group_of_tokens(task.target_counts(codec, len(codec.tokenizer)))
 
 
 def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:

@@ -32,9 +32,12 @@ class Typical(Sampler):
 
     def kept(self, scores: Tensor) -> Tensor:
         """The typical set, [B, V]."""
+        import torch
+
         log_probs = scores.double().log_softmax(1)
         probs = log_probs.exp()
         entropy = -(probs * log_probs).nansum(1, keepdim=True)  # 0 * -inf of a token that is ruled out counts nothing
         order = (entropy + log_probs).abs().argsort(dim=1, stable=True)
         count = (probs.gather(1, order).cumsum(1) < self.tau).sum(1, keepdim=True) + 1
-        return (order.argsort(1) < count) & scores.isfinite()
+        first = torch.arange(scores.shape[1], device=scores.device) < count
+        return torch.zeros_like(first).scatter(1, order, first) & scores.isfinite()

@@ -24,7 +24,7 @@ from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.rows import rows_of
 from bench.tasks.encode.stream import Stream
-from bench.tasks.encode.token_store import EncodedRows
+from bench.tasks.encode.token_store import Array, EncodedRows
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -125,6 +125,7 @@ class Task(Fed, ABC):
         self._manifests: dict[str, Manifest] = {}
         self.on_rows: OnRows = tell_nobody
         self._exemplars: dict[tuple[str, bool], Exemplars] = {}
+        self._target_counts: dict[tuple[str, int], Array] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
 
@@ -386,6 +387,14 @@ class Task(Fed, ABC):
     ) -> EncodedRows:
         """Return every row of a split as a model sees it; see `bench.tasks.encode.rows`."""
         return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
+
+    def target_counts(self, codec: Codec, vocabulary: int) -> Array:
+        """Count how often each token is a target of the training rows, [vocabulary]; once for each codec."""
+        key = codec.identity, vocabulary
+        if key not in self._target_counts:
+            self._target_counts[key] = self.encoded("train", codec).target_counts(vocabulary)
+            self._target_counts[key].setflags(write=False)
+        return self._target_counts[key]
 
     def cluster_of(self, name: str) -> str:
         """Return what a row shares with others, by its id: rows of one table are not independent of each other.

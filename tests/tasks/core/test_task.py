@@ -104,6 +104,19 @@ def test_rows_of_a_task_that_is_not_open_ended_have_no_prompts():
         task.prompt_and_rest(rows[0])
 
 
+def test_training_targets_are_counted_once_for_a_codec_and_stay_as_they_are(monkeypatch):
+    task = Toy()
+    found = codec(task)
+    counts = task.target_counts(found, 100)
+    assert counts.tolist() == task.encoded("train", found).target_counts(100).tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        counts[0] = 1
+    monkeypatch.setattr(Task, "encode", None)  # nothing is encoded a second time
+    assert task.target_counts(replace(found), 100) is counts
+    with pytest.raises(TypeError):
+        task.target_counts(replace(found, max_target=1), 100)
+
+
 LONG = {"train": [("", "the sun is in rome"), ("", "rain in oslo")]}
 
 
