@@ -72,12 +72,12 @@ def _not_run(papers: Sequence[Paper]) -> list[str]:
 
 
 def markdown(papers: Sequence[Paper]) -> str:
-    """Return the report as Markdown: for each paper a table of verdicts and their evidence; the counts at the end."""
-    return "\n\n".join([EXPLAINED, *map(_markdown_paper, papers), _markdown_counts(papers)])
+    """Return the report as Markdown: the counts, then for each paper a table of verdicts and their evidence."""
+    return "\n\n".join([EXPLAINED, _markdown_counts(papers), *map(_markdown_paper, papers)])
 
 
 def _markdown_paper(paper: Paper) -> str:
-    lines = [f"### {paper.file.name}", "", _escaped(summary(paper))]
+    lines = [f"## {paper.file.name}", "", _escaped(summary(paper))]
     lines += [f"\n*On {_escaped(on)}*" for on in _boards(paper)]
     if paper.file.rebuttal:
         lines += ["", f"**Rebuttal.** {_escaped(paper.file.rebuttal)}"]
@@ -112,7 +112,7 @@ def _markdown_checks(paper: Paper) -> Iterable[str]:
 def _markdown_counts(papers: Sequence[Paper]) -> str:
     head, *rows = counted(papers)
     table = markdown_table(_row(head), map(_row, rows))
-    lines = ["### Counts", "", *table, "", f"{_stopped(papers)}.", ""]
+    lines = ["## Counts", "", *table, "", f"{_stopped(papers)}.", ""]
     lines += [f"- {kind}: {meaning}" for kind, meaning in KINDS.items()]
     return "\n".join(lines)
 
