@@ -23,6 +23,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -227,6 +228,7 @@ def decoding_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
     return page_content(sections)
 
 
+@cache
 def kept_ladder() -> StoredLadder | None:
     """Return the kept ladder; nothing while none of its rungs is whole."""
     from bench.errors import MissingError

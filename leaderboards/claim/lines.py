@@ -44,14 +44,28 @@ def shown(claim: Compared, effect: float) -> str:
     >>> shown(part, 0.756), shown(part, 1.07), shown(part, -0.4)
     ('76% of the gap', 'all of the gap', 'none of the gap')
     """
-    estimand = ""
-    if isinstance(claim, Claim):
-        estimand = claim.estimand
+    return f"{_number(claim, effect)}{_unit(claim)}"
+
+
+def _number(claim: Compared, effect: float) -> str:
+    """Return an effect without its unit."""
+    estimand = _estimand(claim)
     if estimand == "ratio":
-        return f"{math.exp(claim.sign * effect):.3g} times"
+        return f"{math.exp(claim.sign * effect):.3g}"
     if estimand == "share":
-        return f"{share_text(effect)} of the gap"
+        return share_text(effect)
     return f"{effect:+.2f}"
+
+
+def _unit(claim: Compared) -> str:
+    """Return what stands behind an effect, or behind the last of several."""
+    return {"ratio": " times", "share": " of the gap"}.get(_estimand(claim), "")
+
+
+def _estimand(claim: Compared) -> str:
+    if isinstance(claim, Claim):
+        return claim.estimand
+    return ""
 
 
 def share_text(share: float) -> str:
@@ -170,10 +184,10 @@ def _interval_text(verdict: Verdict) -> str:
     claim, interval = verdict.claim, verdict.interval
     if interval is None or interval.low is None or interval.high is None:
         return ""
-    ends = [shown(claim, interval.low), shown(claim, interval.high)]
+    ends = [_number(claim, interval.low), _number(claim, interval.high)]
     if claim.estimand == "ratio" and claim.sign < 0:
         ends.reverse()
-    return f", {ends[0]} to {ends[1]}"
+    return f", {ends[0]} to {ends[1]}{_unit(claim)}"
 
 
 def _control_line(label: str, share: Interval, effect: Interval | None) -> str:
@@ -198,8 +212,8 @@ def _control_line(label: str, share: Interval, effect: Interval | None) -> str:
 
 def _by_seed(compared: Compared, evidence: Evidence) -> str:
     """Return the effect of each seed, behind the seeds."""
-    effects = ", ".join(shown(compared, effect) for effect in evidence.by_seed.values())
-    return f"{seeds_text(list(evidence.by_seed))}: {effects}"
+    effects = ", ".join(_number(compared, effect) for effect in evidence.by_seed.values())
+    return f"{seeds_text(list(evidence.by_seed))}: {effects}{_unit(compared)}"
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

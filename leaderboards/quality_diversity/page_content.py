@@ -18,7 +18,7 @@ AXES = CLAIMED[0]
 
 
 def page_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return what the page shows of sections: `content`, and what is drawn of each objective and of its baseline."""
+    """Return what the page shows of sections: `content`, and the front of each objective and of its baseline."""
     found = content(sections)
     for section, of_section in zip(sections, found, strict=True):
         of_section["axes"] = [axis_name(AXES.at), axis_name(AXES.column)]
@@ -30,7 +30,7 @@ def page_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 
 def _add(drawn: dict[str, list[dict[str, Any]]], objective: Objective) -> None:
-    """Add the points of an objective and of its baseline to those drawn, a method once."""
+    """Add the fronts of an objective and of its baseline to those drawn, a method once."""
     if AXES not in objective.pairs:
         return
     pair = objective.pairs[AXES]
@@ -40,10 +40,11 @@ def _add(drawn: dict[str, list[dict[str, Any]]], objective: Objective) -> None:
 
 
 def _points(reached: Reached) -> list[dict[str, Any]]:
-    """Return setting, means over seeds in both columns, and whether the setting is on the model's front."""
+    """Return the settings of a front with their means over seeds in both columns."""
     points = []
-    for setting, by_seed in reached.points.items():
+    for setting in reached.front:
+        by_seed = reached.points[setting]
         x = statistics.fmean(x for x, _ in by_seed.values())
         y = statistics.fmean(y for _, y in by_seed.values())
-        points.append({"setting": setting, "x": x, "y": y, "front": setting in reached.front})
+        points.append({"setting": setting, "x": x, "y": y})
     return points

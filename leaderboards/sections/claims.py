@@ -14,6 +14,8 @@ __all__ = ["claims_section"]
 TITLE = "Claims by paper"
 SIGNS = {"established": "▲ as claimed", "reversed": "▼ the other way", "open": "open", "": "–"}
 """What is said of a direction: a sign and words, so that nothing rests on colour."""
+SOMETIMES = {"Size": "size", "As models grow": "with_size"}
+"""Columns of papers of which some claim has it: outside a paper's scale no size is judged."""
 SHARED_BY = 3
 """Claims that make a line of their evidence a note."""
 
@@ -37,15 +39,15 @@ def claims_section(papers: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _paper(paper: Mapping[str, Any]) -> str:
-    with_size = any(claim["with_size"] for claim in paper["claims"])
-    heads = ["Claim", "Verdict", "Direction", "Size", "Control"]
-    if with_size:
-        heads.append("As models grow")
-    head = "".join(f"<th scope=col>{name}" for name in heads)
+    columns = {name: key for name, key in SOMETIMES.items() if any(claim[key] for claim in paper["claims"])}
+    head = "".join(f"<th scope=col>{name}" for name in ("Claim", "Verdict", "Direction", "Control", *columns))
     notes = _notes(paper["claims"])
-    lines = "".join(_claim(claim, with_size, notes) for claim in paper["claims"])
+    lines, above = [], ""
+    for claim in paper["claims"]:
+        lines.append(_claim(claim, list(columns.values()), notes, claim["paper"] == above))
+        above = claim["paper"]
     parts = [f"<h3>{escaped(paper['paper'])}</h3><p class=soft>{escaped(paper['summary'])}</p>"]
-    parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, lines))
+    parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, "".join(lines)))
     if notes:
         items = "".join(f"<li>{escaped(note)}" for note in notes)
         parts.append(folded(f"Notes of {paper['paper']}'s claims", f"<ol>{items}</ol>"))
@@ -68,8 +70,19 @@ def _evidence(claim: Mapping[str, Any]) -> list[str]:
     return [*claim["evidence"], f"on {claim['on']}"]
 
 
-def _claim(claim: Mapping[str, Any], with_size: bool, notes: Sequence[str]) -> str:
-    lines = [f"the paper, {claim['where']}: {claim['paper']}"]
+def _claim(claim: Mapping[str, Any], columns: Sequence[str], notes: Sequence[str], as_above: bool) -> str:
+    """Return a claim's row.
+
+    Args:
+        claim: its texts.
+        columns: keys of the columns that only some papers have.
+        notes: of all claims of the paper.
+        as_above: whether the claim above rests on the same words of the paper.
+    """
+    said = claim["paper"]
+    if as_above:
+        said = "as above"
+    lines = [f"the paper, {claim['where']}: {said}"]
     lines += [line for line in _evidence(claim) if line not in notes]
     numbers = [str(notes.index(line) + 1) for line in _evidence(claim) if line in notes]
     if numbers:
@@ -77,11 +90,8 @@ def _claim(claim: Mapping[str, Any], with_size: bool, notes: Sequence[str]) -> s
     cells = [
         f"<b>{escaped(claim['verdict'])}</b>",
         SIGNS.get(claim["direction"], escaped(claim["direction"])),
-        escaped(claim["size"]) or "not judged",
-        escaped(claim["control"]) or "–",
+        *(escaped(claim[key]) or "–" for key in ("control", *columns)),
     ]
-    if with_size:
-        cells.append(escaped(claim["with_size"]) or "–")
     return f"<tr><th scope=row>{folded(escaped(claim['says']), _list(lines))}<td>{'<td>'.join(cells)}"
 
 

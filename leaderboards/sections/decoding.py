@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bench.leaderboards.sections.markup import escaped, folded, section, wide_table
@@ -44,22 +45,24 @@ def _one(found: Mapping[str, Any]) -> str:
 
 
 def _figure(found: Mapping[str, Any]) -> str:
-    """Return the points of all objectives and baselines; of each method the front is its line."""
+    """Return the front of every model as a line; baselines have marks for their decoders."""
+    baselines = {objective["baseline"] for objective in found["objectives"]}
     methods = list(found["drawn"])
     families: list[str] = []
     dots, fronts = [], []
-    for number, points in enumerate(found["drawn"].values()):
+    for number, (method, points) in enumerate(found["drawn"].items()):
         for point in points:
-            family = family_of(point["setting"])
-            if family not in families:
-                families.append(family)
-            title = f"{methods[number]} {point['setting']}: {point['x']:.2f}, {point['y']:.2f}"
-            dot = Dot(point["x"], point["y"], number, families.index(family), title)
-            dots.append(dot)
-            if point["front"]:
-                fronts.append(dot)
-    drawn = scatter(dots, (found["axes"][0], found["axes"][1]), (), lines=fronts)
-    said = "means over seeds; a line is the front of one model"
+            title = f"{method} {point['setting']}: {point['x']:.2f}, {point['y']:.2f}"
+            dot = Dot(point["x"], point["y"], number, 0, title)
+            if method in baselines:
+                family = family_of(point["setting"])
+                if family not in families:
+                    families.append(family)
+                dot = replace(dot, shape=families.index(family))
+                dots.append(dot)
+            fronts.append(dot)
+    drawn = scatter(dots, (found["axes"][0], found["axes"][1]), lines=fronts, line_names=methods)
+    said = "means over seeds; a line is the front of one model, marks are the decoders of maximum likelihood"
     return figure(f"{escaped(found['axes'][1])} by {escaped(found['axes'][0])}, {said}", drawn, methods, families)
 
 

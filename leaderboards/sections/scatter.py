@@ -49,6 +49,7 @@ def scatter(
     front: Sequence[Dot] = (),
     people: tuple[float, float] | None = None,
     lines: Sequence[Dot] | None = None,
+    line_names: Sequence[str] = (),
 ) -> str:
     """Return a drawing of points, a line through those of each objective, and the front of the best of all.
 
@@ -57,9 +58,11 @@ def scatter(
         names: of the columns, x first.
         front: dots that no other beats.
         people: what texts of people score in both columns.
-        lines: dots that the lines of their objectives go through; None for all.
+        lines: dots that the lines of their objectives go through, which need no marks; None for all.
+        line_names: what each line says where the pointer rests, by number.
     """
-    xs, ys = [dot.x for dot in dots], [dot.y for dot in dots]
+    joined = dots if lines is None else lines
+    xs, ys = [dot.x for dot in [*dots, *joined]], [dot.y for dot in [*dots, *joined]]
     if people is not None:
         xs.append(people[0])
         ys.append(people[1])
@@ -71,11 +74,11 @@ def scatter(
     parts = [*_axes(across, upwards, names)]
     if len(front) > 1:
         parts.append(_path("front", [place(dot.x, dot.y) for dot in sorted(front, key=lambda dot: dot.x)]))
-    joined = dots if lines is None else lines
     for line in sorted({dot.line for dot in joined}):
         of_line = sorted((dot for dot in joined if dot.line == line), key=lambda dot: dot.x)
         if len(of_line) > 1:
-            parts.append(_path(f"curve {line_style(line)}", [place(dot.x, dot.y) for dot in of_line]))
+            name = line_names[line] if line_names else ""
+            parts.append(_path(f"curve {line_style(line)}", [place(dot.x, dot.y) for dot in of_line], name))
     for dot in dots:
         title = f"<title>{escaped(dot.title)}</title>"
         parts.append(f"<g class='shape {line_style(dot.line)}'>{title}{marker(dot.shape, *place(dot.x, dot.y))}</g>")
@@ -84,7 +87,7 @@ def scatter(
         parts.append(
             f"<circle class=people-dot cx={x} cy={y} r=5 /><text x={x} y={y - 9} text-anchor=middle>human</text>"
         )
-    said = f"{names[1]} by {names[0]}: {len(dots)} points"
+    said = f"{names[1]} by {names[0]}: {len({*dots, *joined})} points"
     head = f"<svg class='curves scatter' viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{escaped(said)}'>"
     return f"{head}{''.join(parts)}</svg>"
 
@@ -133,8 +136,10 @@ def swatch(number: int, name: str) -> str:
     return f"<span class='key {line_style(number)}'><span class=swatch></span>{escaped(name)}</span>"
 
 
-def _path(style: str, points: Sequence[tuple[float, float]]) -> str:
+def _path(style: str, points: Sequence[tuple[float, float]], name: str = "") -> str:
     joined = " ".join(f"{x},{y}" for x, y in points)
+    if name:
+        return f"<polyline class='{style}' points='{joined}'><title>{escaped(name)}</title></polyline>"
     return f"<polyline class='{style}' points='{joined}'/>"
 
 

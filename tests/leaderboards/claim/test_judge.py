@@ -166,7 +166,7 @@ def test_a_share_of_a_control_is_a_number_only_from_0_to_1_and_of_an_effect_that
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ([5.0, 5.2, 4.9], "kld: 100% of the gap, 98% of the gap to all of the gap"),
+        ([5.0, 5.2, 4.9], "kld: 100% of the gap, 98% to all of the gap"),
         ([1.0, 0.9, 1.1], "kld: a share of the gap is not defined: the gap"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +39,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for method, freer, fewer in MODELS:
         store_models(root, model(method, freer, fewer, STORED))
     return root
+
+
+def places(markup: str) -> list[float]:
+    """Where the points of all lines are, from left to right."""
+    lines = re.findall(r"points='([^']+)'", markup)
+    return [float(point.partition(",")[0]) for line in lines for point in line.split()]
 
 
 def of(results: Path) -> Sequence[Section]:
@@ -125,12 +132,16 @@ def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> 
     assert list(share["families"]) == ["topk", "min_p"]
 
 
-def test_the_page_draws_every_objective_and_its_baseline_once(found: Sequence[Section]) -> None:
+def test_the_page_draws_the_front_of_every_objective_and_of_its_baseline_once(found: Sequence[Section]) -> None:
     (made,) = page_content(found)
     assert list(made["drawn"]) == ["mle", "ul_token", "f2softmax"]
     assert {point["setting"] for point in made["drawn"]["mle"]} == set(STORED)
+    made["drawn"]["f2softmax"][0]["x"] = 9.0  # beyond all marks
     markup = decoding_section([made])
-    assert markup.count("<g class='shape") == 3 * len(STORED)
+    assert markup.count("<g class='shape") == len(STORED)
+    assert markup.count("<polyline") == 3
+    assert "<title>ul_token</title>" in markup
+    assert all(0 <= x <= 640 for x in places(markup))
     assert "<th scope=row rowspan=2>f2softmax<span class=sub>beside mle</span>" in markup
     assert "<b>training adds</b>" in markup
 

@@ -12,7 +12,13 @@ import pytest
 from bench.leaderboards.human.page import embedded
 from bench.leaderboards.render import html
 from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_page
-from bench.leaderboards.render.page.budget import POINTS, with_few_curves, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page.budget import (
+    POINTS,
+    with_few_curves,
+    with_short_keys,
+    within_budget,
+    without_hidden_seeds,
+)
 from bench.leaderboards.render.page.data import inflated, packed, unpacked
 from tests.leaderboards import boards
 
@@ -162,6 +168,15 @@ def test_a_row_has_the_curves_of_its_first_seeds():
     assert [(curve["id"], curve["seed"]) for curve in found["curves"]] == [(n, s) for n in names for s in (0, 2, 4)]
     assert {len(curve["points"]) for curve in found["curves"]} == {POINTS}
     assert len(table["curves"]) == 4 * len(names)
+
+
+def test_keys_of_cells_are_whole_where_a_link_needs_them():
+    content = {**boards.example(), "records": None}
+    content["tables"][0]["methods"][0]["cells"] = ["0ccd9abaf76823c2"]
+    (short, *_) = with_short_keys(content)["tables"]
+    (whole, *_) = with_short_keys({**content, "records": "."})["tables"]
+    assert (short["methods"][0]["cells"], whole["methods"][0]["cells"]) == (["0ccd9aba"], ["0ccd9abaf76823c2"])
+    assert content["tables"][0]["methods"][0]["cells"] == ["0ccd9abaf76823c2"]
 
 
 def test_hidden_columns_have_no_values_by_seed_and_signatures_stand_once():

@@ -23,14 +23,33 @@ def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_p
     markup = claims_section(papers(tmp_path))
     said = "HistAlign beats the model trained without a cache in BLEU-3 on LogicNLG"
     (line,) = [line for line in markup.split("<tr>") if said in line]
-    name, verdict, direction, size, control = line.split("<td>")
+    name, verdict, direction, control = line.split("<td>")
     assert name.startswith(
         f"<th scope=row><details class=opens><summary>{said}</summary><ul><li>the paper, section 6.4"
     )
     assert "In the meantime, HISTALIGN obtains the best BLEU scores." in name
     assert "seeds 0 to 2: +3.00, +3.20, +3.40" in name
-    assert (verdict, direction, size) == ("<b>established</b>", "▲ as claimed", "not judged")
+    assert (verdict, direction) == ("<b>established</b>", "▲ as claimed")
     assert control.startswith("trime (greedy) has 81%")
+
+
+def test_sizes_have_a_column_where_some_claim_has_one(tmp_path):
+    histalign, adadec = papers(tmp_path)
+    assert "<th scope=col>Size" not in claims_section([histalign, adadec])
+    histalign["claims"][0]["size"] = "compatible"
+    markup = claims_section([histalign, adadec])
+    first, second = [line.split("<td>") for line in markup.split("<tr>") if line.startswith("<th scope=row>")][:2]
+    assert "<th scope=col>Control<th scope=col>Size<tbody>" in markup
+    assert (first[4], second[4].partition("<")[0]) == ("compatible", "–")
+
+
+def test_the_same_words_of_a_paper_stand_once(tmp_path):
+    (paper, _) = papers(tmp_path)
+    first, second = paper["claims"][:2]
+    paper["claims"] = [first, {**second, "paper": first["paper"]}, second]
+    markup = claims_section([paper])
+    assert markup.count("as above") == 1
+    assert f"the paper, {second['where']}: as above" in markup
 
 
 def test_what_was_not_run_is_counted_and_a_paper_without_a_run_is_named(tmp_path):
