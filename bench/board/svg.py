@@ -81,6 +81,13 @@ class Canvas:
             look = f"r='3.5' fill='white' stroke='{colour}' stroke-width='1.5'"
         self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}><title>{said}</title></circle>")
 
+    def specks(self, places: Sequence[tuple[float, float]], colour: str, width: float = 4) -> None:
+        """Draw small dots in one colour."""
+        if places:
+            joined = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+            style = f"stroke='{colour}' stroke-width='{width:g}' stroke-linecap='round'"
+            self.parts.append(f"<path d='{joined}' {style}/>")
+
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Fill a rectangle."""
         self.parts.append(f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='{colour}'/>")

@@ -96,13 +96,28 @@ def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> N
     assert all(f"`{setting}`" in text for setting in SETTINGS)
 
 
-def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point(found: Sequence[Section]) -> None:
+def test_the_picture_has_a_panel_for_each_pair_and_a_title_for_each_point_of_a_front(found: Sequence[Section]) -> None:
     drawn = draw_fronts(found).svg
     assert "ul_token beside mle" in drawn
     assert "f2softmax beside mle" in drawn
     assert drawn.count("<circle") == 2 * 2 * len(STORED)
+    assert "stroke-linecap" not in drawn  # every setting is on its front
     with pytest.raises(MissingError, match="tradeoff --run"):
         draw_fronts([])
+
+
+def test_settings_off_the_front_are_specks_and_panels_stand_in_two_columns(tmp_path: Path) -> None:
+    store_models(tmp_path, *(model(name, settings=STORED) for name in ("mle", "ul_token", "simctg", "ct")))
+    worse = model("f2softmax", settings=STORED)
+    beaten = worse.rows["topk=3"].values
+    for name, value in beaten.items():
+        if name.startswith(("sample-ppl", "self-bleu")):
+            value.by_seed = {seed: number * 2 for seed, number in value.by_seed.items()}
+    store_models(tmp_path, worse)
+    drawn = draw_fronts(of(tmp_path)).svg
+    assert drawn.count("h0") == 1
+    assert drawn.count("<circle") == 4 * 2 * len(STORED) - 1
+    assert "viewBox='0 0 800 562'" in drawn
 
 
 @pytest.mark.parametrize("shared", ["settings", "seeds"])
@@ -164,6 +179,6 @@ def test_the_picture_of_the_article_is_of_the_task_that_its_command_names(
     for task in ("text", "wikitext103"):
         store_models(tmp_path, model("mle", settings=STORED), model("ul_token", settings=STORED), task=task)
     monkeypatch.setattr(regenerate, "CURVES", tmp_path)
-    assert regenerate.fronts().count("ul_token beside mle: text") == 1
+    assert regenerate.fronts().count(">ul_token beside mle<") == 1
     assert "wikitext103" not in regenerate.fronts()
     assert "--task text " in regenerate.DECODING
