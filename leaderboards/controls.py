@@ -22,6 +22,18 @@ def controlled_by(method: str) -> list[str]:
     return [name for name, entry in METHODS.items() if method in entry.controls]
 
 
+def controls_of(method: str) -> Sequence[str]:
+    """Return the methods that would explain a method's gain away; a variant has those of its method.
+
+    >>> controls_of("histalign.released"), controls_of("my own")
+    (('trime', 'mle.cache', 'mle.knn'), ())
+    """
+    entry = METHODS.get(method.partition(".")[0])
+    if entry is None or method in entry.controls:
+        return ()
+    return entry.controls
+
+
 def rivals_of_decoders() -> list[str]:
     """Return the methods that say they cure repetition or blandness: a decoder alone may do what they do.
 

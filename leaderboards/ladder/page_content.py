@@ -8,7 +8,7 @@ from typing import Any
 from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell
 from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder
-from bench.leaderboards.ladder.transfer import Question, TransferCard, baseline_questions, transfer_cards
+from bench.leaderboards.ladder.transfer import Question, TransferCard, method_questions, transfer_cards
 from bench.leaderboards.table import columns_of, metric_name
 
 __all__ = ["claim_words", "page_content"]
@@ -42,7 +42,7 @@ def claim_words(ladder: Ladder, claims: Sequence[Question]) -> dict[str, str]:
 
 def _cards(ladder: Ladder, claims: Sequence[Question]) -> list[TransferCard]:
     """Return all cards of a ladder at once: its error rate is over them."""
-    asked = [*baseline_questions(ladder), *(claim for claim in claims if claim.metric in ladder.metrics)]
+    asked = [*method_questions(ladder), *(claim for claim in claims if claim.metric in ladder.metrics)]
     return transfer_cards(ladder, pair_effects(ladder), asked)
 
 

@@ -24,7 +24,7 @@ from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.ladder.transfer import (
     Question,
     TransferCard,
-    baseline_questions,
+    method_questions,
     transfer_cards,
     without_control,
 )
@@ -46,15 +46,15 @@ PREDICTORS_SAID = (
     "Of several metrics the best is picked after the fact, so its share is above what another ladder would give."
 )
 CARDS_SAID = (
-    "A difference is positive where the method is better than {baseline}, or than what its row names. It is in the "
-    "metric's unit, with its 95 % interval over seeds (a moderated t); in bold where its direction is established over "
-    "the whole ladder: another rung makes more comparisons, and can take bold away. Tenfold is its change where "
-    "parameters are ten times as many, seed by seed. Growing and shrinking: slope and middle of a straight line over "
-    "the logarithm of the parameters are both established, with one sign or with two. So what changes sides can be "
-    "growing, and a slope without an established middle is neither. "
-    "Crossing: unlike directions are established on two rungs. A ladder without true differences says any of this in "
-    "at most 5 %. Where epochs or tokens for each parameter differ between rungs, size and training change together: "
-    "what is said of size is said of both."
+    "A difference is positive where the method is better than {baseline}, or than what its row names: maximum "
+    "likelihood for as many steps, or a control that would explain its gain away. It is in the metric's unit, with its "
+    "95 % interval over seeds (a moderated t); in bold where its direction is established over the whole ladder: "
+    "another rung makes more comparisons, and can take bold away. Tenfold is its change where parameters are ten times "
+    "as many, seed by seed. Growing and shrinking: slope and middle of a straight line over the logarithm of the "
+    "parameters are both established, with one sign or with two. So what changes sides can be growing, and a slope "
+    "without an established middle is neither. Crossing: unlike directions are established on two rungs. A ladder "
+    "without true differences says any of this in at most 5 %. Where epochs or tokens for each parameter differ "
+    "between rungs, size and training change together: what is said of size is said of both."
 )
 SCORES_SAID = (
     "Means over seeds with 95 % intervals. – is no value, or none that measures the method: who only decodes another "
@@ -91,7 +91,7 @@ def markdown(
     if not ladder.rungs:
         raise UsageError("expected a ladder with a rung or more, got none; run its smallest rung first")
     effects = pair_effects(ladder)
-    compared = baseline_questions(ladder)
+    compared = method_questions(ladder)
     claimed = [claim for claim in claims if claim.metric in ladder.metrics]
     cards = transfer_cards(ladder, effects, [*compared, *claimed])
     lines = [f"# Ladder of {escaped(ladder.task)}", "", *_rungs(ladder)]

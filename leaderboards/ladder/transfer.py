@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from bench.leaderboards.controls import trained_as_long
+from bench.leaderboards.controls import controls_of, trained_as_long
 from bench.leaderboards.ladder.pairs import Pair, PairEffect, PairEffects, differences, reversed_effect
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.statistics.baseline import BASELINE
@@ -35,7 +35,7 @@ from bench.leaderboards.statistics.moderated import Effect, contrast_of, moderat
 from bench.leaderboards.statistics.significance import holm
 from bench.leaderboards.statistics.value_statistics import ALPHA
 
-__all__ = ["TRENDS", "Question", "TransferCard", "Trend", "baseline_questions", "transfer_cards", "without_control"]
+__all__ = ["TRENDS", "Question", "TransferCard", "Trend", "method_questions", "transfer_cards", "without_control"]
 
 TRENDS = ALPHA / 2
 """Chance that any trend of a ladder is said to be known and is the other way round, or is none."""
@@ -123,14 +123,21 @@ class TransferCard:
         return "shrinking"
 
 
-def baseline_questions(ladder: Ladder) -> list[Question]:
-    """Return each method against the maximum-likelihood model to compare it with, in each metric."""
+def method_questions(ladder: Ladder) -> list[Question]:
+    """Return each method against the maximum-likelihood model to compare it with, then its own controls, by metric."""
     questions = []
     for metric in ladder.metrics:
         for method in ladder.methods:
             if method != ladder.baseline:
-                questions.append(Question(metric, method, compared_with(ladder, method)))
+                others = [compared_with(ladder, method), *own_controls(ladder, method)]
+                questions += [Question(metric, method, other) for other in others]
     return questions
+
+
+def own_controls(ladder: Ladder, method: str) -> list[str]:
+    """Return what would explain a method's gain away, as far as a ladder has it, beside maximum likelihood itself."""
+    usual = (ladder.baseline, compared_with(ladder, method))
+    return [name for name in controls_of(method) if name in ladder.methods and name not in usual]
 
 
 def compared_with(ladder: Ladder, method: str) -> str:

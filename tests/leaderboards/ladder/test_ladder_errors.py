@@ -5,7 +5,7 @@ import pytest
 
 from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder, Rung
-from bench.leaderboards.ladder.transfer import baseline_questions, transfer_cards
+from bench.leaderboards.ladder.transfer import method_questions, transfer_cards
 from bench.leaderboards.statistics import significance
 from tests.benchmarks import ladder_errors as simulation
 
@@ -50,7 +50,7 @@ def test_its_arrays_are_the_functions_of_the_package():
     for place, of_ladder in enumerate(values):
         ladder = ladder_of(of_ladder)
         found = pair_effects(ladder)
-        cards = transfer_cards(ladder, found, baseline_questions(ladder))
+        cards = transfer_cards(ladder, found, method_questions(ladder))
         for m, metric in enumerate(("a", "b")):
             for r, rung in enumerate(ladder.rungs):
                 column = found.by_column[metric, rung.name]

@@ -7,7 +7,8 @@ from bench.leaderboards.claim.claim_files import Claim
 from bench.leaderboards.claim.sides import Side
 from bench.leaderboards.ladder import claims
 from bench.leaderboards.ladder.pairs import pair_effects
-from bench.leaderboards.ladder.transfer import Question, baseline_questions, transfer_cards, weights
+from bench.leaderboards.ladder.scores import Ladder, Rung
+from bench.leaderboards.ladder.transfer import Question, method_questions, transfer_cards, weights
 from tests.leaderboards.ladder.ladders import ladder_of
 
 STRONG = [
@@ -26,7 +27,7 @@ WORDS = {
 
 
 def cards_of(ladder, questions=None):
-    cards = transfer_cards(ladder, pair_effects(ladder), questions or baseline_questions(ladder))
+    cards = transfer_cards(ladder, pair_effects(ladder), questions or method_questions(ladder))
     return {card.question.better: card for card in cards}
 
 
@@ -74,6 +75,18 @@ def test_cards_pay_for_each_other():
     ladder = ladder_of({"bleu": STRONG}, noise=0.5)
     alone = cards_of(ladder, [Question("bleu", "tailr", "mle")])["tailr"]
     assert cards_of(ladder)["tailr"].p > alone.p
+
+
+def test_a_method_is_compared_with_its_own_controls_too():
+    names = ("mle", "mle.decoupled", "trime", "histalign", "histalign.released", "f2softmax", "own")
+    rung = Rung("1M", 1_000_000, 1.0, {"bleu": {name: {0: 1.0} for name in names}})
+    ladder = Ladder("text", "mle", (rung,), {"bleu": True})
+    asked = [(question.better, question.than) for question in method_questions(ladder)]
+    assert asked == [
+        ("f2softmax", "mle"), ("f2softmax", "mle.decoupled"), ("histalign", "mle"), ("histalign", "trime"),
+        ("histalign.released", "mle"), ("histalign.released", "trime"), ("mle.decoupled", "mle"), ("own", "mle"),
+        ("trime", "mle"),
+    ]  # fmt: skip
 
 
 def claim(column, relation, better, than, **more):
