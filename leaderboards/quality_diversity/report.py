@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 
@@ -70,7 +71,7 @@ def _section(section: Section) -> Iterable[str]:
     yield ""
     if section.table.watermark:
         yield f"*{section.table.watermark}*\n"
-    yield from map(_conclusion, compared)
+    yield from _conclusions(compared)
     yield from _lacking(section)
     yield from ["", f"### What a decoder gives for free, of the gain under `{REFERENCE}`", ""]
     shares = [(objective, share) for objective in compared for share in objective.shares]
@@ -86,17 +87,23 @@ def _section(section: Section) -> Iterable[str]:
     yield from _fronts(section)
 
 
-def _conclusion(objective: Objective) -> str:
-    """Return what is said of an objective in one line."""
-    parts = [f"{share.axes.column} {share.verdict}{_share_text(share)}" for share in objective.shares]
-    fronts = [f"{front.axes.column} at equal {front.axes.at} {front.verdict}" for front in objective.fronts]
-    return f"- **{objective.method}** beside {objective.baseline}: {'; '.join(parts)}. Fronts: {', '.join(fronts)}."
+def _conclusions(compared: Sequence[Objective]) -> Iterable[str]:
+    """Yield what is said of all objectives: a line for each question, with who has which verdict."""
+    for place, axes in enumerate(CLAIMED):
+        verdicts = [(objective.method, objective.shares[place].verdict) for objective in compared]
+        yield f"- Gain in {axes.column}, what decoders have of it at equal {axes.at}: {_by_verdict(verdicts)}."
+    for place, axes in enumerate(COMPARED):
+        verdicts = [(objective.method, objective.fronts[place].verdict) for objective in compared]
+        yield f"- Fronts, {axes.column} at equal {axes.at}: {_by_verdict(verdicts)}."
 
 
-def _share_text(share: Share) -> str:
-    if share.share is None or share.share.low is None:
-        return ""
-    return f", {_bound(share)}{_percent(share.share)} by decoders"
+def _by_verdict(verdicts: Sequence[tuple[str, str]]) -> str:
+    """Return methods behind their verdict, the most frequent verdict first."""
+    methods: dict[str, list[str]] = defaultdict(list)
+    for method, verdict in verdicts:
+        methods[verdict].append(method)
+    ordered = sorted(methods.items(), key=lambda found: -len(found[1]))
+    return "; ".join(f"**{verdict}** {', '.join(of_verdict)}" for verdict, of_verdict in ordered)
 
 
 def _bound(share: Share) -> str:
@@ -144,19 +151,18 @@ def _front_cell(front: FrontDifference) -> str:
     """Return the difference and what it says; where not every seed's fronts overlap, that they are not comparable."""
     if front.tradeoff.difference is None or front.verdict == "not comparable":
         return f"**{front.verdict}**"
-    return f"{shown(front.tradeoff.difference)} **{front.verdict}**"
+    return f"{shown(front.tradeoff.difference).replace('+-', '±')} **{front.verdict}**"
 
 
 def _fronts(section: Section) -> Iterable[str]:
-    """Yield which settings are on the front of every compared model."""
-    rows = []
+    """Yield which settings are on the front of every compared model, each front once."""
+    fronts: dict[tuple[str, str], None] = {}
     for objective in section.objectives:
-        if objective.why:
-            continue
-        pair = objective.pairs[CLAIMED[0]]
-        fronts = [", ".join(side.front) for side in (pair.ours, pair.theirs)]
-        rows.append([objective.method, fronts[0], objective.baseline, fronts[1]])
-    yield from markdown_table(["objective", "its front", "beside", "the front beside it"], rows)
+        if not objective.why:
+            pair = objective.pairs[CLAIMED[0]]
+            for name, side in ((objective.baseline, pair.theirs), (objective.method, pair.ours)):
+                fronts[name, ", ".join(side.front)] = None
+    yield from markdown_table(["model", "settings"], [[name, front] for name, front in fronts])
 
 
 def _settings() -> Iterable[str]:

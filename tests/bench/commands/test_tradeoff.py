@@ -55,7 +55,7 @@ def test_stored_cells_write_under_the_decoders_and_nothing_is_trained(
     assert {setting_of(name) for name in decodings} == set(FEW)
     again = bench("tradeoff", "--results", str(results))
     assert again.code == 0
-    assert "- **ul_token** beside mle: self-bleu-2 " in again.out
+    assert "| ul_token | mle | sample-ppl | self-bleu-2 | " in again.out
 
 
 @pytest.fixture

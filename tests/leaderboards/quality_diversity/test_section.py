@@ -90,7 +90,10 @@ def test_a_leaderboard_without_families_of_decoders_is_not_shown(tmp_path: Path)
 
 def test_the_article_says_it_in_words_and_numbers(found: Sequence[Section]) -> None:
     text = report(found)
-    assert "- **f2softmax** beside mle: self-bleu-2 training adds, 50% (" in text
+    said = "- Gain in self-bleu-2, what decoders have of it at equal sample-ppl: "
+    assert f"{said}**explained** ul_token; **training adds** f2softmax.\n" in text
+    assert "- Fronts, self-bleu-2 at equal sample-ppl: " in text
+    assert text.count("| mle | topk=3, ") == 1
     assert "| ul_token | mle | sample-ppl | self-bleu-2 | +12.000 (n=3) | 100% (100% to 100%) | **explained** |" in text
     assert "- ul_seq: not run: ul_seq, mle.continued" in text
     assert all(f"`{setting}`" in text for setting in SETTINGS)
