@@ -52,6 +52,7 @@ class Decisions:
         established: how many of them are established at the upper rung (`pairs.PairEffect.direction`).
         accuracy_established: the same share of these.
         ceiling: what reseeding allows (`ceiling.reseeding_ceiling`).
+        ceiling_established: the same for the established pairs; None without any.
         tau: Kendall's tau-b of the means; None where one rung tells no methods apart.
         regret: None without methods that both rungs have.
     """
@@ -65,15 +66,19 @@ class Decisions:
     established: int
     accuracy_established: float | None
     ceiling: float | None
+    ceiling_established: float | None
     tau: float | None
     regret: Regret | None
 
     @property
     def share(self) -> float | None:
         """Decision accuracy over its ceiling; above 1 where the rungs agree better than two draws are expected to."""
-        if self.accuracy is None or self.ceiling is None:
-            return None
-        return self.accuracy / self.ceiling
+        return _ratio(self.accuracy, self.ceiling)
+
+    @property
+    def share_established(self) -> float | None:
+        """The same over the established pairs."""
+        return _ratio(self.accuracy_established, self.ceiling_established)
 
 
 def decisions_of(ladder: Ladder, effects: PairEffects) -> list[Decisions]:
@@ -116,9 +121,16 @@ def decide_between(
         established=len(known),
         accuracy_established=_accuracy(known, before, after),
         ceiling=reseeding_ceiling(upper, target, told_apart),
+        ceiling_established=reseeding_ceiling(upper, target, known),
         tau=tau,
         regret=_regret(before, after, upper.of(target)),
     )
+
+
+def _ratio(accuracy: float | None, ceiling: float | None) -> float | None:
+    if accuracy is None or ceiling is None:
+        return None
+    return accuracy / ceiling
 
 
 def accuracy_between(ladder: Ladder, rungs: tuple[Rung, Rung], metric: str, target: str) -> float | None:

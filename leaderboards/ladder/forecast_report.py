@@ -34,6 +34,10 @@ SAID = (
 )
 
 
+GAIN, COVERED = 0.2, (0.75, 0.85)
+"""What was hoped for before any rung was run: how far below the naive Brier score, and the share within 80 %."""
+
+
 def forecast_lines(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
     """Yield the section on forecasts; nothing without any. One that cannot be scored has the reason in its place."""
     if not forecasts:
@@ -53,7 +57,9 @@ def _one(ladder: Ladder, forecast: Forecast) -> Iterator[str]:
     if has_run:
         try:
             outcomes = outcomes_of(forecast, ladder)
-            yield from _scores(scores_of(forecast, ladder), widths(forecast))
+            scores = scores_of(forecast, ladder)
+            yield from _scores(scores, widths(forecast))
+            yield from _goals(scores[-1])
             yield from _without_one(forecast, ladder)
         except UsageError as error:
             yield from [f"Not scored: {escaped(str(error))}.", ""]
@@ -66,6 +72,25 @@ def _one(ladder: Ladder, forecast: Forecast) -> Iterator[str]:
         rows = [_claim_row(prediction, outcomes.get(prediction)) for prediction in claims]
         heading = ["claim", "probability", "expected, 80 %", "came out"]
         yield from [*markdown_table(heading, rows, texts=1), ""]
+
+
+def _goals(score: ForecastScore) -> Iterator[str]:
+    """Yield whether the goals that were set before are reached over all pairs."""
+    parts = []
+    if score.gain is not None:
+        parts.append(f"a gain of {share(GAIN)}, {_reached(score.gain >= GAIN)} with {share(score.gain)}")
+    if score.coverage is not None:
+        low, high = COVERED
+        known = _reached(low <= score.coverage <= high)
+        parts.append(f"{share(low)} to {share(high)} within the intervals, {known} with {share(score.coverage)}")
+    if parts:
+        yield from [f"Goals, set before, over {escaped(score.of)}: {'; '.join(parts)}.", ""]
+
+
+def _reached(reached: bool) -> str:
+    if reached:
+        return "reached"
+    return "missed"
 
 
 def widths(forecast: Forecast) -> dict[str, float]:

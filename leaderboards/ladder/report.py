@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from bench.errors import UsageError
+from bench.leaderboards.controls import controls_of
 from bench.leaderboards.ladder.cells import (
     NONE,
     effect_cell,
@@ -15,6 +16,7 @@ from bench.leaderboards.ladder.cells import (
     regret_cell,
     share,
 )
+from bench.leaderboards.ladder.crossovers import crossover_lines
 from bench.leaderboards.ladder.decisions import Decisions, decisions_of, signal_to_noise
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_report import forecast_lines
@@ -37,10 +39,12 @@ ORDERS_SAID = (
     "Right is the share of pairs of methods that both rungs order alike. The ceiling is how often a second draw of as "
     "many seeds would order the pairs of the upper rung alike, estimated by leaving seeds out. Established are pairs "
     "whose order at the upper rung holds after Holm over all pairs of all metrics and rungs; the next number is the "
-    "share of these that the lower rung has right. A share of the ceiling can be above 100 %, since the ceiling is an "
-    "estimate. Regret is what the method that is best on the lower rung loses at "
-    "the upper one, in the metric's unit and in standard deviations of a seed."
+    "share of these that the lower rung has right, then what that is of their ceiling. A share of the ceiling can be "
+    "above 100 %, since the ceiling is an estimate. Tau is Kendall's, of the means. Regret is what the method that is "
+    "best on the lower rung loses at the upper one, in the metric's unit and in standard deviations of a seed."
 )
+CEILING_GOAL = 0.9
+"""Share of the ceiling that was hoped for before any rung was run."""
 SIGNAL_SAID = "Standard deviation of the methods' means over that of one seed."
 PREDICTORS_SAID = (
     "Of several metrics the best is picked after the fact, so its share is above what another ladder would give."
@@ -103,6 +107,7 @@ def markdown(
     lines += _signal(ladder)
     if len(ladder.rungs) > 1:
         lines += _predictors(predictors_of(ladder))
+    lines += crossover_lines(cards[: len(compared)])
     lines += _cards(ladder, cards[: len(compared)])
     lines += _claims(ladder, cards[len(compared) :])
     lines += forecast_lines(ladder, forecasts)
@@ -157,13 +162,18 @@ def _names(ladder: Ladder) -> list[str]:
 def _decisions(decisions: Sequence[Decisions]) -> Iterator[str]:
     """Yield a table for each pair of rungs, a row a metric."""
     yield from ["## Does the lower rung decide as the upper one?", "", ORDERS_SAID, ""]
-    heading = ["pairs", "right", "ceiling", "of ceiling", "established", "of these", "tau", "regret"]
+    heading = ["pairs", "right", "ceiling", "of ceiling", "established", "right", "of ceiling", "tau", "regret"]
     for lower, upper in dict.fromkeys((found.lower, found.upper) for found in decisions):
         rows = []
         for found in decisions:
             if (found.lower, found.upper) == (lower, upper):
                 rows.append([escaped(found.metric), *_decision_cells(found)])
         yield from [*markdown_table([f"{escaped(lower)} → {escaped(upper)}", *heading], rows, texts=1), ""]
+        shares = [found.share for found in decisions if (found.lower, found.upper) == (lower, upper)]
+        known = [found for found in shares if found is not None]
+        reached = sum(found >= CEILING_GOAL for found in known)
+        yield f"Goal, set before: {share(CEILING_GOAL)} of the ceiling; {reached} of {len(known)} metrics reach it."
+        yield ""
 
 
 def _decision_cells(found: Decisions) -> list[str]:
@@ -174,6 +184,7 @@ def _decision_cells(found: Decisions) -> list[str]:
         share(found.share),
         str(found.established),
         share(found.accuracy_established),
+        share(found.share_established),
         number(found.tau),
         regret_cell(found.regret),
     ]
@@ -204,12 +215,28 @@ def _cards(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
     longer = without_control(ladder)
     if longer:
         yield from [LONGER_SAID.format(methods=escaped(", ".join(longer)), baseline=escaped(ladder.baseline)), ""]
+    lacking = _lacking_controls(ladder)
+    if lacking:
+        yield from [f"Controls that this ladder lacks, though they may explain a gain away: {lacking}.", ""]
     for metric in ladder.metrics:
         of_metric = [card for card in cards if card.question.metric == metric]
         rows = [[_compared(ladder, card.question), *_card_cells(card)] for card in of_metric]
         if rows:
             heading = [escaped(_directed(ladder, metric)), *_names(ladder), "tenfold", "with size"]
             yield from [*markdown_table(heading, rows, texts=1), ""]
+
+
+def _lacking_controls(ladder: Ladder) -> str:
+    """Return the declared controls that are not on a ladder, those of the same methods together."""
+    wanting: dict[str, list[str]] = {}
+    for method in ladder.methods:
+        for control in controls_of(method):
+            if control not in ladder.methods:
+                wanting.setdefault(control, []).append(method)
+    controls: dict[str, list[str]] = {}
+    for control, methods in wanting.items():
+        controls.setdefault(", ".join(methods), []).append(control)
+    return escaped("; ".join(f"{', '.join(names)} (of {methods})" for methods, names in controls.items()))
 
 
 def _compared(ladder: Ladder, question: Question) -> str:
@@ -244,7 +271,7 @@ def _claims(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:
 def _claim_line(card: TransferCard) -> str:
     """Return what a paper says, with its words and their place."""
     asked = card.question
-    quote = ""
+    quote = "a number, no sentence, "
     if asked.quote:
         quote = f'"{asked.quote}", '
     line = f"{asked.claim}: {asked.says} ({quote}{asked.where}); {asked.better} against {asked.than}"

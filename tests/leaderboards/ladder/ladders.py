@@ -13,7 +13,12 @@ NAMES = ("mle", "emo", "gem", "simctg", "tailr", "trime", "power", "entmax")
 
 
 def ladder_of(
-    true: Mapping[str, Sequence[Sequence[float]]], *, noise: float = 0.0, seeds: int = 3, lower: Sequence[str] = ()
+    true: Mapping[str, Sequence[Sequence[float]]],
+    *,
+    noise: float = 0.0,
+    seeds: int = 3,
+    lower: Sequence[str] = (),
+    names: Sequence[str] = NAMES,
 ) -> Ladder:
     """A ladder with the means of metric, rung and method, and noise of that sd; `lower` are better when lower."""
     rng, rungs = np.random.default_rng(0), []
@@ -23,7 +28,7 @@ def ladder_of(
         for metric, means in true.items():
             values[metric] = {
                 method: {seed: mean + noise * float(rng.standard_normal()) for seed in range(seeds)}
-                for method, mean in zip(NAMES, means[place], strict=False)
+                for method, mean in zip(names, means[place], strict=False)
             }
         rungs.append(Rung(name, parameters, 2.0, values, 20 * parameters // (place + 1)))
     return Ladder("text", "mle", tuple(rungs), {metric: metric not in lower for metric in true})

@@ -55,8 +55,10 @@ def test_rungs_scores_and_decisions(page):
     assert rows_of(page, "rung ")["1M"][2] == "10.0"
     assert rows_of(page, "bleu ↑")["emo"][0].startswith("30.")
     decisions = rows_of(page, "0.1M → 10M")["bleu"]
-    assert decisions[:6] == ["3", "67 %", "100 %", "67 %", "3", "67 %"]
-    assert float(decisions[7].split(" ")[0]) == pytest.approx(60, abs=1)
+    assert decisions[:7] == ["3", "67 %", "100 %", "67 %", "3", "67 %", "67 %"]
+    assert float(decisions[8].split(" ")[0]) == pytest.approx(60, abs=1)
+    reached = re.findall(r"Goal, set before: 90 % of the ceiling; (\d) of 2 metrics reach it\.", page)
+    assert reached == ["1", "1", "0"]
     assert rows_of(page, "metric above")["ppl"][0] == "0.1M → 10M"
 
 
@@ -75,6 +77,9 @@ def test_forecasts_are_named_and_scored(page, ladder):
     made = forecast(below(ladder, 1), ("1M", SIZES["1M"]), 3, claims=[CLAIM])
     assert f"SHA-256 `{made.sha256}`. Whoever picks methods by one metric is to take bleu." in page
     assert "All pairs, leaving out one method at a time: gain from " in page
+    assert (
+        len(re.findall(r"Goals, set before, over all pairs: a gain of 20 %, (?:reached|missed) with -?−?\d", page)) == 2
+    )
     assert float(rows_of(page, " | predictions")["**bleu**"][6]) > 0  # the width
     assert rows_of(page, " | predictions")["**bleu**"][0] == "3"
     assert rows_of(page, "claim | probability")["paper/1, bleu"][2].startswith("−30")
@@ -102,6 +107,16 @@ def test_a_method_that_goes_on_from_a_trained_model_is_compared_with_what_was_tr
     cards = page[page.index("## Transfer cards") :]
     assert {"emo against mle.continued", "gem", "mle.continued"} <= set(rows_of(cards, "bleu ↑"))
     assert "no control here" not in page
+
+
+def test_controls_that_a_ladder_lacks_are_named(page):
+    assert "lacks, though they may explain a gain away: mle.continued, emo.shuffled (of emo); mle.tempered, " in page
+    assert "(of gem)." in page
+
+
+def test_a_claim_without_a_sentence_says_so(ladder):
+    page = markdown(ladder, [replace(CLAIM, quote="")])
+    assert "- paper/1: EMO beats GEM (a number, no sentence, section 4); emo against gem" in page
 
 
 def test_one_rung_makes_a_page_and_none_is_refused(ladder):
