@@ -359,6 +359,7 @@ METHODS: dict[str, MethodEntry] = {
         "rows with the largest losses, which may be noise, are left out",
         "Kang and Hashimoto 2020",
         variants=RELEASED,
+        controls=("mle.min_p", "mle.typical"),
         group="modern",
         source="secondary",
     ),

@@ -28,8 +28,8 @@ class CT(Objective):
     """-log p of the target + log(1 + sum of exp(z_c - z_target)) over the preceding tokens c that are not the target.
 
     Source: Jiang et al. 2022, "A Simple Contrastive Learning Objective for Alleviating Neural Text Degeneration", read
-    in the released loss (`ct/functional/ct_loss.py`). The paper's numbers for GPT-2, a window of 60 tokens on the first
-    150, are from memory. Only targets are preceding tokens, never a prompt or a source.
+    in the released loss (`ct/functional/ct_loss.py`), not in the paper. The paper's numbers for GPT-2, a window of
+    60 tokens on the first 150, are from memory. Only targets are preceding tokens, never a prompt or a source.
 
     Variants:
 

@@ -32,11 +32,12 @@ from bench.models.functional.recent_losses import cut_of, pushed
 class LossTruncation(Objective):
     """-log p of the targets of rows whose mean loss is below a quantile of recent rows' losses.
 
-    Source: Kang and Hashimoto 2020. Read in public copies of the authors' class; 10,000 losses are kept there and
-    awaited before the first cut, and 40 % are dropped. Runs here are shorter: 1,000. The sum is divided by all targets
-    of the step, those of dropped rows too, as the released mean over the batch has zeros for them. The released mean
-    is over rows, of each row's mean; here it is over tokens. Before the first cut the loss is maximum likelihood; a
-    training that ends without one says so in its record and under its table.
+    Source: Kang and Hashimoto 2020; in which section the loss stands is not known here. Read in public copies of the
+    authors' class; 10,000 losses are kept there and awaited before the first cut, and 40 % are dropped. Runs here
+    are shorter: 1,000. The sum is divided by all targets of the step, those of dropped rows too, as the released
+    mean over the batch has zeros for them. The released mean is over rows, of each row's mean; here it is over
+    tokens. Before the first cut the loss is maximum likelihood; a training that ends without one says so in its
+    record and under its table.
 
     Variants.
 
@@ -44,8 +45,8 @@ class LossTruncation(Objective):
     - `released`: a batch counts before its rows are chosen, and the cut moves when more than `size` losses are new.
       With several ranks or micro-batches each counts its own batch first.
 
-    The paper also rejects texts when it decodes, which is not here. Controls: decoders that leave out unlikely tokens
-    of a model that was trained on everything.
+    The paper also rejects texts when it decodes, which is not here. Controls: `mle.min_p` and `mle.typical`, decoders
+    that leave out unlikely tokens of a model that was trained on everything.
 
     Args:
         backbone: any.

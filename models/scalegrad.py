@@ -29,8 +29,9 @@ ADDED = 1e-8
 class ScaleGrad(Objective):
     """-log p~ of the target, with the probability of novel tokens scaled by gamma and all divided by their sum.
 
-    Source: Lin et al. 2021, read in the released code; its gradient by the logits is p~ - e_y: cross-entropy with
-    log(gamma) added to novel logits, in training alone. gamma = 1 is maximum likelihood. Evaluation and decoding see p.
+    Source: Lin et al. 2021, read in the released code; its place in the paper is not known here. The gradient by the
+    logits is p~ - e_y: cross-entropy with log(gamma) added to novel logits, in training alone. gamma = 1 is maximum
+    likelihood. Evaluation and decoding see p.
 
     Variants.
 

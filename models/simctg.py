@@ -27,9 +27,9 @@ class SimCTG(Objective):
     """-log p of the target, and a hinge on the cosines of each text's states, so that they spread over directions.
 
     Source: Su et al. 2022, "A Contrastive Framework for Neural Text Generation", read in the released loss
-    (`simctg/lossfunction.py`); the paper's number for the margin, 0.5, is from memory. Here the states of a text are
-    those that predict a target, on both architectures; the released code takes every token that is no padding, with
-    those of a prompt. A text of one target has no pair and costs nothing.
+    (`simctg/lossfunction.py`), not in the paper; its number for the margin, 0.5, is from memory. Here the states of
+    a text are those that predict a target, on both architectures; the released code takes every token that is no
+    padding, with those of a prompt. A text of one target has no pair and costs nothing.
 
     Variants:
 

@@ -41,8 +41,8 @@ class TaiLr(Objective):
 
     Source: read in the released codes. TaiLr: Ji et al. 2023, sections 3.3 (gamma) and 3.4 (floor); the defaults are
     those of its script for Gigaword. MixCE: Zhang et al. 2023; eta is best at .1, .3 and .7 on three texts. Power:
-    Li et al. 2025, with thresholded forms `top_*` (p >= q) and `bottom_*` (p <= q) of 1 - p and of -log p. DFT: Wu et
-    al. 2025, whose loss is sg(p) * -log p.
+    Li et al. 2025, with thresholded forms `top_*` (p >= q) and `bottom_*` (p <= q) of 1 - p and of -log p. DFT: Wu
+    et al. 2025, whose loss is sg(p) * -log p (their eq. 7 to 9, as others quote them).
 
     One method under four names. DFT, TaiLr with gamma = 1 and floor = 0, and MixCE with eta = 0 are one loss; its
     gradient is also that of 1 - p, power with k = 1. Their optimum is all mass on the most frequent continuation, so

@@ -1,0 +1,54 @@
+"""The table of methods: what every modern objective declares beside its class."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.config.resolve import find_method, method_names
+from bench.models import METHODS
+from bench.models.core.objective import Objective
+
+FIRST = (
+    "scalegrad",
+    "simctg",
+    "tailr",
+    "emo",
+    "gem",
+    "entmax",
+    "label_smoothing",
+    "confidence_penalty",
+    "loss_truncation",
+)
+THEN = ("ct", "ditto", "gold", "mtp")
+TRAINED = sorted((*FIRST, *THEN))
+ITSELF = {"mtp": "With `heads=1` it is `mle`"}
+"""Methods whose control is maximum likelihood, which is a setting of theirs."""
+
+
+def test_modern_are_the_objectives_that_people_compare_beside_the_papers_own() -> None:
+    modern = [name for name, entry in METHODS.items() if entry.group == "modern"]
+    assert sorted(name for name in modern if not name.startswith("mle.")) == TRAINED
+    assert set(modern) <= set(method_names(["modern"]))
+    assert not set(modern) & set(method_names(["papers"]))
+    assert set(modern) <= set(method_names(["all"]))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_none_of_them_was_read_in_the_body_of_its_paper(name: str) -> None:
+    assert METHODS[name].source in ("released code", "secondary", "memory")
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_each_has_a_control_and_says_where_it_stands(name: str) -> None:
+    said = find_method(name).kind.__doc__
+    assert said is not None
+    assert "Source: " in said
+    assert METHODS[name].controls or ITSELF[name] in said
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_its_loss_needs_of_the_logits_what_a_fused_head_gives(name: str) -> None:
+    kind = find_method(name).kind
+    assert issubclass(kind, Objective)
+    assert kind.head_loss is not Objective.head_loss
+    assert kind.row_loss is Objective.row_loss
