@@ -245,9 +245,11 @@ def kept_ladder() -> StoredLadder | None:
 
 def ladder_content(stored: StoredLadder) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return what the page shows of a ladder, and what it says of each claim."""
+    from bench.ladder.reading import stored_forecasts
     from bench.leaderboards.ladder.page_content import claim_words, page_content
 
-    return [page_content(stored.ladder, stored.claims)], claim_words(stored.ladder, stored.claims)
+    forecasts = stored_forecasts(LADDER, LADDER_TASK).forecasts
+    return [page_content(stored.ladder, stored.claims, forecasts)], claim_words(stored.ladder, stored.claims)
 
 
 def write_ladder(target: Path) -> None:

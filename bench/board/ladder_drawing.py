@@ -1,4 +1,7 @@
-"""Drawing of a ladder: a panel for each metric, the methods' means against the parameters, with intervals."""
+"""Drawing of a ladder: a panel for each metric, the methods' means against the parameters, with intervals.
+
+Below them stands, for each pair of rungs, how often the lower one orders methods as the upper one.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.board.decisions_drawing import draw_decisions
 from bench.board.svg import COLOURS, Axis, Canvas, Drawing
 from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.ladder.decisions import decisions_of, rung_pairs
+from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 
@@ -18,6 +24,8 @@ COLUMNS, ACROSS, LEFT, RIGHT = 3, 320, 60, 10
 """Panels beside each other at most, and in pixels their width, and of it what is left of and right of the lines."""
 HEAD, DOWN, PANEL = 50, 270, 200
 """In pixels, above everything, from a panel to the one below, and what a panel has from its title to its axis."""
+DECISIONS = 24
+"""In pixels, from the last panel to those that say whether a lower rung decides as an upper one."""
 NAMES, NAME = 6, 160
 """Names of methods in a line, and pixels for each."""
 DASHES = ("", "6 3", "2 2")
@@ -104,15 +112,33 @@ def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
     if not wanted:
         raise UsageError("expected a ladder with values to draw, got none; run its smallest rung first")
     top = HEAD + 20 * math.ceil(len(ladder.methods) / NAMES)
-    lines = math.ceil(len(wanted) / COLUMNS)
-    canvas = Canvas(max(ACROSS * min(COLUMNS, len(wanted)), NAME * min(NAMES, len(ladder.methods))), top + DOWN * lines)
+    bottom = top + DOWN * math.ceil(len(wanted) / COLUMNS)
+    width = max(ACROSS * min(COLUMNS, len(wanted)), NAME * min(NAMES, len(ladder.methods)))
+    canvas = Canvas(width, bottom)
     canvas.text(10, 20, f"Ladder of {ladder.task}", bold=True)
     canvas.text(10, 36, "means over seeds and 95 % intervals, by parameters without embeddings", size=10)
     _legend(canvas, ladder)
     for place, metric in enumerate(wanted):
         line, column = divmod(place, COLUMNS)
         _panel(canvas, ladder, metric, (ACROSS * column, top + DOWN * line))
+    if len(ladder.rungs) > 1:
+        _decisions(canvas, ladder, wanted)
     return canvas.drawing(f"Ladder of {ladder.task}: {', '.join(wanted)}")
+
+
+def _decisions(canvas: Canvas, ladder: Ladder, metrics: Sequence[str]) -> None:
+    """Draw below all else whether a lower rung decides as an upper one, and make the canvas as high as that takes."""
+    every = decisions_of(ladder, pair_effects(ladder))
+    said = "Pairs of methods that both rungs order alike (dot), and how many a second draw of seeds would (upright)"
+    canvas.text(10, canvas.height + 14, said, size=11)
+    top = canvas.height + DECISIONS
+    for place, (lower, upper) in enumerate(rung_pairs(ladder)):
+        line, column = divmod(place, max(1, canvas.width // ACROSS))
+        found = [one for one in every if (one.lower, one.upper) == (lower.name, upper.name) and one.metric in metrics]
+        if column == 0 and line:
+            top = canvas.height
+        high = draw_decisions(canvas, found, (ACROSS * column, top), ACROSS)
+        canvas.height = math.ceil(top + high)
 
 
 def _panel(canvas: Canvas, ladder: Ladder, metric: str, corner: tuple[float, float]) -> None:

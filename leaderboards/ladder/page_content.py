@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
-from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell
+from bench.errors import UsageError
+from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell, share
+from bench.leaderboards.ladder.decisions import decisions_of
+from bench.leaderboards.ladder.forecast import Forecast
+from bench.leaderboards.ladder.forecast_scores import scores_of
 from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.ladder.transfer import Question, TransferCard, method_questions, transfer_cards
@@ -14,16 +19,17 @@ from bench.leaderboards.table import columns_of, metric_name
 __all__ = ["claim_words", "page_content"]
 
 
-def page_content(ladder: Ladder, claims: Sequence[Question] = ()) -> dict[str, Any]:
+def page_content(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = ()) -> dict[str, Any]:
     """Return what the page shows of a ladder: JSON types only.
 
     Args:
         ladder: with a rung or more.
         claims: of papers, as `StoredLadder.claims`.
+        forecasts: of its rungs.
 
     Returns:
-        Its task and rungs, and a card for each method and metric, then for each claim. An effect in bold has stars
-        around it, as in Markdown.
+        Its task and rungs, how well lower rungs decide and forecast, and a card for each method and metric, then for
+        each claim. An effect in bold has stars around it, as in Markdown.
     """
     cards = _cards(ladder, claims)
     return {
@@ -31,8 +37,33 @@ def page_content(ladder: Ladder, claims: Sequence[Question] = ()) -> dict[str, A
         "baseline": ladder.baseline,
         "primary": _primary(ladder),
         "rungs": [{"name": rung.name, "parameters": rung.parameters} for rung in ladder.rungs],
+        "said": [*_decided(ladder), *_forecast(ladder, forecasts)],
         "cards": [_card(card, ladder) for card in cards],
     }
+
+
+def _decided(ladder: Ladder) -> Iterator[str]:
+    """Yield how well each rung decides as the next one does, over all metrics."""
+    decisions = decisions_of(ladder, pair_effects(ladder))
+    for lower, upper in pairwise(rung.name for rung in ladder.rungs):
+        shares = [found.share for found in decisions if (found.lower, found.upper) == (lower, upper)]
+        known = [found for found in shares if found is not None]
+        if known:
+            ends = f"{share(min(known))} to {share(max(known))}"
+            yield f"{lower} orders methods as {upper} in {ends} of what a second draw of seeds would, by metric"
+
+
+def _forecast(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
+    """Yield how good each forecast was over all pairs; one that cannot be scored is left out."""
+    for forecast in forecasts:
+        try:
+            score = scores_of(forecast, ladder)[-1]
+        except UsageError:
+            continue
+        yield (
+            f"forecast of {forecast.rung}, written before it was run: Brier score {share(score.gain)} below the naive "
+            f"one's, {share(score.coverage)} of differences within its 80 % intervals"
+        )
 
 
 def claim_words(ladder: Ladder, claims: Sequence[Question]) -> dict[str, str]:
@@ -57,6 +88,7 @@ def _card(card: TransferCard, ladder: Ladder) -> dict[str, Any]:
         "than": card.question.than,
         "claim": card.question.claim,
         "says": card.question.says,
+        "where": card.question.where,
         "rungs": [effect_cell(found) for found in card.rungs.values()],
         "tenfold": tenfold,
         "word": _word(card),

@@ -31,6 +31,8 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
     sizes = ", ".join(f"{rung['name']}: {rung['parameters']:,}" for rung in ladder["rungs"])
     parts = [f"<h3>{escaped(task_title(ladder['task']))}</h3>"]
     parts.append(f"<p class=soft>Parameters without embeddings: {escaped(sizes)}</p>")
+    if ladder["said"]:
+        parts.append(f"<ul>{''.join(f'<li>{escaped(line)}' for line in ladder['said'])}</ul>")
     primary = [card for card in plain if card["metric"] == ladder["primary"]]
     if primary:
         table = _table(f"{ladder['primary']} as models grow", ladder, _by_method(ladder, primary), "Method")
@@ -41,7 +43,7 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
         title = f"Other metrics: {known} of {len(others)} differences change with size in a known way"
         parts.append(folded(title, _words(ladder, others)))
     if claimed:
-        said = [(f"{card['says']} ({card['claim']}, {card['metric']})", card) for card in claimed]
+        said = [(f"{card['says']} ({card['where']}; {card['metric']})", card) for card in claimed]
         parts.append(folded(f"{len(claimed)} claims of papers", _table("Claims as models grow", ladder, said, "Claim")))
     return "".join(parts)
 

@@ -21,12 +21,17 @@ def dots_of(drawing):
     return [dot for dot in parts(drawing, "circle") if " at " in dot[0].text]
 
 
+def intervals_of(drawing):
+    """The uprights of intervals; those of ceilings are grey."""
+    return [part.get("d") for part in parts(drawing, "path") if part.get("stroke") != "#555"]
+
+
 def test_every_mean_is_a_dot_and_every_method_a_line():
     drawing = draw_ladder(ladder_of(TRUE, noise=0.1, lower=["ppl"]))
     assert len(dots_of(drawing)) == 2 * 3 * 3
     through_rungs = [part for part in parts(drawing, "polyline") if len(part.get("points").split()) == 3]
     assert len(through_rungs) == 2 * 3
-    assert len(parts(drawing, "circle")) == 2 * 3 * 3 + 3
+    assert len(parts(drawing, "circle")) == 2 * 3 * 3 + 3 + 2 * 3  # names, and decisions between pairs of rungs
     said = [part.text for part in parts(drawing, "text")]
     assert "bleu (higher is better)" in said
     assert "ppl (lower is better)" in said
@@ -69,8 +74,8 @@ def test_panels_stand_beside_each_other_and_no_two_methods_look_alike():
 def test_intervals_need_three_seeds_and_a_metric_can_be_asked_for():
     two = draw_ladder(ladder_of(TRUE, noise=0.1, seeds=2), ["ppl"])
     three = draw_ladder(ladder_of(TRUE, noise=0.1), ["ppl"])
-    assert parts(two, "path") == []
-    drawn = [part.get("d") for part in parts(three, "path")]
+    assert intervals_of(two) == []
+    drawn = intervals_of(three)
     assert [intervals.count("M") for intervals in drawn] == [3, 3, 3]  # by method, one on each rung
     x, below, above = map(float, drawn[0].removeprefix("M").replace("V", " ").split("M")[0].split())
     dot = dots_of(three)[0]
@@ -93,3 +98,17 @@ def test_what_cannot_be_drawn(metrics, expected):
         ladder = Ladder("text", "mle", (), {})
     with pytest.raises(UsageError, match=expected):
         draw_ladder(ladder, metrics)
+
+
+def test_whether_a_lower_rung_decides_as_an_upper_one_is_drawn_for_each_pair_of_rungs():
+    turned = {"bleu": [[1, 2, 3], [3, 2, 1], [3, 2, 1]]}
+    drawing = draw_ladder(ladder_of(turned))
+    said = [part.text for part in parts(drawing, "text")]
+    assert [text for text in said if " decides as " in text] == [
+        "0.1M decides as 1M", "1M decides as 10M", "0.1M decides as 10M"]  # fmt: skip
+    titles = [dot[0].text for dot in parts(drawing, "circle")]
+    assert [title for title in titles if "pairs" in title] == [
+        "bleu: 0% of 3 pairs", "bleu: 100% of 3 pairs", "bleu: 0% of 3 pairs"]  # fmt: skip
+    places = [float(part.get("y")) for part in parts(drawing, "text")]
+    assert max(places) < float(ET.fromstring(str(drawing)).get("height"))
+    assert not any(" decides as " in part.text for part in parts(draw_ladder(ladder_of({"bleu": [[1, 2]]})), "text"))

@@ -1,15 +1,18 @@
 """Ladders and decoding against training on the page, and that neither is there without its kept file."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
+from bench.leaderboards.ladder.forecast import forecast
 from bench.leaderboards.ladder.page_content import claim_words, page_content
 from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.sections.decoding import decoding_section
 from bench.leaderboards.sections.ladder import ladder_section
 from tests.leaderboards import boards
-from tests.leaderboards.ladder.ladders import ladder_of
+from tests.leaderboards.ladder.ladders import SIZES, below, ladder_of
 
 TRUE = {"bleu": [[0, 30, 20], [5, 30, 60], [10, 30, 90]], "kld": [[90, 90, 90], [50, 50, 50], [20, 20, 20]]}
 CLAIM = Question("bleu", "emo", "gem", "paper/1", "EMO beats GEM", "section 4", "EMO is the best")
@@ -32,7 +35,7 @@ def test_the_primary_metric_is_shown_and_others_are_folded(ladder):
     assert "<th scope=col>Method<th scope=col>bleu ↑<tbody>" in others
     assert others.count("<td>") == 2
     assert "kld" not in others
-    assert "EMO beats GEM (paper/1, bleu)" in markup
+    assert "EMO beats GEM (section 4; bleu)" in markup
     assert "10M: 10,000,000" in shown
 
 
@@ -46,6 +49,17 @@ def test_effects_words_and_bold_are_those_of_the_cards(ladder):
     assert claim_words(ladder, [CLAIM]) == {"paper/1": "crossing, 0.1M to 1M"}
 
 
+def test_it_says_how_well_lower_rungs_decide_and_forecast(ladder):
+    forecasts = [forecast(below(ladder, count), (name, SIZES[name]), 3) for count, name in ((1, "1M"), (2, "10M"))]
+    changed = replace(forecasts[0], evidence=dict.fromkeys(forecasts[0].evidence, "other"))
+    markup = ladder_section([page_content(ladder, forecasts=[changed, forecasts[1]])])
+    said = re.findall("<li>([^<]*)", markup.split("<p><b>")[0])
+    assert [line.partition(" in ")[0] for line in said[:2]] == [
+        "0.1M orders methods as 1M", "1M orders methods as 10M"]  # fmt: skip
+    assert said[2].startswith("forecast of 10M, written before it was run: Brier score ")
+    assert len(said) == 3
+
+
 def test_without_kept_files_nothing_is_shown():
     assert ladder_section([]) == decoding_section([]) == ""
 
@@ -53,9 +67,10 @@ def test_without_kept_files_nothing_is_shown():
 def test_no_text_is_markup():
     bad = "".join(boards.ATTACKS)
     card = {"metric": bad, "higher_is_better": True, "method": bad, "than": bad, "claim": bad, "says": bad,
+            "where": bad,
             "rungs": [bad], "tenfold": bad, "word": bad, "known": True}  # fmt: skip
     ladder = {"task": bad, "baseline": bad, "primary": "", "rungs": [{"name": bad, "parameters": 1}],
-              "cards": [card, {**card, "claim": ""}]}  # fmt: skip
+              "said": [bad], "cards": [card, {**card, "claim": ""}]}  # fmt: skip
     share = {"column": bad, "at": bad, "gain": {}, "share": None, "why": bad, "verdict": bad, "at_least": False}
     objective = {"method": bad, "baseline": bad, "why": "", "shares": [share]}
     point = {"setting": bad, "x": 1.0, "y": 2.0, "front": True}
