@@ -10,6 +10,7 @@ from bench.leaderboards.quality_diversity.comparison import CLAIMED
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.curves import Reached, axis_name
 from bench.leaderboards.quality_diversity.section import Objective, Section
+from bench.leaderboards.table import metric_name
 
 __all__ = ["page_content"]
 
@@ -26,7 +27,21 @@ def page_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
         for objective in section.objectives:
             _add(drawn, objective)
         of_section["drawn"] = drawn
+        of_section["human"] = _human(section)
     return found
+
+
+def _human(section: Section) -> float | None:
+    """Return what people's texts have in the column; they have no perplexity under a model of themselves.
+
+    None where it is not known, or for texts of several lengths.
+    """
+    known = []
+    for row in section.table.human:
+        known += [value.mean for name, value in row.values.items() if metric_name(name) == AXES.column]
+    if len(known) != 1:
+        return None
+    return known[0]
 
 
 def _add(drawn: dict[str, list[dict[str, Any]]], objective: Objective) -> None:

@@ -61,7 +61,7 @@ def _figure(found: Mapping[str, Any]) -> str:
                 dot = replace(dot, shape=families.index(family))
                 dots.append(dot)
             fronts.append(dot)
-    drawn = scatter(dots, (found["axes"][0], found["axes"][1]), lines=fronts, line_names=methods)
+    drawn = scatter(dots, (found["axes"][0], found["axes"][1]), lines=fronts, line_names=methods, level=found["human"])
     said = "means over seeds; a line is the front of one model, marks are the decoders of maximum likelihood"
     return figure(f"{escaped(found['axes'][1])} by {escaped(found['axes'][0])}, {said}", drawn, methods, families)
 

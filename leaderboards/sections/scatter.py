@@ -50,6 +50,7 @@ def scatter(
     people: tuple[float, float] | None = None,
     lines: Sequence[Dot] | None = None,
     line_names: Sequence[str] = (),
+    level: float | None = None,
 ) -> str:
     """Return a drawing of points, a line through those of each objective, and the front of the best of all.
 
@@ -60,12 +61,15 @@ def scatter(
         people: what texts of people score in both columns.
         lines: dots that the lines of their objectives go through, which need no marks; None for all.
         line_names: what each line says where the pointer rests, by number.
+        level: what texts of people score in the column of y, where they have no score in the other.
     """
     joined = dots if lines is None else lines
     xs, ys = [dot.x for dot in [*dots, *joined]], [dot.y for dot in [*dots, *joined]]
     if people is not None:
         xs.append(people[0])
         ys.append(people[1])
+    if level is not None:
+        ys.append(level)
     across, upwards = Axis.around(xs, LEFT, WIDTH - RIGHT), Axis.around(ys, HEIGHT - BOTTOM, TOP)
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -87,6 +91,10 @@ def scatter(
         parts.append(
             f"<circle class=people-dot cx={x} cy={y} r=5 /><text x={x} y={y - 9} text-anchor=middle>human</text>"
         )
+    if level is not None:
+        y = round(upwards.at(level), 1)
+        parts.append(f"<path class=front d='M{LEFT} {y}H{WIDTH - RIGHT}'/>")
+        parts.append(f"<text x={WIDTH - RIGHT} y={y - 5} text-anchor=end>human</text>")
     said = f"{names[1]} by {names[0]}: {len({*dots, *joined})} points"
     head = f"<svg class='curves scatter' viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{escaped(said)}'>"
     return f"{head}{''.join(parts)}</svg>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
 from bench.leaderboards.quality_diversity.page_content import page_content
 from bench.leaderboards.quality_diversity.report import report
 from bench.leaderboards.quality_diversity.section import Section, cells_of, sections
+from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.sections.decoding import decoding_section
 from bench.leaderboards.table import tables
 from bench.models import METHODS
@@ -160,9 +162,21 @@ def test_the_page_draws_the_front_of_every_objective_and_of_its_baseline_once(fo
     assert markup.count("<g class='shape") == len(STORED)
     assert markup.count("<polyline") == 3
     assert "<title>ul_token</title>" in markup
+    assert (made["human"], ">human</text>" in markup) == (None, False)
+    assert decoding_section([{**made, "human": 31.0}]).count(">human</text>") == 1
     assert all(0 <= x <= 640 for x in places(markup))
     assert "<th scope=row rowspan=2>f2softmax<span class=sub>beside mle</span>" in markup
     assert "<b>training adds</b>" in markup
+
+
+def test_people_have_a_level_where_texts_of_one_length_are_stored(found: Sequence[Section]) -> None:
+    (section,) = found
+    said = TableRow(
+        "human", "", "", {}, values={"self-bleu-2": Value({0: 31.5}, False, ""), "kld": Value({0: 0.0}, False, "")}
+    )
+    for rows, expected in (([said], 31.5), ([said, said], None), ([], None)):
+        (made,) = page_content([replace(section, table=replace(section.table, human=rows))])
+        assert made["human"] == expected
 
 
 def test_the_article_of_kept_curves_is_that_of_the_store(

@@ -73,8 +73,9 @@ def test_no_text_is_markup():
               "said": [bad], "cards": [card, {**card, "claim": ""}]}  # fmt: skip
     share = {"column": bad, "at": bad, "gain": {}, "share": None, "why": bad, "verdict": bad, "at_least": False}
     objective = {"method": bad, "baseline": bad, "why": "", "shares": [share]}
-    point = {"setting": bad, "x": 1.0, "y": 2.0, "front": True}
+    point = {"setting": bad, "x": 1.0, "y": 2.0}
     section = {"title": bad, "watermark": bad, "backbone": bad, "conditions": bad, "axes": [bad, bad],
+               "human": None,
                "objectives": [objective, {**objective, "why": bad}], "drawn": {bad: [point]}}  # fmt: skip
     markup = ladder_section([ladder]) + decoding_section([section])
     for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):
