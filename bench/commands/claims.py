@@ -21,6 +21,7 @@ from bench.cli_options import (
     say_damaged,
     set_option,
     trial_options,
+    yes_option,
 )
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, Run, names, read
@@ -55,6 +56,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --run: tasks at a time, with --until-decided cells; default one a core, or 1 with preset paper",
     )
+    yes_option(parser)
     trial_options(parser)
     parser.add_argument("--preset", default="small", choices=["small", "paper"], help="default small")
     set_option(parser, "with --run: settings of every run, e.g. trainer.steps=100")
@@ -142,9 +144,24 @@ def make_rows(files: Sequence[ClaimFile], given: argparse.Namespace) -> int:
     longest = sorted(by_task.values(), key=lambda runs: -minutes_of(runs))
     minutes = sum(map(minutes_of, longest))
     say(f"about {minutes:.0f} minutes of one core, {len(by_task)} tasks, {jobs} at a time; what is stored is kept")
+    if not given.yes:
+        confirm_runs([run for runs in longest for run in runs])
     with ThreadPoolExecutor(jobs) as pool:
         codes = list(pool.map(lambda runs: [one_run(run, given) for run in runs], longest))
     return 1 if any(code for task in codes for code in task) else 0
+
+
+def confirm_runs(runs: Sequence[Run]) -> None:
+    """Ask once whether runs of many cells are to be begun; each is told --yes then.
+
+    Raises:
+        UsageError: the answer was no, or there is no terminal to ask on.
+    """
+    from bench.cells.plan_checks import confirm_number
+    from bench.cells.progress import Progress
+
+    with Progress() as progress:
+        confirm_number(sum(len(run.methods) * len(run.seeds) for run in runs), progress, at_most=True)
 
 
 def run_until_decided(

@@ -27,15 +27,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Fill in what is not scored yet; return the exit code: 3 where nothing failed but for want of data or a model."""
+    from bench.cells.progress import Progress
     from bench.cells.score import cells_of, raised, score_rows
 
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
     tasks = tasks_of(given)
     new = known = 0
     failures: list[tuple[str, BenchError]] = []
-    for cell in cells_of(cell_folders(given)):
-        cell.files.check_writable()
-        for name in cell.names("rows-*.jsonl.gz"):
+    files = [(cell, name) for cell in cells_of(cell_folders(given)) for name in cell.names("rows-*.jsonl.gz")]
+    with Progress() as progress:
+        for done, (cell, name) in enumerate(files):
+            progress.rows("rows files scored", done, len(files))
+            cell.files.check_writable()
             try:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.cli_options import METHOD, TASK, json_option, positive, results_option, say_damaged
+from bench.cli_options import METHOD, TASK, json_option, positive, results_option, say_damaged, yes_option
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
 from bench.leaderboards.quality_diversity.decoders import SETTINGS, WHOLE, asked
@@ -49,6 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-new-tokens", type=positive, default=64, metavar="N", help="with --run: of a text; default 64"
     )
+    yes_option(parser)
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the fronts there")
     json_option(parser)
     parser.add_argument(
@@ -97,6 +98,12 @@ def evaluate(given: argparse.Namespace) -> int:
         say(f"bench {' '.join(command)}")
     if given.dry_run:
         return 0
+    if not given.yes:
+        from bench.cells.plan_checks import confirm_number
+        from bench.cells.progress import Progress
+
+        with Progress() as progress:
+            confirm_number(n_cells, progress)
     before = n_trained(Path(given.results))
     code = 0
     for command in commands:

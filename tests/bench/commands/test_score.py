@@ -34,6 +34,17 @@ def test_scores_are_made_again_from_rows_without_a_model(bench: Callable[..., En
     assert json.loads(bench("score", str(store_copy), "--json").out) == {"new": 0, "known": len(before), "failed": 0}
 
 
+def test_it_says_how_many_rows_files_are_scored(
+    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.cells.progress.LINE_S", 0.0)
+    n = len(list(store_copy.rglob("rows-*.jsonl.gz")))
+    assert (
+        f"rows files scored: {100 * (n - 1) / n:.0f} %, rows files scored {n - 1} of {n}"
+        in bench("score", str(store_copy)).err
+    )
+
+
 def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> None:
     for path in scores_of(store_copy):
         path.unlink()

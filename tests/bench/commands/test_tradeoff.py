@@ -102,6 +102,22 @@ def test_cells_that_were_trained_by_mistake_are_told(
     assert "bench: 1 cells were trained: type the options of the run that made the store behind --" in ended.complaints
 
 
+def test_many_cells_are_begun_only_with_yes(bench: Bench, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[str, ...]] = []
+
+    def runs(*words: str, output: Any) -> SimpleNamespace:
+        begun.append(words)
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(tradeoff, "run_program", runs)
+    monkeypatch.setattr("bench.cells.plan_checks.MANY", 5)
+    refused = bench("tradeoff", "--run", "--results", str(stored))
+    assert (refused.code, begun) == (2, [])
+    assert "6 cells are to be trained or evaluated, and more than 5 are begun only with --yes" in refused.err
+    assert bench("tradeoff", "--run", "--yes", "--results", str(stored)).code == 0
+    assert begun
+
+
 def test_a_store_without_an_objective_and_its_baseline_is_refused(bench: Bench, tmp_path: Path) -> None:
     trained(tmp_path, "mle", task="text")
     ended = bench("tradeoff", "--run", "--results", str(tmp_path))

@@ -209,7 +209,10 @@ def test_the_longest_task_is_begun_first(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(
         subprocess, "run", lambda command, **_: begun.update({command[5]: None}) or SimpleNamespace(returncode=0)
     )
-    assert call("claims", "--run", "--jobs", "1", "--results", str(tmp_path)).code == 0
+    refused = call("claims", "--run", "--jobs", "1", "--results", str(tmp_path))
+    assert (refused.code, begun) == (2, {})
+    assert "up to 89 cells are to be trained or evaluated, and more than 50 are begun only with --yes" in refused.err
+    assert call("claims", "--run", "--jobs", "1", "--yes", "--results", str(tmp_path)).code == 0
     minutes: dict[str, float] = {}
     for run in chain.from_iterable(file.runs for file in FILES):
         minutes[run.task] = minutes.get(run.task, 0) + run.minutes
