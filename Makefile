@@ -92,6 +92,7 @@ grid: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install -q -c constraints.txt --no-deps axe-playwright-python  # of it the tests read axe.min.js alone
 	$(MAKE) --no-print-directory -s links
 	touch $@
 

@@ -139,8 +139,9 @@ def around() -> dict[str, Any]:
     card = {"metric": "bleu-3", "higher_is_better": True, "method": "face", "than": "mle", "claim": "", "says": "",
             "rungs": ["**+1.50 ± 0.20**", "–"], "tenfold": "+1.00", "word": "growing", "known": True}  # fmt: skip
     rungs = [{"name": "0.1M", "parameters": 100_000}, {"name": "1M", "parameters": 1_000_000}]
-    ladder = {"task": "text", "baseline": "mle", "primary": "bleu-3", "rungs": rungs,
-              "cards": [card, {**card, "metric": "kld"}, {**card, "claim": "x/1", "says": "FACE grows"}]}  # fmt: skip
+    ladder = {"task": "text", "baseline": "mle", "primary": "bleu-3", "rungs": rungs, "said": ["0.1M orders as 1M"],
+              "cards": [card, {**card, "metric": "kld"},
+                        {**card, "claim": "x/1", "says": "FACE grows", "where": "section 4"}]}  # fmt: skip
     points = [{"setting": f"topk={k}", "x": 5.0 + k, "y": 40.0 - k, "front": k < 4} for k in (3, 20, 100)]
     share = {"column": "self-bleu-2", "at": "sample-ppl", "gain": {"0": 1.0}, "share": None, "why": "",
              "verdict": "open", "at_least": False}  # fmt: skip
@@ -148,6 +149,7 @@ def around() -> dict[str, Any]:
                   {"method": "emo", "baseline": "mle", "why": "not stored", "shares": []}]  # fmt: skip
     decoding = {"title": "text", "watermark": "own data", "backbone": "small-causal", "conditions": "64 tokens",
                 "axes": ["log sample-ppl", "self-bleu-2"], "objectives": objectives,
+                "human": 31.0,
                 "drawn": {"mle": points, "face": [{**point, "y": point["y"] - 5} for point in points]}}  # fmt: skip
     overview = {"baseline": "mle", "tasks": tasks, "methods": methods, "notes": ["a note"]}
     return {"overview": overview, "claims": papers, "ladder": [ladder], "decoding": [decoding]}
