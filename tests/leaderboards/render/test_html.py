@@ -68,6 +68,15 @@ def made():
     return page(boards.example())
 
 
+def test_a_table_has_its_legend_above_it():
+    table = boards.example()["tables"][0]
+    table["legend"] = ["± half the 95 % interval over seeds", "cannot rank here: bleu-1"]
+    made = static_table(table)
+    line = "<p class=legend-line>± half the 95 % interval over seeds · cannot rank here: bleu-1</p>"
+    assert made.index(line) < made.index("<table")
+    assert "legend-line" not in static_table({**table, "legend": []})
+
+
 def test_two_hundred_rows_fit_with_samples():
     content = boards.with_samples(boards.large(200))
     assert sum(len(table["methods"]) for table in content["tables"]) == 200

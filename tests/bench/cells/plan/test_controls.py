@@ -73,6 +73,10 @@ def test_the_command_line_can_leave_controls_out():
     assert names[1] == set(method_names(["papers"], controls=False))
 
 
+def test_a_run_without_methods_is_of_the_papers_own() -> None:
+    assert collect(parser().parse_args(["run", "--task", "logicnlg"])).methods == ("papers",)
+
+
 def test_an_alias_stands_for_its_methods():
     assert method_names(["unlikelihood"]) == ["ul_token", "ul_seq", "ul_token_seq"]
     assert method_names(["ul_seq", "unlikelihood", "mle"]) == ["ul_seq", "ul_token", "ul_token_seq", "mle"]

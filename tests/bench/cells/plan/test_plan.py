@@ -142,6 +142,7 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
         ({"preset": "smal"}, UsageError, "no preset 'smal'; did you mean 'small'?"),
         ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
         ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
+        ({"decode": "topp=0.9"}, UsageError, "there is no decoding 'topp'; did you mean 'nucleus'?"),
         ({"data_dir": "/no/such/folder"}, MissingError, "--data-dir names '/no/such/folder', which is no folder"),
         ({"sets": ("trainer.batch_size=4",), "devices": 2, "accumulate": 3}, UsageError,
          "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 2 x --accumulate 3 micro-batches"),
